@@ -1,0 +1,301 @@
+/*
+ * fastbin.h: score with a calibrated model from C, or from anything that calls C.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ *
+ * This header is the whole public API and its manual. It needs a C11 or C++17 compiler and nothing else:
+ * no configuration step, no other header than <stddef.h> and <stdint.h>.
+ *
+ *     fastbin_model *model;
+ *     double probability;
+ *     if (fastbin_model_load("credit.fbm", &model) != FASTBIN_OK) return 1;
+ *     fastbin_predict_one(model, 0.37, key_of_this_customer, &probability);
+ *     fastbin_model_free(model);
+ *
+ * WHAT A MODEL IS
+ *
+ *   A classifier gives a score; a model turns it into a calibrated probability. It is a step function with its
+ *   evidence: edges that cut the score line into bins, one value per bin, and the tally (how many samples, how
+ *   many with label 1) from which each value was computed.
+ *
+ * TIES
+ *
+ *   Samples are ordered by the pair (score, key). Every edge has a key of its own, and a sample lies at or above an
+ *   edge exactly when
+ *
+ *       score > edge,  or  score == edge and key >= edge_key.
+ *
+ *   So a key is looked at only when a score equals an edge bit for bit (0.0 and -0.0 are equal). An edge key of
+ *   FASTBIN_KEY_ABOVE (0) sends every tied score above the edge, FASTBIN_KEY_BELOW (2^64 - 1) sends every tied score
+ *   below it, and any other edge key splits the tied mass at random, exactly as it was split when the model was
+ *   fitted. A key must be uniform on 0 ... 2^64 - 2 and independent of the sample's score and label: draw it from a
+ *   generator, or hash the id of the entity with a secret salt so that the same entity always gets the same answer.
+ *   Never hash the score. The key 2^64 - 1 is read as 2^64 - 2.
+ *
+ * ERRORS
+ *
+ *   Functions that can fail return a fastbin_status: 0 is success, fastbin_status_string() gives the text. Nothing
+ *   is clamped, guessed or printed; errno is not touched; there is no global state. On failure an out-parameter that
+ *   receives a model is set to NULL; arrays may have been partly written.
+ *
+ * OWNERSHIP AND THREADS
+ *
+ *   The caller owns every buffer that it passes in; the library keeps no pointer to any of them. A model is
+ *   immutable once made: any number of threads may score with one model at once, without a lock. Freeing it while
+ *   another thread scores is the caller's error. Functions given a model must not be given NULL unless they say so.
+ */
+#ifndef FASTBIN_H
+#define FASTBIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The version: stated here and nowhere else; setup.py and CMake read these lines.
+ * Within one major version structs only grow at their end, and status codes and enumerators keep their numbers.
+ */
+#define FASTBIN_VERSION_MAJOR 0
+#define FASTBIN_VERSION_MINOR 1
+#define FASTBIN_VERSION_PATCH 0
+#define FASTBIN_VERSION_STRING "0.1.0"
+
+#if defined(FASTBIN_SHARED) && defined(_WIN32)
+#  ifdef FASTBIN_BUILD
+#    define FASTBIN_API __declspec(dllexport)
+#  else
+#    define FASTBIN_API __declspec(dllimport)
+#  endif
+#elif defined(FASTBIN_SHARED) && (defined(__GNUC__) || defined(__clang__))
+#  define FASTBIN_API __attribute__((visibility("default")))
+#else
+#  define FASTBIN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is linked, which may be newer than this header: "MAJOR.MINOR.PATCH". Static text. */
+FASTBIN_API const char *fastbin_version(void);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Status                                                                                                        */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* What a call came to. Numbers are pinned for ever; the gaps are for codes to come. */
+typedef enum fastbin_status {
+  FASTBIN_OK = 0,
+  /* The call. */
+  FASTBIN_ERROR_ARGUMENT = 10,      /* NULL where a pointer is required, a size of zero, an unknown enumerator */
+  FASTBIN_ERROR_STRUCT_SIZE = 11,   /* struct_size was not set, or is smaller than the first release of the struct */
+  FASTBIN_ERROR_MEMORY = 20,        /* malloc failed */
+  FASTBIN_ERROR_BUFFER = 21,        /* the buffer given is smaller than the result */
+  /* The scores. */
+  FASTBIN_ERROR_SCORE_NAN = 30,     /* a score is NaN */
+  FASTBIN_ERROR_SCORE_RANGE = 31,   /* a score is outside the model's range, or infinite */
+  /* The model handed to fastbin_model_create. */
+  FASTBIN_ERROR_EDGES = 40,         /* edges not finite, or not in ascending order of (edge, key) */
+  FASTBIN_ERROR_VALUES = 41,        /* a value that is not in [0, 1] */
+  FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, or a label sum that is not in 0 ... count */
+  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, or only partly given */
+  FASTBIN_ERROR_RANGE = 44,         /* a score range that is empty or NaN */
+  FASTBIN_ERROR_MAP = 45,           /* map parameters that are not finite, or a map where there can be none */
+  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta or odds_ratio impossible */
+  /* The bytes handed to fastbin_model_read. */
+  FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
+  FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read */
+  FASTBIN_ERROR_LENGTH = 62,        /* truncated, or with bytes behind the end */
+  FASTBIN_ERROR_CHECKSUM = 63,      /* the checksum does not match: damaged */
+  FASTBIN_ERROR_CONTENT = 64,       /* the checksum matches but the content contradicts itself */
+  /* Files. */
+  FASTBIN_ERROR_OPEN = 80,
+  FASTBIN_ERROR_READ = 81,
+  FASTBIN_ERROR_WRITE = 82
+} fastbin_status;
+
+/* One English sentence for a status, also for a number that is none. Static text, never NULL. */
+FASTBIN_API const char *fastbin_status_string(fastbin_status status);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Model                                                                                                         */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* A fitted model: opaque and immutable. */
+typedef struct fastbin_model fastbin_model;
+
+/* How a score becomes a probability. */
+typedef enum fastbin_kind {
+  FASTBIN_STEP = 0,    /* the value of the score's bin: n_bins - 1 edges, n_bins values */
+  FASTBIN_LINEAR = 1,  /* straight lines between knots (edges[i], values[i]), level outside; n_bins of each, and strictly
+                          ascending knots. Interpolated isotonic regression; has no tally */
+  FASTBIN_SMOOTH = 2   /* the map below alone; no edges, no values, n_bins = 0 */
+} fastbin_kind;
+
+/* The smooth maps. g(s) is increasing when its slopes are positive. */
+typedef enum fastbin_map {
+  FASTBIN_MAP_NONE = 0,
+  FASTBIN_MAP_LOGISTIC = 1,  /* 1 / (1 + exp(-(p0 * s + p1)))                                   Platt on the score */
+  FASTBIN_MAP_BETA = 2       /* 1 / (1 + exp(-(p0 * log(s) - p1 * log(1 - s) + p2)))            beta; temperature is p0 = p1, p2 = 0 */
+} fastbin_map;
+
+/* How the partition and the values came about. Recorded, not interpreted, by the library. */
+typedef enum fastbin_scheme {
+  FASTBIN_SCHEME_OTHER = 0,
+  FASTBIN_SCHEME_UMD = 1,            /* uniform-mass, double dipped (Gupta and Ramdas 2021, Algorithm 1) */
+  FASTBIN_SCHEME_ZE = 2,             /* the original of Zadrozny and Elkan (ibid., Corollary 1) */
+  FASTBIN_SCHEME_UMS = 3,            /* uniform-mass, sample splitting (Gupta, Podkopaev and Ramdas 2020, 4.2) */
+  FASTBIN_SCHEME_UMB = 4,            /* uniform-mass (Sun, Song and Hero 2023, Definition 6) */
+  FASTBIN_SCHEME_FIXED_WIDTH = 10,
+  FASTBIN_SCHEME_EXPLICIT = 11,      /* edges given by the user before seeing the data */
+  FASTBIN_SCHEME_SCALING_BINNING = 20,
+  FASTBIN_SCHEME_ISOTONIC = 30,
+  FASTBIN_SCHEME_PLATT = 40,
+  FASTBIN_SCHEME_TEMPERATURE = 41,
+  FASTBIN_SCHEME_BETA = 42
+} fastbin_scheme;
+
+/* What was done about equal scores when the model was fitted. */
+typedef enum fastbin_ties {
+  FASTBIN_TIES_NONE = 0,     /* the method has no boundary samples */
+  FASTBIN_TIES_RANDOM = 1,   /* split by keys, exactly */
+  FASTBIN_TIES_UPPER = 2,    /* a score equal to an edge goes above it */
+  FASTBIN_TIES_LOWER = 3,    /* a score equal to an edge goes below it */
+  FASTBIN_TIES_ISOLATE = 4   /* a score value that holds several cuts is a bin of its own */
+} fastbin_ties;
+
+#define FASTBIN_KEY_ABOVE ((uint64_t)0)
+#define FASTBIN_KEY_BELOW (UINT64_MAX)
+#define FASTBIN_MAX_BINS 16777216
+
+/*
+ * Everything a model is made of. Fill one (zero it first, set struct_size) to create a model; fastbin_model_describe()
+ * fills one from a model, with pointers into the model that live as long as it does.
+ */
+typedef struct fastbin_model_spec {
+  size_t struct_size;         /* sizeof(fastbin_model_spec) */
+  int32_t kind;               /* fastbin_kind */
+  int32_t scheme;             /* fastbin_scheme */
+  int32_t ties;               /* fastbin_ties */
+  int32_t map;                /* fastbin_map: the map of a FASTBIN_SMOOTH model; on a step model, the map whose bins were
+                                 pulled back into the edges (evidence; scoring never evaluates it) */
+  double map_parameters[4];   /* p0 ... p3; unused ones 0 */
+
+  int32_t n_bins;             /* STEP: at least 1. LINEAR: at least 1 knot. SMOOTH: 0 */
+  int32_t n_bins_asked;       /* as requested; may differ from n_bins. 0 where nothing was requested */
+  const double *edges;        /* ascending by (edge, key); finite. NULL when there are none */
+  const uint64_t *edge_keys;  /* NULL: FASTBIN_KEY_ABOVE for all */
+  const double *values;       /* n_bins, each in [0, 1] */
+
+  const int64_t *counts;      /* samples averaged in each bin; NULL: no tally (then label_sums is NULL too) */
+  const int64_t *label_sums;  /* of these, samples with label 1 */
+  const double *weight_sums;           /* sum of w in each bin; NULL for an unweighted model, then the next two as well */
+  const double *weighted_label_sums;   /* sum of w y */
+  const double *weight_square_sums;    /* sum of w w */
+
+  double score_min;           /* scores outside [score_min, score_max] are refused; -INFINITY and INFINITY for any finite */
+  double score_max;
+  double delta;               /* size of the value randomisation (Gupta and Ramdas 2021, Algorithm 2); 0: none. Less than 1 */
+  double odds_ratio;          /* label shift: the values were mapped by z -> r z / (r z + 1 - z); 1: none. The tally is
+                                 that of the source */
+  uint64_t seed;              /* of the fit */
+  int64_t n_samples;          /* samples seen by the fit, dropped and split-off ones included */
+  int64_t n_positive;         /* of these, samples with label 1 */
+  int64_t n_tied;             /* of these, samples whose score equals an edge that splits ties at random */
+
+  const char *note;           /* free text, UTF-8, not NUL-terminated; by convention JSON written by the fitting program */
+  size_t note_size;
+} fastbin_model_spec;
+
+/* Copy a spec into a new model, checking all of it. *model is NULL on failure. O(n_bins). */
+FASTBIN_API fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model);
+
+/* Free a model. NULL is fine. */
+FASTBIN_API void fastbin_model_free(fastbin_model *model);
+
+/* Show what a model is made of. Set spec->struct_size first; its other members are overwritten. */
+FASTBIN_API fastbin_status fastbin_model_describe(const fastbin_model *model, fastbin_model_spec *spec);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Bytes and files (FORMAT.md is the specification)                                                              */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The number of bytes that fastbin_model_write() will write. */
+FASTBIN_API size_t fastbin_model_size(const fastbin_model *model);
+
+/* Write the model to a buffer of `capacity` bytes, at least fastbin_model_size(). The same model always gives the same
+   bytes, on any machine. */
+FASTBIN_API fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, size_t capacity);
+
+/* Read a model from exactly `size` bytes. The bytes are not trusted: every length, order and checksum is verified. */
+FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model);
+
+/* The same with files. Saving writes to a temporary name beside `path` and renames it, so a reader never sees half a
+   model and a failure leaves the old file. */
+FASTBIN_API fastbin_status fastbin_model_save(const fastbin_model *model, const char *path);
+FASTBIN_API fastbin_status fastbin_model_load(const char *path, fastbin_model **model);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* One score                                                                                                     */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The calibrated probability of one score. O(1) expected; no lock, no allocation. On failure *value is NaN. */
+FASTBIN_API fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value);
+
+/* The bin of one score, 0 ... n_bins - 1 (STEP models only; otherwise FASTBIN_ERROR_ARGUMENT). On failure *bin is -1. */
+FASTBIN_API fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin);
+
+/* 1 when this score needs a key: it equals an edge that splits ties at random, or the model randomises values. */
+FASTBIN_API int fastbin_needs_key(const fastbin_model *model, double score);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Many scores                                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+typedef enum fastbin_type { FASTBIN_FLOAT64 = 0, FASTBIN_FLOAT32 = 1 } fastbin_type;
+typedef enum fastbin_nan { FASTBIN_NAN_ERROR = 0, FASTBIN_NAN_PROPAGATE = 1 } fastbin_nan;
+
+/* The rows to be scored. Zero it first, set struct_size. */
+typedef struct fastbin_rows {
+  size_t struct_size;        /* sizeof(fastbin_rows) */
+  const void *scores;        /* the first score; need not be aligned. float32 scores are compared exactly, as doubles */
+  ptrdiff_t score_stride;    /* bytes from one score to the next, may be negative or 0; sizeof(double) when contiguous */
+  size_t n_rows;             /* may be 0 */
+  int32_t score_type;        /* fastbin_type */
+  int32_t nan_policy;        /* fastbin_nan: NaN is an error, or gives NaN (bin -1) */
+  const uint64_t *keys;      /* one key per row, contiguous; NULL: row i has fastbin_row_key(seed, first_row + i) */
+  uint64_t seed;
+  uint64_t first_row;        /* so that rows scored in blocks get the keys they would get in one call */
+} fastbin_rows;
+
+/* Calibrated probabilities: values[i] for row i. On a bad score, *bad_row (may be NULL) is the first bad row, and what was
+   written to values is unspecified. O(n_rows) expected. No allocation; rows are read once, in order. */
+FASTBIN_API fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values,
+                                           size_t *bad_row);
+
+/* Bin numbers, 0 ... n_bins - 1 (STEP models only). */
+FASTBIN_API fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins,
+                                          size_t *bad_row);
+
+/* One row of a table per score: out[i * width + c] = table[bin(i) * width + c]; NaN rows where NaN propagates. For intervals
+   ({value, lower, upper}: width 3), sets, anything that depends on the bin. STEP models only. */
+FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table,
+                                          size_t width, double *out, size_t *bad_row);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Keys (FORMAT.md gives the arithmetic; it never changes)                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* Prediction: the key of row i under a seed. */
+FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
+
+/* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. */
+FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
+
+/* Sample splitting: the key that decides to which part the j-th sample of a group goes. */
+FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FASTBIN_H */

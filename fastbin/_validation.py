@@ -1,0 +1,264 @@
+"""The only place where user input is checked and converted.
+
+Functions named ``as_*`` check type and shape alone and cost O(1): the hot loops behind them look at the values, and
+on finding a bad one call the matching ``refuse_*`` function, which finds the first offender and raises. Functions named
+``check_*`` look at the values too.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import secrets
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError, InputTypeError
+
+__all__ = [
+    "as_key_array",
+    "as_labels",
+    "as_scores",
+    "check_alpha",
+    "check_choice",
+    "check_count",
+    "check_labels",
+    "check_same_length",
+    "check_sample_weight",
+    "check_score_range",
+    "check_scores",
+    "check_seed",
+    "check_unit_interval",
+    "refuse_labels",
+    "refuse_scores",
+]
+
+ScoreRange = tuple[float, float] | None
+UNIT = (0.0, 1.0)
+
+
+def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
+    """The array behind anything array-like, without a copy where there is one."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputTypeError(
+            f"{name} must be one-dimensional (or n by 1), got shape {array.shape}"
+            + ("; a single score goes to predict_one" if array.ndim == 0 else "; for class probabilities pass the column of class 1")
+        )
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise InputError(f"{name}[{int(np.argmax(np.ma.getmaskarray(values)))}] is masked; remove or fill masked rows first")
+    return array
+
+
+def as_scores(scores: Any, name: str = "scores") -> npt.NDArray[np.floating[Any]]:
+    """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
+    array = _one_dimensional(scores, name)
+    if array.dtype in (np.float64, np.float32):
+        return array
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize < 8):
+        return array.astype(np.float64)
+    if array.dtype.kind == "f":  # big-endian doubles, or long double, which must not lose digits silently
+        converted = array.astype(np.float64)
+        if not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
+            raise InputError(f"{name} has dtype {array.dtype}, which holds digits that float64 does not; convert with {name}.astype('float64')")
+        return converted
+    if array.dtype.kind == "O":
+        return _from_objects(array, name)
+    raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+    """Python objects one by one, so that the message can name the first that is no number (``None``, a string)."""
+    converted = np.empty(array.shape[0])
+    for position, item in enumerate(array):
+        if isinstance(item, str) or item is None or type(item).__name__ in ("NAType", "NaTType"):
+            raise InputError(f"{name}[{position}] is {item!r}, not a number; remove or fill missing rows first")
+        try:
+            converted[position] = item
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"{name}[{position}] is {item!r}, not a number") from error
+    return converted
+
+
+def refuse_scores(scores: npt.NDArray[Any], score_range: ScoreRange = UNIT, name: str = "scores") -> NoReturn:
+    """Raise for the first score that is NaN, infinite, or outside the range."""
+    position = _first_bad_score(scores, score_range)
+    assert position is not None, "a kernel reported a bad score where there is none"
+    value = float(scores[position])
+    if math.isnan(value):
+        raise InputError(f"{name}[{position}] is NaN; remove such rows, or impute the score before calibrating")
+    if math.isinf(value):
+        raise InputError(f"{name}[{position}] is {value}; scores must be finite")
+    assert score_range is not None
+    low, high = score_range
+    raise InputError(
+        f"{name}[{position}] is {value!r}, outside [{low:g}, {high:g}]; "
+        "pass probabilities, or score_range=None at fit for scores that are not probabilities"
+    )
+
+
+def _first_bad_score(scores: npt.NDArray[Any], score_range: ScoreRange) -> int | None:
+    low, high = score_range if score_range is not None else (-math.inf, math.inf)
+    for start in range(0, scores.shape[0], 65536):
+        block = scores[start : start + 65536]
+        bad = ~((block >= low) & (block <= high) & np.isfinite(block))
+        if bad.any():
+            return start + int(np.argmax(bad))
+    return None
+
+
+def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "scores") -> npt.NDArray[np.floating[Any]]:
+    """`as_scores`, and every value finite and inside the range. O(n), in blocks."""
+    array = as_scores(scores, name)
+    if _first_bad_score(array, score_range) is not None:
+        refuse_scores(array, score_range, name)
+    return array
+
+
+def as_labels(labels: Any, name: str = "labels") -> npt.NDArray[Any]:
+    """Labels as a one-dimensional bool, integer or float array. Values are not looked at."""
+    array = _one_dimensional(labels, name)
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype.kind == "O":
+        return _from_objects(array, name)
+    raise InputTypeError(f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first")
+
+
+def refuse_labels(labels: npt.NDArray[Any], name: str = "labels") -> NoReturn:
+    """Raise for the first label that is neither 0 nor 1."""
+    position = int(np.argmax((labels != 0) & (labels != 1)))
+    value = labels[position].item()
+    assert value not in (0, 1), "a kernel reported a bad label where there is none"
+    remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
+    if isinstance(value, float) and math.isnan(value):
+        remedy = "; remove rows without a label"
+    raise InputError(f"{name}[{position}] is {value!r}{remedy}")
+
+
+def check_labels(labels: Any, name: str = "labels") -> npt.NDArray[np.uint8]:
+    """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n)."""
+    array = as_labels(labels, name)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if not ((array == 0) | (array == 1)).all():
+        refuse_labels(array, name)
+    return array if array.dtype == np.uint8 else array.astype(np.uint8)
+
+
+def check_same_length(**arrays: npt.NDArray[Any] | None) -> int:
+    """The common length of the arrays given by name."""
+    lengths = {name: array.shape[0] for name, array in arrays.items() if array is not None}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"lengths differ: {told}; every row needs one of each")
+    return next(iter(lengths.values()))
+
+
+def check_sample_weight(weights: Any, name: str = "sample_weight") -> npt.NDArray[Any] | None:
+    """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``."""
+    if weights is None:
+        return None
+    array = _one_dimensional(weights, name)
+    if array.dtype.kind == "O":
+        array = _from_objects(array, name)
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
+    bad = ~(np.isfinite(array) & (array >= 0))
+    if bad.any():
+        position = int(np.argmax(bad))
+        raise InputError(f"{name}[{position}] is {array[position].item()!r}; weights must be finite and not negative")
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
+        raise InputError(f"{name}[{int(array.argmax())}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
+    return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
+
+
+def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64]:
+    """Tie keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n)."""
+    array = _one_dimensional(keys, name)
+    if array.shape[0] != n:
+        raise InputError(f"{name} has {array.shape[0]} rows for {n} scores; every row needs one key")
+    if array.dtype.kind == "f":
+        bad = ~((array >= 0) & (array < 1))
+        if bad.any():
+            position = int(np.argmax(bad))
+            raise InputError(f"{name}[{position}] is {array[position].item()!r}; keys given as floats must be in [0, 1)")
+        return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; hash ids to 64-bit integers")
+    if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
+        position = int(np.argmax(array < 0))
+        raise InputError(f"{name}[{position}] is {int(array[position])}; keys must not be negative: take hashes modulo 2**64 as uint64")
+    converted = np.ascontiguousarray(array, dtype=np.uint64)
+    if converted.size and int(converted.max()) == 2**64 - 1:
+        raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")
+    return converted
+
+
+def check_alpha(alpha: Any, name: str = "alpha") -> float:
+    """A failure probability: strictly between 0 and 1."""
+    value = _real(alpha, name)
+    if not 0.0 < value < 1.0:
+        remedy = f"; did you mean {name}={value / 100:g}?" if 1.0 <= value < 100.0 else ""
+        raise InputError(f"{name} is {value!r}; a failure probability lies strictly between 0 and 1{remedy}")
+    return value
+
+
+def check_unit_interval(value: Any, name: str, *, open_left: bool = False, open_right: bool = False) -> float:
+    """A number in [0, 1], with either end left out on request."""
+    number = _real(value, name)
+    low, high = "(" if open_left else "[", ")" if open_right else "]"
+    if not (0.0 <= number <= 1.0) or (open_left and number == 0.0) or (open_right and number == 1.0):
+        raise InputError(f"{name} is {number!r}; it must be in {low}0, 1{high}")
+    return number
+
+
+def _real(value: Any, name: str) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+        raise InputTypeError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
+    """An integer of at least `minimum`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Integral, np.integer)):
+        raise InputTypeError(f"{name} must be an integer, got {value!r}")
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        upper = "" if maximum is None else f" and at most {maximum}"
+        raise InputError(f"{name} is {number}; it must be at least {minimum}{upper}")
+    return number
+
+
+def check_seed(seed: Any, name: str = "seed") -> int:
+    """A seed in [0, 2**64); ``None`` draws one from the operating system."""
+    if seed is None:
+        return secrets.randbits(64)
+    return check_count(seed, name, minimum=0, maximum=2**64 - 1)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_score_range(score_range: Any) -> ScoreRange:
+    """``None`` for any finite score, else a pair (low, high)."""
+    if score_range is None:
+        return None
+    try:
+        low, high = (float(end) for end in score_range)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"score_range must be None or a pair (low, high), got {score_range!r}") from error
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"score_range is ({low!r}, {high!r}); it must be finite with low below high")
+    return low, high
