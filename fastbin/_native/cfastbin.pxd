@@ -1,0 +1,88 @@
+"""The C header, as far as Cython needs it."""
+
+from libc.stddef cimport ptrdiff_t, size_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+
+cdef extern from "fastbin.h" nogil:
+    const char *FASTBIN_VERSION_STRING
+
+    ctypedef enum fastbin_status:
+        FASTBIN_OK
+        FASTBIN_ERROR_ARGUMENT
+        FASTBIN_ERROR_MEMORY
+        FASTBIN_ERROR_SCORE_NAN
+        FASTBIN_ERROR_SCORE_RANGE
+        FASTBIN_ERROR_EDGES
+        FASTBIN_ERROR_ORIGIN
+        FASTBIN_ERROR_MAGIC
+        FASTBIN_ERROR_CONTENT
+
+    ctypedef struct fastbin_model:
+        pass
+
+    ctypedef struct fastbin_model_spec:
+        size_t struct_size
+        int32_t kind
+        int32_t scheme
+        int32_t ties
+        int32_t map
+        double map_parameters[4]
+        int32_t n_bins
+        int32_t n_bins_asked
+        const double *edges
+        const uint64_t *edge_keys
+        const double *values
+        const int64_t *counts
+        const int64_t *label_sums
+        const double *weight_sums
+        const double *weighted_label_sums
+        const double *weight_square_sums
+        double score_min
+        double score_max
+        double delta
+        double odds_ratio
+        uint64_t seed
+        int64_t n_samples
+        int64_t n_positive
+        int64_t n_tied
+        const char *note
+        size_t note_size
+
+    ctypedef struct fastbin_rows:
+        size_t struct_size
+        const void *scores
+        ptrdiff_t score_stride
+        size_t n_rows
+        int32_t score_type
+        int32_t nan_policy
+        const uint64_t *keys
+        uint64_t seed
+        uint64_t first_row
+
+    const int FASTBIN_FLOAT64
+    const int FASTBIN_FLOAT32
+    const int FASTBIN_NAN_ERROR
+    const int FASTBIN_NAN_PROPAGATE
+    const int FASTBIN_STEP
+    const int FASTBIN_LINEAR
+    const int FASTBIN_SMOOTH
+
+    const char *fastbin_version()
+    const char *fastbin_status_string(fastbin_status status)
+    fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model)
+    void fastbin_model_free(fastbin_model *model)
+    fastbin_status fastbin_model_describe(const fastbin_model *model, fastbin_model_spec *spec)
+    size_t fastbin_model_size(const fastbin_model *model)
+    fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, size_t capacity)
+    fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model)
+    fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value)
+    fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin)
+    int fastbin_needs_key(const fastbin_model *model, double score)
+    fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values, size_t *bad_row)
+    fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row)
+    fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,
+                                  double *out, size_t *bad_row)
+    uint64_t fastbin_row_key(uint64_t seed, uint64_t row)
+    uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
+    uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j)

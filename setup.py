@@ -1,0 +1,78 @@
+"""What pyproject.toml cannot say: the C library, the extensions on top of it, and the version, which the C header owns."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_clib import build_clib
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).parent
+HEADER = Path("csrc/include/fastbin.h")
+SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
+HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
+
+# No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.
+C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-ffp-contract=off", "-fPIC", "-g0"]
+EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-g0"]
+
+
+def version() -> str:
+    match = re.search(r'#define FASTBIN_VERSION_STRING "([^"]+)"', (ROOT / HEADER).read_text(encoding="utf8"))
+    if match is None:
+        raise RuntimeError(f"{HEADER} does not define FASTBIN_VERSION_STRING")
+    return match.group(1)
+
+
+class BuildLibrary(build_clib):
+    """The static library, under a fixed path below the build folder."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.build_clib = self.build_temp
+
+
+class BuildExtensions(build_ext):
+    """The extensions, after the library they link (``build_ext --inplace`` alone would skip it)."""
+
+    def run(self) -> None:
+        self.run_command("build_clib")
+        library = self.get_finalized_command("build_clib")
+        self.library_dirs.append(library.build_clib)
+        super().run()
+        package = Path("fastbin") if self.inplace else Path(self.build_lib, "fastbin")
+        for source, folder in ((HEADER, "include"), (next(Path(library.build_clib).glob("*fastbin.*")), "lib")):
+            target = package / "_c" / folder
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+
+
+def extension(name: str) -> Extension:
+    return Extension(
+        f"fastbin._native.{name}",
+        [f"fastbin/_native/{name}.pyx"],
+        include_dirs=["csrc/include", numpy.get_include()],
+        libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
+        # An edited C source must relink the extension; setuptools looks at these alone.
+        depends=[*HEADERS, *SOURCES, "fastbin/_native/cfastbin.pxd"],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        extra_compile_args=EXTENSION_FLAGS,
+    )
+
+
+setup(
+    version=version(),
+    libraries=[("fastbin", {"sources": SOURCES, "include_dirs": ["csrc/include", "csrc/src"], "cflags": C_FLAGS, "obj_deps": {"": HEADERS}})],
+    ext_modules=cythonize(
+        [extension("model"), extension("ties")],
+        build_dir="build/cython",
+        compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
+    ),
+    cmdclass={"build_clib": BuildLibrary, "build_ext": BuildExtensions},
+)
