@@ -1,0 +1,144 @@
+/*
+ * check.c: what a model must satisfy. The only gate to a fastbin_model, for callers and for files alike.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+static int is_scheme(int32_t scheme) {
+  switch ((fastbin_scheme)scheme) {
+    case FASTBIN_SCHEME_OTHER:
+    case FASTBIN_SCHEME_UMD:
+    case FASTBIN_SCHEME_ZE:
+    case FASTBIN_SCHEME_UMS:
+    case FASTBIN_SCHEME_UMB:
+    case FASTBIN_SCHEME_FIXED_WIDTH:
+    case FASTBIN_SCHEME_EXPLICIT:
+    case FASTBIN_SCHEME_SCALING_BINNING:
+    case FASTBIN_SCHEME_ISOTONIC:
+    case FASTBIN_SCHEME_PLATT:
+    case FASTBIN_SCHEME_TEMPERATURE:
+    case FASTBIN_SCHEME_BETA:
+      return 1;
+  }
+  return 0;
+}
+
+int fastbin_known_enumerators(const fastbin_model_spec *spec) {
+  return spec->kind >= FASTBIN_STEP && spec->kind <= FASTBIN_SMOOTH && is_scheme(spec->scheme) &&
+         spec->ties >= FASTBIN_TIES_NONE && spec->ties <= FASTBIN_TIES_ISOLATE && spec->map >= FASTBIN_MAP_NONE &&
+         spec->map <= FASTBIN_MAP_BETA;
+}
+
+/* Sizes and pointers: what must be there for the other checks to look at it. */
+static fastbin_status check_shape(const fastbin_model_spec *spec) {
+  int32_t least = spec->kind == FASTBIN_SMOOTH ? 0 : 1;
+  int32_t most = spec->kind == FASTBIN_SMOOTH ? 0 : FASTBIN_MAX_BINS;
+  if (spec->n_bins < least || spec->n_bins > most) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->n_bins > 0 && !spec->values) return FASTBIN_ERROR_ARGUMENT;
+  if (fastbin_n_edges(spec) > 0 && !spec->edges) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->note_size > 0 && !spec->note) return FASTBIN_ERROR_ARGUMENT;
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_edges(const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  for (int32_t i = 0; i < n_edges; i++) {
+    uint64_t key = spec->edge_keys ? spec->edge_keys[i] : FASTBIN_KEY_ABOVE;
+    if (!is_finite(spec->edges[i])) return FASTBIN_ERROR_EDGES;
+    if (spec->kind == FASTBIN_LINEAR && key != FASTBIN_KEY_ABOVE) return FASTBIN_ERROR_EDGES;
+    if (i == 0) continue;
+    if (spec->edges[i] < spec->edges[i - 1]) return FASTBIN_ERROR_EDGES;
+    if (spec->edges[i] == spec->edges[i - 1]) {
+      /* Equal pairs are let through on a step model: the bin between them can hold no sample, which harms nobody. */
+      if (spec->kind == FASTBIN_LINEAR) return FASTBIN_ERROR_EDGES;
+      if (spec->edge_keys && key < spec->edge_keys[i - 1]) return FASTBIN_ERROR_EDGES;
+    }
+  }
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_values(const fastbin_model_spec *spec) {
+  for (int32_t i = 0; i < spec->n_bins; i++) {
+    if (is_nan(spec->values[i]) || spec->values[i] < 0.0 || spec->values[i] > 1.0) return FASTBIN_ERROR_VALUES;
+  }
+  return FASTBIN_OK;
+}
+
+/*
+ * The tally against itself and against the origin. A bin averages only samples that the fit has seen, so the totals of
+ * either label cannot exceed it; subtracting from what is left cannot overflow, as adding up could.
+ */
+static fastbin_status check_tally(const fastbin_model_spec *spec) {
+  int64_t positives_left = spec->n_positive;
+  int64_t negatives_left = spec->n_samples - spec->n_positive;
+  if (!spec->counts && !spec->label_sums) return FASTBIN_OK;
+  if (!spec->counts || !spec->label_sums || spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_TALLY;
+  for (int32_t i = 0; i < spec->n_bins; i++) {
+    int64_t count = spec->counts[i];
+    int64_t label_sum = spec->label_sums[i];
+    if (count < 0 || label_sum < 0 || label_sum > count) return FASTBIN_ERROR_TALLY;
+    if (label_sum > positives_left || count - label_sum > negatives_left) return FASTBIN_ERROR_ORIGIN;
+    positives_left -= label_sum;
+    negatives_left -= count - label_sum;
+  }
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_weights(const fastbin_model_spec *spec) {
+  const double *sums[3] = {spec->weight_sums, spec->weighted_label_sums, spec->weight_square_sums};
+  if (!sums[0] && !sums[1] && !sums[2]) return FASTBIN_OK;
+  if (!sums[0] || !sums[1] || !sums[2] || !spec->counts) return FASTBIN_ERROR_WEIGHTS;
+  for (int k = 0; k < 3; k++) {
+    for (int32_t i = 0; i < spec->n_bins; i++) {
+      if (!is_finite(sums[k][i]) || sums[k][i] < 0.0) return FASTBIN_ERROR_WEIGHTS;
+    }
+  }
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_map(const fastbin_model_spec *spec) {
+  static const int n_parameters[] = {0, 2, 3};
+  for (int i = 0; i < 4; i++) {
+    if (!is_finite(spec->map_parameters[i])) return FASTBIN_ERROR_MAP;
+    if (i >= n_parameters[spec->map] && spec->map_parameters[i] != 0.0) return FASTBIN_ERROR_MAP;
+  }
+  if (spec->kind == FASTBIN_LINEAR && spec->map != FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
+  if (spec->kind != FASTBIN_SMOOTH) return FASTBIN_OK;
+  if (spec->map == FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
+  /* The logarithms of the beta map need a probability. */
+  if (spec->map == FASTBIN_MAP_BETA && (spec->score_min < 0.0 || spec->score_max > 1.0)) return FASTBIN_ERROR_MAP;
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_range(const fastbin_model_spec *spec) {
+  if (is_nan(spec->score_min) || is_nan(spec->score_max)) return FASTBIN_ERROR_RANGE;
+  /* At least one finite score must be in the range. */
+  if (spec->score_min > spec->score_max || spec->score_min > DBL_MAX || spec->score_max < -DBL_MAX) {
+    return FASTBIN_ERROR_RANGE;
+  }
+  return FASTBIN_OK;
+}
+
+static fastbin_status check_origin(const fastbin_model_spec *spec) {
+  if (spec->n_samples < 0 || spec->n_positive < 0 || spec->n_positive > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
+  if (spec->n_tied < 0 || spec->n_tied > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
+  if (spec->n_bins_asked < 0) return FASTBIN_ERROR_ORIGIN;
+  if (is_nan(spec->delta) || spec->delta < 0.0 || spec->delta >= 1.0) return FASTBIN_ERROR_ORIGIN;
+  if (spec->delta > 0.0 && spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_ORIGIN;
+  if (!is_finite(spec->odds_ratio) || spec->odds_ratio <= 0.0) return FASTBIN_ERROR_ORIGIN;
+  return FASTBIN_OK;
+}
+
+fastbin_status fastbin_check_spec(const fastbin_model_spec *spec) {
+  /* check_shape() first, as the others look behind its pointers; check_origin() before check_tally(), which subtracts. */
+  static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
+      check_shape, check_range, check_edges, check_values, check_origin, check_tally, check_weights, check_map,
+  };
+  if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
+  for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+    fastbin_status status = checks[i](spec);
+    if (status != FASTBIN_OK) return status;
+  }
+  return FASTBIN_OK;
+}

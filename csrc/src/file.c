@@ -1,0 +1,129 @@
+/*
+ * file.c: models in files.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(_WIN32)
+#include <windows.h>
+/* rename() refuses an existing target on Windows. */
+static int replace_file(const char *from, const char *to) {
+  return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0;
+}
+#else
+static int replace_file(const char *from, const char *to) { return rename(from, to) == 0; }
+#endif
+
+/* The first read, and the least by which the buffer grows. Most models fit. */
+#define FIRST_READ ((size_t)1 << 16)
+
+/* Left-over temporary files that saving steps around before it gives up. */
+#define MAX_TEMPORARY_NAMES 64
+
+/* ".0123456789abcdef.tmp" */
+#define TEMPORARY_SUFFIX_SIZE 22
+
+/*
+ * Opens a file beside `path` that did not exist before ("x"). The name starts from a hash of the model and of an address,
+ * which separates threads and processes that save to one path at once; should the name be taken all the same, the next
+ * one is tried.
+ */
+static FILE *open_temporary(const char *path, uint64_t start, char *name) {
+  size_t length = strlen(path);
+  memcpy(name, path, length);
+  for (uint64_t i = 0; i < MAX_TEMPORARY_NAMES; i++) {
+    FILE *file;
+    snprintf(name + length, TEMPORARY_SUFFIX_SIZE, ".%016llx.tmp", (unsigned long long)mix(start + i));
+    file = fopen(name, "wbx");
+    if (file) return file;
+  }
+  return NULL;
+}
+
+/* Everything that can go wrong with a full disk goes wrong here at the latest: in the flush of fclose(). */
+static int write_and_close(FILE *file, const void *bytes, size_t size) {
+  int written = fwrite(bytes, 1, size, file) == size;
+  return (fclose(file) == 0) && written;
+}
+
+static fastbin_status save_bytes(const void *bytes, size_t size, const char *path) {
+  size_t name_size = strlen(path);
+  FILE *file;
+  char *name;
+  fastbin_status status = FASTBIN_OK;
+  if (!add_size(&name_size, TEMPORARY_SUFFIX_SIZE, 1)) return FASTBIN_ERROR_MEMORY;
+  name = malloc(name_size);
+  if (!name) return FASTBIN_ERROR_MEMORY;
+  file = open_temporary(path, (uint64_t)(uintptr_t)bytes, name);
+  if (!file) {
+    status = FASTBIN_ERROR_OPEN;
+  } else if (!write_and_close(file, bytes, size) || !replace_file(name, path)) {
+    remove(name);
+    status = FASTBIN_ERROR_WRITE;
+  }
+  free(name);
+  return status;
+}
+
+fastbin_status fastbin_model_save(const fastbin_model *model, const char *path) {
+  size_t size;
+  void *bytes;
+  fastbin_status status;
+  if (!model || !path || !*path) return FASTBIN_ERROR_ARGUMENT;
+  size = fastbin_model_size(model);
+  bytes = malloc(size);
+  if (!bytes) return FASTBIN_ERROR_MEMORY;
+  status = fastbin_model_write(model, bytes, size);
+  if (status == FASTBIN_OK) status = save_bytes(bytes, size, path);
+  free(bytes);
+  return status;
+}
+
+/*
+ * Reads to the end of the file, but never more than its own header says it has, plus the one byte that shows that there
+ * is more. The buffer grows with what was really read, so a header that lies about its length costs no memory.
+ */
+static fastbin_status read_file(FILE *file, unsigned char **bytes, size_t *size) {
+  size_t capacity = 0;
+  *bytes = NULL;
+  *size = 0;
+  for (;;) {
+    size_t got;
+    if (*size == capacity) {
+      unsigned char *larger;
+      if (*size > 0) {
+        fastbin_status status = fastbin_check_prefix(*bytes, *size);
+        if (status != FASTBIN_OK) return status;
+      }
+      if (capacity > SIZE_MAX / 2) return FASTBIN_ERROR_MEMORY;
+      capacity = capacity == 0 ? FIRST_READ : 2 * capacity;
+      larger = realloc(*bytes, capacity);
+      if (!larger) return FASTBIN_ERROR_MEMORY;
+      *bytes = larger;
+    }
+    got = fread(*bytes + *size, 1, capacity - *size, file);
+    *size += got;
+    if (got == 0) return ferror(file) ? FASTBIN_ERROR_READ : FASTBIN_OK;
+  }
+}
+
+fastbin_status fastbin_model_load(const char *path, fastbin_model **model) {
+  unsigned char *bytes;
+  size_t size;
+  fastbin_status status;
+  FILE *file;
+  if (!model) return FASTBIN_ERROR_ARGUMENT;
+  *model = NULL;
+  if (!path) return FASTBIN_ERROR_ARGUMENT;
+  file = fopen(path, "rb");
+  if (!file) return FASTBIN_ERROR_OPEN;
+  status = read_file(file, &bytes, &size);
+  fclose(file);
+  if (status == FASTBIN_OK) status = fastbin_model_read(bytes, size, model);
+  free(bytes);
+  return status;
+}

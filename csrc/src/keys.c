@@ -1,0 +1,21 @@
+/*
+ * keys.c: the public tie keys. The arithmetic is in internal.h and is written down in FORMAT.md.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+uint64_t fastbin_row_key(uint64_t seed, uint64_t row) { return row_key(stream_base(seed, STREAM_PREDICT), row); }
+
+/* Both levels are mixed, so that neither nearby scores nor nearby ranks within a group give related keys. */
+static uint64_t key_in_group(uint64_t seed, uint64_t stream, double score, uint64_t j) {
+  return cap_key(mix(mix(stream_base(seed, stream) ^ score_bits(score)) + (j + 1) * KEY_STEP));
+}
+
+uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j) {
+  return key_in_group(seed, STREAM_FIT, score, j);
+}
+
+uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j) {
+  return key_in_group(seed, STREAM_SPLIT, score, j);
+}
