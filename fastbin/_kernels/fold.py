@@ -1,0 +1,169 @@
+"""The passes of the fold: count rows by cell, descend into the cells that hold a boundary, select among gathered rows.
+
+A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores: the root map
+sends each score to one, monotonically, either linearly or by the top bits of its code. A cell that is looked into again
+links to a *node*, which divides a run of codes into cells of its own, of 2**shift codes each; its first and last cell take
+everything beyond, so a node needs no exact knowledge of its range.
+
+The counts are integers, so tables filled by different threads or chunks add up to the same table, and the result does not
+depend on how the rows were divided. All arrays are one-dimensional and contiguous; `scores` and `codes` are two views of
+one array, `labels` holds 0 and 1, an empty `weights` stands for a frequency of 1 each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastbin._kernels._jit import boolean, f64, f64_in, f64_out, i64, i64_in, i64_out, kernel, u8_in
+
+__all__ = ["COUNT", "GATHER", "IGNORE", "N_COPIES", "count_rows", "descend_rows", "select_in_slots"]
+
+# What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows.
+IGNORE, COUNT, GATHER = -1, -2, -3
+
+# Neighbouring rows often fall in one cell; with a table each they do not wait for each other's store.
+N_COPIES = 2
+
+BAD_SCORE, BAD_LABEL = 1, 2
+
+
+@kernel(i64(i64))
+def code_of(bits):
+    """The int64 that orders like the float64 with these bits; 0.0 and -0.0 both give 0."""
+    sign = bits >> 63
+    return (bits ^ (sign & 0x7FFFFFFFFFFFFFFF)) - sign
+
+
+@kernel(i64(i64, i64, i64, i64))
+def step_of(code, base, shift, n_cells):
+    """The cell of a code: 2**shift codes each from `base` on; the first and last take everything beyond."""
+    if code <= base:
+        return 0
+    # Unsigned: between a negative and a positive score there can be more than 2**63 codes.
+    step = (np.uint64(code) - np.uint64(base)) >> np.uint64(shift)
+    return min(step, np.uint64(n_cells - 1))
+
+
+@kernel(i64(f64_in, i64_in, u8_in, i64_in, boolean, f64, f64, i64, i64, i64, f64, f64, i64_out))
+def count_rows(scores, codes, labels, weights, linear, origin, scale, base, shift, n_cells, score_min, score_max, table):
+    """Add each row to table[copy, cell, label] of the root map, and check it on the way.
+
+    Returns a bit set: BAD_SCORE if a score was NaN or outside [score_min, score_max], BAD_LABEL if a label exceeded 1;
+    such rows are counted in some cell. The caller zeroes `table`, of N_COPIES * n_cells * 2 entries.
+    """
+    top = float(n_cells - 1)
+    bad_score = 0
+    bad_label = 0
+    half = 2 * n_cells
+    if weights.size == 0 and linear:
+        for i in range(scores.size):
+            s = scores[i]
+            label = labels[i]
+            bad_score |= not (score_min <= s <= score_max)
+            bad_label |= label >> 1
+            x = (s - origin) * scale
+            # Written so that NaN falls to cell 0 and an infinite product to the last.
+            x = x if x > 0.0 else 0.0
+            x = x if x < top else top
+            table[(i & 1) * half + 2 * int(x) + (label & 1)] += 1
+    else:
+        for i in range(scores.size):
+            s = scores[i]
+            label = labels[i]
+            bad_score |= not (score_min <= s <= score_max)
+            bad_label |= label >> 1
+            if linear:
+                x = (s - origin) * scale
+                x = x if x > 0.0 else 0.0
+                x = x if x < top else top
+                cell = int(x)
+            else:
+                cell = step_of(code_of(codes[i]), base, shift, n_cells)
+            weight = 1 if weights.size == 0 else weights[i]
+            table[(i & 1) * half + 2 * cell + (label & 1)] += weight
+    return BAD_SCORE * (bad_score != 0) + BAD_LABEL * (bad_label != 0)
+
+
+@kernel(
+    i64(
+        f64_in, i64_in, u8_in, i64_in, boolean, f64, f64, i64, i64, i64,
+        i64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
+    )
+)  # fmt: skip
+def descend_rows(
+    scores, codes, labels, weights, linear, origin, scale, base, shift, n_cells,
+    link, node_base, node_shift, node_cells, node_offset, table, slot_next, gathered, gathered_weights,
+):  # fmt: skip
+    """Take each row down the links from its root cell to a counter or a slot, and add it there.
+
+    Node t owns the cells node_offset[t] ... + node_cells[t] of `link` and of `table` (two entries a cell, by label); the root
+    owns the first n_cells. A cell that gathers stores in `table` the index of its slot: label-1 rows go to
+    gathered[slot_next[2 slot + 1]] upwards, label-0 rows to gathered[slot_next[2 slot]] upwards. Returns 0.
+    """
+    top = float(n_cells - 1)
+    for i in range(scores.size):
+        if linear:
+            x = (scores[i] - origin) * scale
+            x = x if x > 0.0 else 0.0
+            x = x if x < top else top
+            cell = int(x)
+        else:
+            cell = step_of(code_of(codes[i]), base, shift, n_cells)
+        target = link[cell]
+        if target == IGNORE:
+            continue
+        while target >= 0:
+            cell = node_offset[target] + step_of(code_of(codes[i]), node_base[target], node_shift[target], node_cells[target])
+            target = link[cell]
+        label = labels[i]
+        weight = 1 if weights.size == 0 else weights[i]
+        if target == COUNT:
+            table[2 * cell + label] += weight
+        elif target == GATHER and weight > 0:
+            side = 2 * table[2 * cell] + label
+            place = slot_next[side]
+            slot_next[side] = place + 1
+            gathered[place] = scores[i]
+            if weights.size:
+                gathered_weights[place] = weight
+    return 0
+
+
+@kernel(i64(f64_out, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
+def select_in_slots(gathered, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
+    """Answer each wanted rank from the gathered rows of its slot, which are sorted in place.
+
+    Slot t holds its label-0 rows in gathered[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The
+    i-th rank (ascending, slot by slot) is the rank_within[i]-th smallest row, from 1, of slot rank_slot[i]. Filled for each:
+    its score, how many rows of the slot lie below that score and how many of those have label 1, and the same for the rows
+    that equal it. Returns 0.
+    """
+    current = -1
+    for i in range(rank_slot.size):
+        slot = rank_slot[i]
+        start, split, end = bounds[2 * slot], bounds[2 * slot + 1], bounds[2 * slot + 2]
+        if slot != current:
+            current = slot
+            gathered[start:split].sort()
+            gathered[split:end].sort()
+            zero, one = start, split
+        # (zero, one) never passes the group of the previous rank, so one walk along the slot serves all its ranks.
+        while True:
+            if one == end or (zero < split and gathered[zero] <= gathered[one]):
+                s = gathered[zero]
+            else:
+                s = gathered[one]
+            next_zero, next_one = zero, one
+            while next_zero < split and gathered[next_zero] == s:
+                next_zero += 1
+            while next_one < end and gathered[next_one] == s:
+                next_one += 1
+            if next_zero - start + next_one - split >= rank_within[i]:
+                break
+            zero, one = next_zero, next_one
+        value[i] = s
+        below[i] = zero - start + one - split
+        below_ones[i] = one - split
+        equal[i] = next_zero - zero + next_one - one
+        equal_ones[i] = next_one - one
+    return 0

@@ -1,0 +1,279 @@
+"""Fit is a fold: the scores at given ranks, and what lies below them, from counts that add.
+
+`boundary_groups` answers the one question that every uniform-mass fit asks: which score has rank k, how many samples lie
+below it and how many of those have label 1, and the same for the samples that equal it. It needs no sorted copy of the data.
+One pass counts all rows in a fixed number of cells. Only cells that hold a wanted rank are looked into again: by gathering
+their few rows, or, where a cell is too full (bunched or tied scores), by counting it in finer cells of its own. Everything
+kept is an integer count over an interval of scores, so any division of the rows into threads or chunks gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin.binning.cells import choose_node, choose_root, codes_of, scores_of
+from fastbin.binning.rows import Chunk, Rows
+from fastbin.binning.sorting import BoundaryGroups, RanksOf, groups_by_sorting
+
+__all__ = ["BoundaryGroups", "Fold", "boundary_groups"]
+
+Int64s = npt.NDArray[np.int64]
+
+# Below this many rows one sort beats the passes.
+SORT_UP_TO = 16384
+
+# The root table stays in the second-level cache up to 2**14 cells; more than that only for very many bins.
+MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
+
+# Cells of all nodes planned in one pass, and of one node.
+ALL_NODE_CELLS, NODE_CELLS = 2**18, 2**10
+
+# Gathered rows take at most this share of all rows (or SORT_UP_TO of them), so that a fit needs little memory whatever the data.
+GATHER_SHARE = 1 / 16
+
+
+def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:
+    """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
+
+    Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
+    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most.
+    """
+    if len(rows) <= SORT_UP_TO:
+        return groups_by_sorting(rows, ranks_of)
+    n_forks = max(1, min(n_threads, len(rows) // SORT_UP_TO))
+    fold = Fold(rows.sample(min(max(1024, len(rows) // 1024), 8192)), len(rows), n_ranks, rows.limits, n_forks, rows.weighted)
+    parts = [rows.part(fork, n_forks) for fork in range(n_forks)]
+    while not fold.settled:
+        _run(lambda fork: fold.take(parts[fork].chunks(), fork), n_forks)
+        if fold.bad_rows:
+            rows.refuse(bad_scores=bool(fold.bad_rows & 1))
+        fold.end_pass(ranks_of)
+    return fold.groups()
+
+
+def _run(work: Callable[[int], None], n_forks: int) -> None:
+    """work(0) ... work(n_forks - 1), each in a thread of its own; the first error is raised."""
+    if n_forks == 1:
+        work(0)
+        return
+    with ThreadPoolExecutor(n_forks) as pool:
+        for finished in [pool.submit(work, fork) for fork in range(n_forks)]:
+            finished.result()
+
+
+class Cells(NamedTuple):
+    """Cells that hold wanted ranks, in ascending order of their scores: int64 arrays of one length."""
+
+    index: Int64s  # in `link`; its counters are at 2 index and 2 index + 1 of a table
+    low: Int64s  # the codes it may hold: low ... high
+    high: Int64s
+    below: Int64s  # samples in cells before it
+    below_ones: Int64s
+    counts: Int64s  # (cells, n_forks, 2): its samples, by fork and label
+    first_rank: Int64s  # the wanted ranks in it: positions first_rank ... end_rank
+    end_rank: Int64s
+
+    @property
+    def size(self) -> Int64s:
+        return self.counts.sum(axis=(1, 2))
+
+    def take(self, chosen: npt.NDArray[np.bool_]) -> Cells:
+        return Cells(*(column[chosen] for column in self))
+
+    def ranks(self) -> tuple[Int64s, Int64s]:
+        """Every rank in these cells: the number of its cell, and its position among the wanted ranks."""
+        repeats = self.end_rank - self.first_rank
+        cell = np.repeat(np.arange(len(repeats)), repeats)
+        return cell, self.first_rank[cell] + np.arange(len(cell)) - (np.cumsum(repeats) - repeats)[cell]
+
+
+class Fold:
+    """The passes, for rows that come in chunks.
+
+    ::
+
+        while not fold.settled:
+            for each fork: fold.take(chunks of that fork, fork)
+            fold.end_pass(ranks_of)
+        fold.groups()
+
+    Every pass must see the same rows, divided among the forks in the same way. Forks may take their chunks at the same time.
+    """
+
+    def __init__(
+        self, sample: npt.NDArray[np.float64], n_rows: int, n_ranks: int, limits: tuple[float, float], n_forks: int = 1, weighted: bool = False
+    ) -> None:
+        from fastbin._kernels import fold as kernels
+
+        self._kernels = kernels
+        self._limits = limits
+        self._weighted = weighted
+        self._n_forks = n_forks
+        self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
+        wanted = max(min(n_rows // 64, ROOT_CELLS), 8 * n_ranks)
+        self._map = choose_root(self._sample_codes, min(max(MIN_ROOT_CELLS, 1 << wanted.bit_length()), MAX_ROOT_CELLS))
+        self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
+        self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
+        self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
+        self._planned = False
+        self.bad_rows = 0
+        self.settled = False
+
+    def take(self, chunks: Iterable[Chunk], fork: int = 0) -> None:
+        """Fold chunks into the state of one fork."""
+        for scores, labels, weights in chunks:
+            rows = (scores, scores.view(np.int64), labels, weights, *self._map.arguments)
+            if not self._planned:
+                self.bad_rows |= self._kernels.count_rows(*rows, *self._limits, self._tables[fork])
+            else:
+                self._kernels.descend_rows(
+                    *rows, self._link, *self._node_arrays, self._tables[fork], self._slot_next[fork], self._gathered, self._gathered_weights
+                )  # fmt: skip
+
+    def end_pass(self, ranks_of: RanksOf) -> None:
+        """Merge the forks, answer the ranks that can be answered, and plan the next pass for the others."""
+        if not self._planned:
+            opened = self._end_count(ranks_of)
+        else:
+            self._answer_slots()
+            opened = self._end_descent()
+        constant = opened.low == opened.high
+        self._answer_constant(opened.take(constant))
+        opened = opened.take(~constant)
+        self.settled = len(opened.index) == 0
+        if not self.settled:
+            self._plan(opened)
+
+    def groups(self) -> BoundaryGroups:
+        """The answer, once settled."""
+        return BoundaryGroups(self._score, *self._answer, self._n_samples, self._n_positive)
+
+    # ------------------------------------------------------------------ after a pass
+
+    def _end_count(self, ranks_of: RanksOf) -> Cells:
+        """All rows are counted in the root's cells: find those that hold wanted ranks."""
+        n_cells = self._map.n_cells
+        counts = np.stack([table.reshape(-1, n_cells, 2).sum(axis=0) for table in self._tables], axis=1)
+        self._n_samples, self._n_positive = int(counts.sum()), int(counts[:, :, 1].sum())
+        self._ranks = ranks_of(self._n_samples)
+        self._score = np.empty(len(self._ranks))
+        self._answer = np.empty((4, len(self._ranks)), np.int64)  # below, below_ones, equal, equal_ones
+        self._link = np.full(n_cells, self._kernels.IGNORE, np.int64)
+        lowest, highest = codes_of(np.array(self._limits)).tolist()
+        steps, *rest = self._holding_ranks(counts, 0, 0, 0, len(self._ranks))
+        return Cells(steps, *self._map.code_ranges(steps, lowest, highest), *rest)
+
+    def _end_descent(self) -> Cells:
+        """The heavy cells are counted in the cells of their nodes: find those that hold wanted ranks."""
+        found = []
+        heavy = self._heavy
+        parents = zip(heavy.low, heavy.high, heavy.below, heavy.below_ones, heavy.first_rank, heavy.end_rank, strict=True)
+        nodes = self._nodes[len(self._nodes) - len(heavy.index) :]
+        for (base, shift, n_cells, offset), parent in zip(nodes, parents, strict=True):
+            low, high, below, below_ones, first_rank, end_rank = map(int, parent)
+            counts = np.stack([table[2 * offset : 2 * (offset + n_cells)].reshape(n_cells, 2) for table in self._tables], axis=1)
+            steps, *rest = self._holding_ranks(counts, below, below_ones, first_rank, end_rank)
+            # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
+            lows = [low if step == 0 else max(low, base + (step << shift)) for step in steps.tolist()]
+            highs = [high if step == n_cells - 1 else min(high, base + ((step + 1) << shift) - 1) for step in steps.tolist()]
+            found.append(Cells(offset + steps, np.array(lows, np.int64), np.array(highs, np.int64), *rest))
+        self._link[self._link < self._kernels.IGNORE] = self._kernels.IGNORE
+        return heavy if not found else Cells(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def _holding_ranks(self, counts: Int64s, below: int, below_ones: int, first_rank: int, end_rank: int) -> tuple[Int64s, ...]:
+        """Among cells with these (n_cells, n_forks, 2) counts, those that hold the ranks at positions first_rank ... end_rank.
+
+        Returns their numbers, and what `Cells` says of them from `below` on.
+        """
+        by_label = counts.sum(axis=1)
+        size = by_label.sum(axis=1)
+        ends, ones_ends = below + np.cumsum(size), below_ones + np.cumsum(by_label[:, 1])
+        cell_of_rank = np.searchsorted(ends, self._ranks[first_rank:end_rank], side="left")
+        steps, starts = np.unique(cell_of_rank, return_index=True)
+        stops = np.append(starts[1:], end_rank - first_rank)
+        return (
+            steps, ends[steps] - size[steps], ones_ends[steps] - by_label[steps, 1], counts[steps],
+            first_rank + starts, first_rank + stops,
+        )  # fmt: skip
+
+    def _answer_constant(self, cells: Cells) -> None:
+        """Cells that can hold a single score are groups."""
+        size, ones = cells.size, cells.counts[:, :, 1].sum(axis=1)
+        cell, positions = cells.ranks()
+        self._score[positions] = scores_of(cells.low)[cell]
+        for row, column in enumerate((cells.below, cells.below_ones, size, ones)):
+            self._answer[row, positions] = column[cell]
+
+    def _answer_slots(self) -> None:
+        """The rows of the light cells are gathered: sort each cell and read the ranks off."""
+        cells = self._light
+        if len(cells.index) == 0:
+            return
+        slot, positions = cells.ranks()
+        within = self._ranks[positions] - cells.below[slot]
+        score, answer = np.empty(len(slot)), np.empty((4, len(slot)), np.int64)
+        if self._gathered_weights.size:
+            self._select_weighted(slot, within, score, answer)
+        else:
+            self._kernels.select_in_slots(self._gathered, self._bounds, slot, within, score, *answer)
+        answer[0] += cells.below[slot]
+        answer[1] += cells.below_ones[slot]
+        self._score[positions] = score + 0.0  # -0.0 becomes 0.0
+        self._answer[:, positions] = answer
+
+    def _select_weighted(self, slot: Int64s, within: Int64s, score: npt.NDArray[np.float64], answer: Int64s) -> None:
+        """As the kernel `select_in_slots`, for rows that stand for several samples each."""
+        for number in np.unique(slot):
+            filled = [
+                slice(start, self._slot_next[fork][2 * number + label])
+                for fork in range(self._n_forks)
+                for label, start in enumerate(self._slot_first[fork][2 * number : 2 * number + 2])
+            ]
+            scores = np.concatenate([self._gathered[span] for span in filled])
+            weights = np.concatenate([self._gathered_weights[span] for span in filled])
+            labels = np.concatenate([np.full(span.stop - span.start, i % 2, np.uint8) for i, span in enumerate(filled)])
+            chosen = slot == number
+            slot_rows = Rows(scores, labels, weights, self._limits)
+            groups = groups_by_sorting(slot_rows, lambda _, wanted=within[chosen]: wanted)  # type: ignore[misc]
+            score[chosen] = groups.score
+            answer[:, chosen] = groups[1:5]
+
+    # ------------------------------------------------------------------ before a pass
+
+    def _plan(self, opened: Cells) -> None:
+        """Gather the smallest open cells, as many as memory allows; give every other one a node."""
+        order = np.argsort(opened.size, kind="stable")
+        fits = np.zeros(len(order), bool)
+        fits[order] = np.cumsum(opened.size[order]) <= self._gather_limit
+        self._light, self._heavy = opened.take(fits), opened.take(~fits)
+        total = len(self._link)
+        link = self._link
+        for low, high, index in zip(self._heavy.low.tolist(), self._heavy.high.tolist(), self._heavy.index.tolist(), strict=True):
+            n_cells = min(NODE_CELLS, max(4, ALL_NODE_CELLS // len(self._heavy.index)))
+            node = choose_node(self._sample_codes, low, high, n_cells)
+            link[index] = len(self._nodes)
+            self._nodes.append((*node, total))
+            total += node[2]
+        self._link = np.concatenate((link, np.full(total - len(link), self._kernels.COUNT, np.int64)))
+        self._link[self._light.index] = self._kernels.GATHER
+        self._node_arrays = np.array(self._nodes, np.int64).reshape(-1, 4).T.copy()
+        self._lay_out_slots(total)
+        self._planned = True
+
+    def _lay_out_slots(self, n_cells: int) -> None:
+        """A place for every row that will be gathered: cell by cell, label 0 before 1, fork by fork."""
+        counts = self._light.counts.transpose(0, 2, 1)  # cell, label, fork
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        self._slot_first = [starts[:-1].reshape(counts.shape)[:, :, fork].ravel() for fork in range(self._n_forks)]
+        self._slot_next = [first.copy() for first in self._slot_first]
+        self._bounds = starts[:: self._n_forks].copy()
+        self._gathered = np.empty(starts[-1])
+        self._gathered_weights = np.empty(starts[-1] if self._weighted else 0, np.int64)
+        self._tables = [np.zeros(2 * n_cells, np.int64) for _ in range(self._n_forks)]
+        for table in self._tables:
+            table[2 * self._light.index] = np.arange(len(self._light.index))

@@ -1,0 +1,71 @@
+"""The boundary groups of few rows, by one sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin.binning.rows import Chunk, Rows
+
+__all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting"]
+
+Int64s = npt.NDArray[np.int64]
+Float64s = npt.NDArray[np.float64]
+RanksOf = Callable[[int], Int64s]
+
+
+class BoundaryGroups(NamedTuple):
+    """For each wanted rank, the group of samples that share the score at that rank."""
+
+    score: Float64s
+    below: Int64s  # samples with a lower score
+    below_ones: Int64s  # of these, label 1
+    equal: Int64s  # samples with this score
+    equal_ones: Int64s
+    n_samples: int
+    n_positive: int
+
+
+def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
+    """As `fold.boundary_groups`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
+    low, high = rows.limits
+    parts = list(rows.chunks())
+    scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
+    # A NaN comes through min and max, and fails the comparison.
+    if not (scores.min() >= low and scores.max() <= high):
+        rows.refuse(bad_scores=True)
+    if labels.max() > 1:
+        rows.refuse(bad_scores=False)
+    if weights.size == 0 and low >= 0.0:
+        return _sort_packed(scores, labels, ranks_of)
+    order = np.argsort(scores, kind="stable")
+    scores = scores[order]
+    frequency = np.ones(len(order), np.int64) if weights.size == 0 else weights[order]
+    samples = np.concatenate(([0], np.cumsum(frequency)))
+    ones = np.concatenate(([0], np.cumsum(frequency * labels[order])))
+    score = scores[np.searchsorted(samples[1:], ranks_of(int(samples[-1])), side="left")]
+    first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
+    return BoundaryGroups(
+        score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
+        int(samples[-1]), int(ones[-1]),
+    )  # fmt: skip
+
+
+def _sort_packed(scores: Float64s, labels: npt.NDArray[np.uint8], ranks_of: RanksOf) -> BoundaryGroups:
+    """Scores that are not negative have a spare bit for the label, and order like their bits: one integer sort does it."""
+    packed = (scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+    packed <<= np.uint64(1)
+    packed |= labels ^ np.uint8(1)  # within a score, label-1 rows first
+    packed.sort()
+    group = packed[ranks_of(packed.size) - 1] & ~np.uint64(1)
+    below = np.searchsorted(packed, group)
+    first_zero = np.searchsorted(packed, group | np.uint64(1))
+    end = np.searchsorted(packed, group | np.uint64(1), side="right")
+    zeros = np.concatenate(([0], np.cumsum(packed & np.uint64(1), dtype=np.int64)))
+    score = (group >> np.uint64(1)).view(np.float64)
+    return BoundaryGroups(
+        score, below, below - zeros[below], end - below, first_zero - below, packed.size, packed.size - int(zeros[-1])
+    )

@@ -1,0 +1,37 @@
+"""One interval for one bin at failure probability alpha, vectorised over bins.
+
+Every function takes the tally of the bins and a failure probability *per bin*, and returns an array of shape (n_bins, 2)
+with the lower and upper end of an interval for the bin's true frequency of label 1. To cover all bins at once, pass
+``sidak(alpha, n_bins)`` (independent bins) or ``bonferroni(alpha, n_bins)`` (any bins) instead of alpha.
+
+==========================================  ===================================================================
+`clopper_pearson`                           exact for any count; the default everywhere
+`hoeffding`                                 the papers' closed form; width depends on the count alone
+`empirical_bernstein`                       Gupta, Podkopaev & Ramdas 2020, Theorem 4
+`wilson`                                    approximate: no guarantee
+`theorem6`, `stitched`, `beta_binomial`     valid at every count of a growing bin at once
+`self_normalised_hoeffding`,                for importance-weighted samples with a known bound on the weight
+`weighted_empirical_bernstein`,
+`betting`, `betting_in_order`,
+`theorem7`, `theorem10`
+==========================================  ===================================================================
+"""
+
+from __future__ import annotations
+
+from fastbin.bounds.anytime import beta_binomial, running_variance, stitched, theorem6
+from fastbin.bounds.binomial import clopper_pearson, empirical_bernstein, hoeffding, wilson
+from fastbin.bounds.levels import bonferroni, sidak
+
+__all__ = [
+    "beta_binomial",
+    "bonferroni",
+    "clopper_pearson",
+    "empirical_bernstein",
+    "hoeffding",
+    "running_variance",
+    "sidak",
+    "stitched",
+    "theorem6",
+    "wilson",
+]

@@ -1,0 +1,42 @@
+"""Tallies as the bounds take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError, InputTypeError
+
+__all__ = ["as_tally", "around"]
+
+Float64Array = npt.NDArray[np.float64]
+Int64Array = npt.NDArray[np.int64]
+
+
+def _as_counts(values: Any, name: str) -> Int64Array:
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}")
+    return array.astype(np.int64, copy=False)
+
+
+def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
+    """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts. O(n_bins)."""
+    sums, sizes = _as_counts(label_sums, "label_sums"), _as_counts(counts, "counts")
+    if sums.shape != sizes.shape:
+        raise InputError(f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each")
+    bad = (sums < 0) | (sums > sizes)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"label_sums[{first}] is {sums[first]} and counts[{first}] is {sizes[first]}; "
+            "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
+        )
+    return sums, sizes
+
+
+def around(centres: Float64Array, radii: Float64Array | float) -> Float64Array:
+    """The intervals centre +- radius, met with [0, 1]: a frequency lies there whatever the data say. Shape (n_bins, 2)."""
+    return np.stack([np.clip(centres - radii, 0.0, 1.0), np.clip(centres + radii, 0.0, 1.0)], axis=1)

@@ -1,0 +1,71 @@
+"""Sharing one failure probability among several bins."""
+
+from __future__ import annotations
+
+import math
+
+from fastbin._validation import check_alpha, check_count
+
+__all__ = ["bonferroni", "sidak"]
+
+
+def sidak(alpha: float, n_bins: int) -> float:
+    """The failure probability per bin that gives `alpha` over `n_bins` independent bins: 1 - (1 - alpha)^(1/n_bins).
+
+    Given where the samples fell, the label sums of different bins are independent (Gupta & Ramdas 2021, Lemma 2 and the
+    Markov property in its proof), so the product form holds with equality and nothing is lost to a union bound.
+
+    Parameters
+    ----------
+    alpha : float
+        Failure probability over all bins, strictly between 0 and 1.
+    n_bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        Failure probability of one bin.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Examples
+    --------
+    >>> round(sidak(0.1, 10), 6)
+    0.010481
+    """
+    alpha, n_bins = check_alpha(alpha), check_count(n_bins, "n_bins")
+    if n_bins == 1:
+        return alpha
+    return -math.expm1(math.log1p(-alpha) / n_bins)
+
+
+def bonferroni(alpha: float, n_bins: int) -> float:
+    """The failure probability per bin that gives `alpha` over `n_bins` bins that may depend on each other: alpha / n_bins.
+
+    Parameters
+    ----------
+    alpha : float
+        Failure probability over all bins, strictly between 0 and 1.
+    n_bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        Failure probability of one bin.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Examples
+    --------
+    >>> bonferroni(0.1, 10)
+    0.01
+    """
+    return check_alpha(alpha) / check_count(n_bins, "n_bins")
