@@ -1,0 +1,147 @@
+"""A fitted model: a step function over (score, key) with the tally behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY, cap, row_key, value_randomiser
+
+__all__ = ["Edge", "StepModel", "Tally", "bin_of", "keep_edges_with_two_sides"]
+
+Edge = tuple[float, int]  # (edge, edge_key)
+
+EMPTY_BIN_VALUE = Fraction(1, 2)
+
+
+def bin_of(edges: Sequence[Edge], score: float, key: int) -> int:
+    """The number of edges at or below the sample.
+
+    A sample lies at or above an edge exactly when score > edge, or score == edge and key >= edge_key.
+    """
+    return sum(score > edge or (score == edge and key >= edge_key) for edge, edge_key in edges)
+
+
+def keep_edges_with_two_sides(edges: Iterable[Edge], score_min: float, score_max: float) -> list[Edge]:
+    """Sorted edges without repetitions, and without those that have nothing on one side.
+
+    Equal edges enclose an empty bin. An edge that no sample of the score range can lie below, or that none can reach, has an
+    empty side for ever: (score_min, 0) is the one, anything above (score_max, 2**64 - 2) the other. Scores are finite, so an
+    infinite edge is never reached.
+    """
+    lowest, highest = (score_min, KEY_ABOVE), (score_max, MAX_KEY)
+    return [edge for edge in sorted(set(edges)) if lowest < edge <= highest and math.isfinite(edge[0])]
+
+
+class Tally:
+    """What was seen in each bin."""
+
+    def __init__(self, n_bins: int) -> None:
+        self.counts = [0] * n_bins
+        self.label_sums = [0] * n_bins
+        self.weight_sums = [Fraction(0)] * n_bins
+        self.weighted_label_sums = [Fraction(0)] * n_bins
+        self.weight_square_sums = [Fraction(0)] * n_bins
+
+    def add(self, b: int, label: int, weight: float = 1.0) -> None:
+        """Count one sample in bin `b`. Sums of weights are exact sums of doubles; the square of a weight is a double."""
+        self.counts[b] += 1
+        self.label_sums[b] += label
+        self.weight_sums[b] += Fraction(weight)
+        self.weighted_label_sums[b] += Fraction(weight) * label
+        self.weight_square_sums[b] += Fraction(weight * weight)
+
+    def means(self) -> list[Fraction]:
+        """Exact means of the labels; 1/2 where nothing was counted (or nothing weighs anything)."""
+        pairs = zip(self.weighted_label_sums, self.weight_sums, strict=True)
+        return [labels / weights if weights else EMPTY_BIN_VALUE for labels, weights in pairs]
+
+
+@dataclass
+class StepModel:
+    """Edges, values, and where they come from.
+
+    `values` are the doubles that a model predicts and `exact_values` the rationals that they stand for. Without weights the
+    two say the same thing: the double nearest to label_sum / count, which is also what one IEEE division of the two integers
+    gives. With importance weights `values` is the quotient of two doubles, each the correctly rounded sum.
+    """
+
+    edges: list[float]
+    edge_keys: list[int]
+    values: list[float]
+    exact_values: list[Fraction]
+    counts: list[int]
+    label_sums: list[int]
+    weight_sums: list[float] | None
+    weighted_label_sums: list[float] | None
+    weight_square_sums: list[float] | None
+    n_samples: int
+    n_positive: int
+    n_tied: int
+    n_bins_asked: int
+    score_min: float
+    score_max: float
+    delta: float = 0.0
+
+    @classmethod
+    def from_tally(cls, edges: Sequence[Edge], tally: Tally, *, weighted: bool = False, **origin: object) -> StepModel:
+        """The model whose value in a bin is the mean of the labels tallied there."""
+        exact_values = tally.means()
+        values = [float(value) for value in exact_values]
+        weight_sums = weighted_label_sums = weight_square_sums = None
+        if weighted:
+            weight_sums = [float(total) for total in tally.weight_sums]
+            weighted_label_sums = [float(total) for total in tally.weighted_label_sums]
+            weight_square_sums = [float(total) for total in tally.weight_square_sums]
+            pairs = zip(weighted_label_sums, weight_sums, strict=True)
+            values = [labels / weights if weights else float(EMPTY_BIN_VALUE) for labels, weights in pairs]
+        return cls(
+            edges=[edge for edge, _ in edges],
+            edge_keys=[edge_key for _, edge_key in edges],
+            values=values,
+            exact_values=exact_values,
+            counts=tally.counts,
+            label_sums=tally.label_sums,
+            weight_sums=weight_sums,
+            weighted_label_sums=weighted_label_sums,
+            weight_square_sums=weight_square_sums,
+            **origin,  # type: ignore[arg-type]
+        )
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.values)
+
+    @property
+    def edge_pairs(self) -> list[Edge]:
+        return list(zip(self.edges, self.edge_keys, strict=True))
+
+    def assign_one(self, score: float, key: int) -> int:
+        """The bin of one sample; a score that is NaN, infinite or outside the range is refused, never clamped."""
+        if not (math.isfinite(score) and self.score_min <= score <= self.score_max):
+            raise ValueError(f"score {score!r} is outside [{self.score_min}, {self.score_max}]")
+        return bin_of(self.edge_pairs, score, cap(key))
+
+    def predict_one(self, score: float, key: int) -> float:
+        """The value of the sample's bin, randomised as in Gupta & Ramdas 2021, Algorithm 2, where delta > 0."""
+        value = self.values[self.assign_one(score, key)]
+        if self.delta == 0.0:
+            return value
+        return (value + self.delta * value_randomiser(cap(key))) / (1.0 + self.delta)
+
+    def needs_key(self, score: float) -> bool:
+        """Does the answer for this score depend on the key?"""
+        split_at_random = any(score == edge and KEY_ABOVE < edge_key < KEY_BELOW for edge, edge_key in self.edge_pairs)
+        return self.delta > 0.0 or split_at_random
+
+    def assign(self, scores: Sequence[float], keys: Sequence[int] | None = None, seed: int = 0) -> list[int]:
+        return [self.assign_one(score, key) for score, key in zip(scores, self._keys(scores, keys, seed), strict=True)]
+
+    def predict(self, scores: Sequence[float], keys: Sequence[int] | None = None, seed: int = 0) -> list[float]:
+        return [self.predict_one(score, key) for score, key in zip(scores, self._keys(scores, keys, seed), strict=True)]
+
+    @staticmethod
+    def _keys(scores: Sequence[float], keys: Sequence[int] | None, seed: int) -> Sequence[int]:
+        return keys if keys is not None else [row_key(seed, row) for row in range(len(scores))]

@@ -1,0 +1,204 @@
+"""Uniform-mass binning: bins that hold equal numbers of calibration samples.
+
+Four schemes, which differ in the ranks of the boundary samples, in the side to which a boundary belongs, and in which labels
+are averaged:
+
+=====  ==========================================  =================================  ==============================
+umd    Gupta & Ramdas 2021, Algorithm 1            ranks ceil(b (n + 1) / B)          all samples but the boundaries
+ze     ibid., Corollary 1 (Zadrozny & Elkan 2001)  the same                           boundaries too, in the lower bin
+ums    Gupta, Podkopaev & Ramdas 2020, sec. 4.2    ranks ceil(j n1 / B) of part 1     all samples of part 2
+umb    Sun, Song & Hero 2023, Definition 6         ranks floor(n b / B)               all samples
+=====  ==========================================  =================================  ==============================
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reference.keys import KEY_ABOVE, KEY_BELOW
+from reference.samples import Sample, check, in_fit_order
+from reference.step_model import Edge, StepModel, Tally, bin_of, keep_edges_with_two_sides
+
+__all__ = ["SCHEMES", "TIES_OF_SCHEME", "boundary_ranks", "uniform_mass"]
+
+TIES_OF_SCHEME = {
+    "umd": ("random", "upper", "isolate"),
+    "ze": ("random", "upper"),
+    "ums": ("random", "upper"),
+    "umb": ("random", "lower"),
+}
+SCHEMES = tuple(TIES_OF_SCHEME)
+
+
+def boundary_ranks(n: int, n_bins: int) -> list[int]:
+    """k_1 ... k_(B-1) of Gupta & Ramdas 2021, Algorithm 1, line 8: k_b = ceil(b (n + 1) / B), counted from 1.
+
+    In integers, so that no rank is off by one through rounding. (The proof of Theorem 3 prints ceil(b (n + 1/B)); the
+    algorithm has the right formula.) Bin b averages the k_b - k_(b-1) - 1 samples strictly between two boundaries, which is at
+    least floor((n + 1) / B) - 1: no bin is empty when n >= 2 B - 1.
+    """
+    return [-((-b * (n + 1)) // n_bins) for b in range(1, n_bins)]
+
+
+@dataclass
+class Placed:
+    """Where a scheme put its boundaries, and what it counts."""
+
+    boundaries: list[Sample]
+    edges: list[Edge]
+    counted: list[Sample]  # where predict puts them
+    counted_below: list[tuple[Sample, Edge]]  # in the bin that ends at this edge
+
+
+def uniform_mass(
+    scores: Sequence[float],
+    labels: Sequence[int],
+    n_bins: int,
+    scheme: str = "umd",
+    ties: str = "random",
+    *,
+    seed: int = 0,
+    split: float = 0.5,
+    delta: float = 0.0,
+    weights: Sequence[int] | Sequence[float] | None = None,
+    tie_keys: Sequence[int] | None = None,
+    score_range: tuple[float, float] | None = (0.0, 1.0),
+) -> StepModel:
+    """Fit one of the four schemes.
+
+    `weights` that are all int are frequencies (a sample is repeated), floats are importance weights: the boundaries ignore
+    them and a bin's value is sum(w y) / sum(w).
+    """
+    if ties not in TIES_OF_SCHEME[scheme]:
+        raise ValueError(f"scheme {scheme!r} has no ties={ties!r}")
+    score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
+    check(scores, labels, score_min, score_max)
+    samples = in_fit_order(scores, labels, seed, weights, tie_keys)
+
+    place = {"umd": _place_umd, "ze": _place_ze, "umb": _place_umb}.get(scheme)
+    placed = place(samples, n_bins, ties) if place is not None else _place_ums(samples, n_bins, ties, split)
+    if tie_keys is not None:
+        _refuse_repeated_boundary_keys(samples, placed.boundaries)
+
+    edges = keep_edges_with_two_sides(placed.edges, score_min, score_max)
+    tally = Tally(len(edges) + 1)
+    for sample in placed.counted:
+        tally.add(bin_of(edges, sample.score, sample.key), sample.label, sample.weight)
+    for sample, upper_edge in placed.counted_below:
+        tally.add(sum(edge < upper_edge for edge in edges), sample.label, sample.weight)
+
+    return StepModel.from_tally(
+        edges,
+        tally,
+        weighted=weights is not None and not all(isinstance(weight, int) for weight in weights),
+        n_samples=len(samples),
+        n_positive=sum(sample.label for sample in samples),
+        n_tied=_n_tied(samples, placed.boundaries, isolated=ties == "isolate"),
+        n_bins_asked=n_bins,
+        score_min=score_min,
+        score_max=score_max,
+        delta=delta,
+    )
+
+
+def _place_umd(samples: list[Sample], n_bins: int, ties: str) -> Placed:
+    """Gupta & Ramdas 2021, Algorithm 1: the boundary samples' labels are left out of the means.
+
+    Bin b is [S_(k_(b-1)), S_(k_b)), a boundary score belongs to the bin above it. The last bin is unbounded: as printed
+    (line 15, with S_(n+1) = 1 and a strict inequality), a score of exactly 1.0 would fall into no bin and get the value 0.
+
+    Given the boundary samples, those strictly inside a bin are independent draws from the bin (Lemma 2), also across bins;
+    this is what leaving the boundaries out buys.
+    """
+    boundaries = [samples[k - 1] for k in _umd_ranks(len(samples), n_bins)]
+    chosen = {id(sample) for sample in boundaries}
+    inside = [sample for sample in samples if id(sample) not in chosen]
+    if ties != "isolate":
+        edges = [(cut.score, KEY_ABOVE if ties == "upper" else cut.key) for cut in boundaries]
+        return Placed(boundaries, edges, inside, [])
+
+    # A score that holds two or more boundaries becomes a bin of its own, [v, next double after v). Which scores these are
+    # depends on the boundaries alone and not on labels, so the samples inside stay independent draws, and all samples with
+    # that score may be used, boundaries included.
+    isolated = _isolated_scores(boundaries)
+    edges = []
+    for cut in boundaries:
+        if cut.score in isolated:
+            edges += [(cut.score, KEY_ABOVE), (math.nextafter(cut.score, math.inf), KEY_ABOVE)]
+        else:
+            edges.append((cut.score, cut.key))
+    freed = [cut for cut in boundaries if cut.score in isolated]
+    return Placed(boundaries, edges, inside + freed, [])
+
+
+def _place_ze(samples: list[Sample], n_bins: int, ties: str) -> Placed:
+    """Gupta & Ramdas 2021, Corollary 1: the same bins, and each boundary label is averaged in the bin below its boundary.
+
+    A test score equal to the boundary still goes to the bin above: the two sides of Corollary 1 differ on purpose.
+    """
+    umd = _place_umd(samples, n_bins, ties)
+    return Placed(umd.boundaries, umd.edges, umd.counted, list(zip(umd.boundaries, umd.edges, strict=True)))
+
+
+def _place_umb(samples: list[Sample], n_bins: int, ties: str) -> Placed:
+    """Sun, Song & Hero 2023, Definition 6, equations (8) and (9): u_b = z_(floor(n b / B)), bins (u_(b-1), u_b].
+
+    A sample is above u_b when (score, key) > u_b: the first key above is that of u_b plus one. Under ties="lower" every score
+    equal to u_b is below it. (The index function printed in Definition 9 counts bins from the right; this one from the left.)
+    """
+    n = len(samples)
+    if n < n_bins:
+        raise ValueError(f"{n} samples for {n_bins} bins")
+    boundaries = [samples[n * b // n_bins - 1] for b in range(1, n_bins)]
+    edges = [(cut.score, KEY_BELOW if ties == "lower" else cut.key + 1) for cut in boundaries]
+    return Placed(boundaries, edges, samples, [])
+
+
+def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float) -> Placed:
+    """Gupta, Podkopaev & Ramdas 2020, section 4.2: boundaries from one random part of the sample, means from the other.
+
+    The paper's intervals are closed on both sides and overlap, and it does not say which empirical quantile it takes. Here
+    q_j is the sample of rank ceil(j n1 / B) of part 1, and a boundary belongs to the bin above it, as in Algorithm 1 of
+    Gupta & Ramdas 2021. A bin that part 2 leaves empty has the value 1/2.
+    """
+    n1 = math.floor(split * len(samples))
+    if n1 < n_bins or n1 == len(samples):
+        raise ValueError(f"{n1} of {len(samples)} samples to place {n_bins} bins")
+    by_split_key = sorted(samples, key=lambda sample: (sample.split_key, sample.score, sample.j))
+    chosen = {id(sample) for sample in by_split_key[:n1]}
+    part1 = [sample for sample in samples if id(sample) in chosen]
+    part2 = [sample for sample in samples if id(sample) not in chosen]
+    boundaries = [part1[-((-j * n1) // n_bins) - 1] for j in range(1, n_bins)]
+    edges = [(cut.score, KEY_ABOVE if ties == "upper" else cut.key) for cut in boundaries]
+    return Placed(boundaries, edges, part2, [])
+
+
+def _umd_ranks(n: int, n_bins: int) -> list[int]:
+    if n < 2 * n_bins - 1:
+        raise ValueError(f"{n} samples for {n_bins} bins: fewer than 2 B - 1 leave a bin without samples")
+    return boundary_ranks(n, n_bins)
+
+
+def _isolated_scores(boundaries: list[Sample]) -> set[float]:
+    held = Counter(cut.score for cut in boundaries)
+    return {score for score, cuts in held.items() if cuts >= 2}
+
+
+def _n_tied(samples: list[Sample], boundaries: list[Sample], *, isolated: bool) -> int:
+    """Samples in groups of two or more equal scores that hold a boundary, where the tie rule has to decide."""
+    group_sizes = Counter(sample.score for sample in samples)
+    scores = {cut.score for cut in boundaries}
+    if isolated:
+        scores -= _isolated_scores(boundaries)
+    return sum(group_sizes[score] for score in scores if group_sizes[score] >= 2)
+
+
+def _refuse_repeated_boundary_keys(samples: list[Sample], boundaries: list[Sample]) -> None:
+    """Two samples with one score and one key cannot be told apart by an edge that stands on them."""
+    pairs = Counter((sample.score, sample.key) for sample in samples)
+    for cut in boundaries:
+        if pairs[cut.score, cut.key] > 1:
+            raise ValueError(f"tie key {cut.key} occurs more than once at score {cut.score!r}")
