@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 
-__all__ = ["as_tally", "around"]
+__all__ = ["around", "as_tally"]
 
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
@@ -26,7 +26,9 @@ def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
     """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts. O(n_bins)."""
     sums, sizes = _as_counts(label_sums, "label_sums"), _as_counts(counts, "counts")
     if sums.shape != sizes.shape:
-        raise InputError(f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each")
+        raise InputError(
+            f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each"
+        )
     bad = (sums < 0) | (sums > sizes)
     if bad.any():
         first = int(np.argmax(bad))

@@ -1,0 +1,229 @@
+"""From the evidence of a fitted model to a `Certificate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastbin import bounds
+from fastbin._errors import GuaranteeError
+from fastbin._validation import check_alpha, check_choice
+from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
+from fastbin.guarantees.certificate import Certificate
+from fastbin.guarantees.ece import ece_bound
+from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee, require_means
+from fastbin.guarantees.intervals import interval_of_interior
+from fastbin.guarantees.radius import exact_radius
+
+__all__ = ["certify"]
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """What one bound gives, before the sentences around it."""
+
+    epsilon: float
+    theorem: str
+    radii: Float64Array | None = None
+    covers_empty_bins: bool = False
+
+
+def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+    """What a fitted model promises about its probabilities on new samples of the same population.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        A fitted model, such as `fastbin.BinnedModel`.
+    alpha : float
+        Failure probability, strictly between 0 and 1. Not used by "expected-ece".
+    kind : {"conditional", "marginal", "expected-ece", "ece"}
+        What is promised; see `Certificate`.
+    bound : {"exact", "a-priori", "hoeffding"}
+        How it is computed. Decide before looking at the result: the best of several is not a guarantee at alpha.
+
+        * "exact": the largest distance from a bin's value, whatever it is, to an end of its Clopper-Pearson interval, with
+          Sidak's level over the bins that hold samples (for "marginal", alpha for each bin). Depends on the labels:
+          smaller where they are nearly all alike. For "ece", `ece_bound`.
+        * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), known before the labels. For values
+          that are the means of their bins.
+        * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
+          partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    GuaranteeError
+        Where there is no such guarantee; the message names the theorem and the remedy.
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    Value randomisation moves a prediction by less than delta, which is added (Gupta & Ramdas 2021, Theorem 4). A bin without
+    a sample of its own is left out of the promise and named in `Certificate.uncovered_bins`. O(n_bins) for "exact".
+    """
+    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
+    bound = check_choice(bound, "bound", ("exact", "a-priori", "hoeffding"))
+    require_guarantee(evidence)
+    interior = interior_of(evidence)
+    covered = interior.is_covered
+    if not covered.any():
+        raise GuaranteeError("no bin holds a sample of its own, so there is nothing to certify; calibrate on more samples")
+    promise = _BUILDERS[bound](evidence, interior, alpha, kind)
+    return Certificate(
+        epsilon=min(1.0, promise.epsilon),
+        alpha=None if kind == "expected-ece" else alpha,
+        kind=kind,
+        bound=bound,
+        theorem=promise.theorem,
+        assumptions=_assumptions(evidence, kind),
+        scheme=evidence.scheme,
+        n_samples=int(evidence.n_samples),
+        n_bins=int(evidence.n_bins),
+        radii=None if promise.radii is None else tuple(float(radius) for radius in promise.radii),
+        uncovered_bins=() if promise.covers_empty_bins else tuple(int(b) for b in np.flatnonzero(~covered)),
+    )
+
+
+def _level(interior: Interior, alpha: float, kind: str) -> float:
+    return alpha if kind == "marginal" else bounds.sidak(alpha, int(np.count_nonzero(interior.is_covered)))
+
+
+_SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
+_INTERIOR = "label sums without boundary labels are binomial given the cuts: Gupta & Ramdas 2021, Lemma 2"
+_BINOMIAL = {
+    "umd": "label sums are binomial given the cuts: Gupta & Ramdas 2021, Lemma 2",
+    "ze": f"{_INTERIOR} and Corollary 1",
+    "umb": f"{_INTERIOR}; Sun, Song & Hero 2023, Lemma 4",
+}
+_FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
+
+
+def _binomial(evidence: Evidence) -> str:
+    return _BINOMIAL.get(evidence.scheme, _FIXED)
+
+
+def _exact(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
+    if kind == "expected-ece":
+        return _expected_ece(evidence, interior)
+    if kind == "ece":
+        return _ece(evidence, interior, alpha)
+    level = _level(interior, alpha, kind)
+    intervals = interval_of_interior(interior, bounds.clopper_pearson, level)
+    values = np.asarray(evidence.values, dtype=np.float64)
+    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
+    theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {_binomial(evidence)}"
+    radii = np.where(interior.is_covered, np.minimum(radii, 1.0), 1.0)
+    return _Promise(float(radii[interior.is_covered].max()), theorem, radii)
+
+
+def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
+    require_means(evidence, interior, "the a-priori bound")
+    if kind == "expected-ece":
+        return _expected_ece(evidence, interior)
+    if kind == "ece":
+        return _ece(evidence, interior, alpha)
+    level, largest = _level(interior, alpha, kind), 0.0
+    cells = {
+        (int(count), bool(label))
+        for count, label in zip(interior.counts, interior.has_boundary_label, strict=True)
+        if count > 0
+    }
+    for count, has_boundary_label in sorted(cells):
+        extra = 1.0 / (count + 1) if has_boundary_label else 0.0
+        # Hoeffding's radius is never smaller, so it tells which exact radii cannot be the largest. Radii are not monotone in
+        # the count: the smallest bin alone does not decide.
+        if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
+            largest = max(largest, exact_radius(count, level) + extra)
+    theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {_binomial(evidence)}"
+    return _Promise(largest + evidence.delta, theorem)
+
+
+def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
+    require_means(evidence, interior, "Hoeffding's bound")
+    n, n_bins, delta = int(evidence.n_samples), int(evidence.n_bins), float(evidence.delta)
+    if evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate":
+        if kind == "expected-ece" and evidence.scheme != "umd":
+            raise GuaranteeError(
+                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {evidence.scheme!r}; bound='exact' covers it"
+            )
+        radius = hoeffding_epsilon(n, n_bins, alpha, kind, evidence.scheme, delta)
+        return _Promise(radius, _paper_theorem(evidence, kind))
+    if kind == "expected-ece":
+        raise GuaranteeError("Gupta & Ramdas 2021, Theorem 4(b) is about uniform-mass bins; bound='exact' covers any partition")
+    counts = interior.counts[interior.is_covered]
+    sharing = 1 if kind == "marginal" else counts.shape[0]
+    radius = math.sqrt(math.log(2.0 * sharing / alpha) / (2.0 * int(counts.min())))
+    return _Promise(
+        radius + delta,
+        f"Hoeffding's inequality for the smallest bin with a union bound: Gupta & Ramdas 2021, Appendix B; {_FIXED}",
+    )
+
+
+def _paper_theorem(evidence: Evidence, kind: str) -> str:
+    if kind == "expected-ece":
+        return "Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]"
+    if evidence.scheme == "umd":
+        if kind == "marginal" or evidence.delta > 0.0:
+            part = {"marginal": " for the marginal promise", "ece": "(a)", "conditional": " for the conditional promise"}[kind]
+            return f"Gupta & Ramdas 2021, Theorem 4{part}, equation (11)"
+        return "Gupta & Ramdas 2021, Theorem 3, equation (8)"
+    theorem = "Gupta & Ramdas 2021, Corollary 1, equation (10)"
+    if evidence.scheme == "umb":
+        theorem = f"Sun, Song & Hero 2023, Lemma 4, which is {theorem}, mirrored"
+    return f"{theorem}, without the union bound as in Theorem 4" if kind == "marginal" else theorem
+
+
+def _expected_ece(evidence: Evidence, interior: Interior) -> _Promise:
+    require_means(evidence, interior, "the bound on the expected ECE")
+    counts = interior.counts[interior.is_covered]
+    boundary = interior.has_boundary_label[interior.is_covered]
+    errors = np.sqrt(0.25 / counts + evidence.delta**2) + np.where(boundary, 1.0 / (counts + 1), 0.0)
+    theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
+    return _Promise(float(errors.max()), theorem)
+
+
+def _ece(evidence: Evidence, interior: Interior, alpha: float) -> _Promise:
+    if evidence.ties == "isolate":
+        raise GuaranteeError(
+            "bins that isolate tied scores have no known law of their mass, which McDiarmid's bound on the ECE needs; "
+            "use kind='conditional', whose epsilon bounds the ECE too (Gupta & Ramdas 2021, Proposition 1)"
+        )
+    values = np.asarray(evidence.values, dtype=np.float64)
+    filled = np.maximum(interior.counts, 1)
+    shifts = np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
+    # In a bin without a sample nothing is estimated; its value is off by this at most.
+    shifts = np.where(interior.is_covered, shifts, np.maximum(values, 1.0 - values))
+    n_seen = int(evidence.n_samples) if evidence.scheme in UNIFORM_MASS else int(interior.counts.sum())
+    radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0)) + evidence.delta
+    return _Promise(radius, f"McDiarmid's inequality for the ECE; {_binomial(evidence)}", covers_empty_bins=True)
+
+
+_BUILDERS: dict[str, Callable[[Evidence, Interior, float, str], _Promise]] = {
+    "exact": _exact,
+    "a-priori": _a_priori,
+    "hoeffding": _hoeffding,
+}
+
+
+def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
+    told = [
+        "the calibration samples are independent draws from the population that will be scored",
+        "the scores were trained on other data",
+    ]
+    if evidence.ties in ("random", "isolate"):
+        told.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
+    elif evidence.ties in ("upper", "lower"):
+        told.append("scores have a continuous distribution")
+    if evidence.delta > 0.0:
+        told.append("values are randomised with keys that are uniform and independent of the sample")
+    if kind in ("marginal", "expected-ece"):
+        told.append("frequencies are taken given the bin where several bins share one value")
+    return tuple(told)

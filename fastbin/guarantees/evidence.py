@@ -1,0 +1,151 @@
+"""What a fitted model shows of how it came about, and which of its labels a guarantee may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import GuaranteeError
+
+__all__ = ["Evidence", "Interior", "interior_of", "require_guarantee", "require_means"]
+
+Float64Array = npt.NDArray[np.float64]
+Int64Array = npt.NDArray[np.int64]
+
+# Bins whose edges never looked at a label. Only for these is a bin's label sum binomial.
+_LABEL_FREE = ("umd", "ze", "ums", "umb", "fixed-width", "explicit", "scaling-binning")
+# Schemes that average the label of a boundary sample in every bin but the last.
+_WITH_BOUNDARY_LABEL = ("ze", "umb")
+
+
+class Evidence(Protocol):
+    """The attributes of a fitted model that a guarantee reads; `fastbin.BinnedModel` has them all.
+
+    `counts` and `label_sums` are the tally (int64, one per bin; None where the method has none), `values` the probabilities
+    that the model gives (float64, one per bin).
+    """
+
+    @property
+    def values(self) -> Any: ...
+    @property
+    def counts(self) -> Any: ...
+    @property
+    def label_sums(self) -> Any: ...
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def ties(self) -> str: ...
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_bins(self) -> int: ...
+    @property
+    def n_bins_asked(self) -> int: ...
+    @property
+    def n_tied(self) -> int: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def odds_ratio(self) -> float: ...
+    @property
+    def is_weighted(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Interior:
+    """The part of a tally that is binomial given the edges: the samples strictly between the boundary samples.
+
+    A bin of the original uniform-mass binning (`ze`) or of `umb` also averages the label of its boundary sample, which is
+    not a draw from the bin. Its value is not known from the tally, so the label sum of the others is known up to one:
+    `least` and `most` are what it can be. For the other schemes they are equal.
+    """
+
+    counts: Int64Array
+    least: Int64Array
+    most: Int64Array
+    has_boundary_label: npt.NDArray[np.bool_]
+
+    @property
+    def is_covered(self) -> npt.NDArray[np.bool_]:
+        """Bins with at least one sample of their own; nothing can be said about the others."""
+        return self.counts > 0
+
+
+def interior_of(evidence: Evidence) -> Interior:
+    """The binomial part of the tally of a model that passed `require_guarantee`. O(n_bins)."""
+    counts = np.asarray(evidence.counts, dtype=np.int64)
+    label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
+    boundary = np.zeros(counts.shape[0], dtype=np.bool_)
+    if evidence.scheme in _WITH_BOUNDARY_LABEL:
+        if evidence.n_bins_asked not in (0, evidence.n_bins):
+            raise GuaranteeError(
+                f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
+                "hold boundary labels is not known any more (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
+            )
+        boundary[:-1] = counts[:-1] > 0
+    own = counts - boundary
+    return Interior(own, np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own), boundary)
+
+
+def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
+    """Raise GuaranteeError, naming the theorem and the remedy, where no finite-sample guarantee exists.
+
+    `moved`: whether values mapped to other class rates are accepted, because the caller maps its result likewise.
+    """
+    scheme = evidence.scheme
+    if scheme in ("platt", "temperature", "beta"):
+        raise GuaranteeError(
+            f"{scheme} scaling has no distribution-free guarantee, and no method that maps scores one-to-one can have one "
+            "(Gupta, Podkopaev & Ramdas 2020, Theorem 3); put bins behind it: ScalingBinning, or UniformMassBinning on its "
+            "output"
+        )
+    if scheme == "isotonic":
+        raise GuaranteeError(
+            "isotonic regression has no certificate: it chooses its blocks by looking at the labels, so their means are not "
+            "those of a fixed partition (Gupta, Podkopaev & Ramdas 2020, Theorem 4) nor of label-free order statistics "
+            "(Gupta & Ramdas 2021, Theorem 3); use UniformMassBinning with monotone values instead"
+        )
+    if scheme not in _LABEL_FREE:
+        raise GuaranteeError(
+            f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that did not look at "
+            "the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"
+        )
+    if evidence.counts is None or evidence.label_sums is None:
+        raise GuaranteeError(
+            "the model carries no tally, and every certificate is computed from one; fit it again from samples"
+        )
+    if evidence.is_weighted:
+        raise GuaranteeError(
+            "samples with real weights are not draws from the bin, so the binomial guarantees (Gupta & Ramdas 2021, Theorem 3) "
+            "do not hold; use the weighted intervals of fb.bounds with a bound on the weight, or integer weights if they are "
+            "frequencies"
+        )
+    if evidence.ties in ("upper", "lower") and evidence.n_tied > 0:
+        raise GuaranteeError(
+            f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
+            "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random' (exact) or ties='isolate'"
+        )
+    if evidence.odds_ratio != 1.0 and not moved:
+        raise GuaranteeError(
+            f"the values were mapped to other class rates (odds ratio {evidence.odds_ratio:g}), and a certificate would be "
+            "conditional on label shift and on the rates (Sun, Song & Hero 2023, Theorem 2); certify the source model, or see "
+            "fb.shift for the bound"
+        )
+
+
+def require_means(evidence: Evidence, interior: Interior, wanted: str) -> None:
+    """Raise where the values are not the means of the bins' labels, which a bound known before the labels is about."""
+    counts = np.asarray(evidence.counts, dtype=np.int64)
+    known = counts > 0
+    means = np.asarray(evidence.label_sums)[known] / counts[known]
+    changed = np.flatnonzero(np.asarray(evidence.values, dtype=np.float64)[known] != means)
+    if changed.size:
+        first = int(np.flatnonzero(known)[changed[0]])
+        raise GuaranteeError(
+            f"{wanted} is about the mean label of each bin, and the value of bin {first} is {float(evidence.values[first])!r}, "
+            f"not its mean {float(means[changed[0]])!r} (scaling or monotone values); bound='exact' certifies the values as "
+            "they are"
+        )

@@ -1,0 +1,102 @@
+"""Intervals for the true frequency of label 1 in the bins of a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastbin import bounds
+from fastbin._errors import GuaranteeError
+from fastbin._validation import check_alpha, check_choice
+from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee
+
+__all__ = ["interval", "interval_of_interior"]
+
+BinBound = Callable[[Any, Any, float], Float64Array]
+
+_METHODS: dict[str, BinBound] = {
+    "clopper-pearson": bounds.clopper_pearson,
+    "hoeffding": bounds.hoeffding,
+    "empirical-bernstein": bounds.empirical_bernstein,
+    "wilson": bounds.wilson,
+}
+
+
+def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) -> Float64Array:
+    """`bin_bound` at failure probability `level` for each bin, whatever an unknown boundary label was. Shape (n_bins, 2).
+
+    The interval for the true label sum of the interior is inside the union of those for all it can be.
+    """
+    intervals = bin_bound(interior.least, interior.counts, level)
+    if interior.has_boundary_label.any():
+        others = bin_bound(interior.most, interior.counts, level)
+        intervals = np.stack([np.minimum(intervals[:, 0], others[:, 0]), np.maximum(intervals[:, 1], others[:, 1])], axis=1)
+    return intervals
+
+
+def interval(
+    evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pearson", simultaneous: bool = True
+) -> Float64Array:
+    """An interval for the true frequency of label 1 in each bin of a fitted model.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        A fitted model, such as `fastbin.BinnedModel`.
+    alpha : float
+        Failure probability: of all bins together where `simultaneous`, else of each bin. Strictly between 0 and 1.
+    method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+        "clopper-pearson" is exact, with Sidak's level across bins, which are independent given the edges. "hoeffding" and
+        "empirical-bernstein" (Gupta, Podkopaev & Ramdas 2020, Theorem 4) are the papers' forms, with their union
+        bound. "wilson" is approximate and guarantees nothing; it is given for any model that has a tally. Decide on one
+        before looking: whoever takes the best of several pays for it in alpha.
+    simultaneous : bool
+        Whether alpha is shared among the bins that hold samples.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        Lower and upper ends in [0, 1]. [0, 1] for a bin without samples. Where the model was moved to other class rates
+        (`odds_ratio`), the ends are moved with it and hold if the rates and label shift do (Sun, Song & Hero 2023).
+
+    Raises
+    ------
+    GuaranteeError
+        Where the method is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
+        sent to one side.
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    The schemes "ze" and "umb" also average the label of a boundary sample, which is no draw from the bin. Their intervals
+    are computed from the other samples and are the union over both values that this label can have had. O(n_bins).
+    """
+    alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
+    if method == "wilson":
+        intervals = _approximate(evidence, alpha, simultaneous)
+    else:
+        require_guarantee(evidence, moved=True)
+        interior = interior_of(evidence)
+        n_covered = int(np.count_nonzero(interior.is_covered))
+        level = alpha
+        if simultaneous and n_covered > 1:
+            share = bounds.sidak if method == "clopper-pearson" else bounds.bonferroni
+            level = share(alpha, n_covered)
+        intervals = interval_of_interior(interior, _METHODS[method], level)
+    if evidence.odds_ratio != 1.0:
+        intervals = evidence.odds_ratio * intervals / (evidence.odds_ratio * intervals + (1.0 - intervals))
+    return intervals
+
+
+def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float64Array:
+    if evidence.counts is None or evidence.label_sums is None:
+        raise GuaranteeError("the model carries no tally, so its bins have no intervals; fit a binning")
+    if evidence.is_weighted:
+        raise GuaranteeError("Wilson's interval is about unweighted samples; use the weighted intervals of fb.bounds")
+    counts = np.asarray(evidence.counts)
+    n_covered = int(np.count_nonzero(counts))
+    level = bounds.sidak(alpha, n_covered) if simultaneous and n_covered > 1 else alpha
+    return bounds.wilson(evidence.label_sums, counts, level)

@@ -1,0 +1,158 @@
+"""How far a binomial mean strays from its frequency in the worst case, before any label is seen."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._validation import check_alpha, check_count, check_unit_interval
+
+__all__ = ["exact_radius", "worst_failure"]
+
+# Up to this count every candidate of the worst case is evaluated. Above it the failure probability, a smooth function of the
+# candidate's place, is evaluated on a grid of this many points and then on ever finer grids around its maximum.
+_SCAN = 4096
+
+
+def _failures(candidates: npt.NDArray[np.float64], n_in_bin: int, width: int, epsilon: float) -> npt.NDArray[np.float64]:
+    """P(X <= x) + P(X > x + width) for X ~ Binomial(n_in_bin, x / n_in_bin + epsilon), one per candidate x."""
+    from scipy.special import betainc
+
+    below, above = n_in_bin - candidates, n_in_bin - candidates - width
+    frequency = np.minimum(candidates / n_in_bin + epsilon, 1.0)
+    complement = np.maximum(below / n_in_bin - epsilon, 0.0)
+    lower_tail = betainc(below, candidates + 1.0, complement)
+    upper_tail = np.where(above > 0, betainc(candidates + width + 1.0, np.maximum(above, 1.0), frequency), 0.0)
+    return np.asarray(lower_tail + upper_tail)
+
+
+def _supremum(n_in_bin: int, width: int, epsilon: float) -> float:
+    """The largest failure probability over all frequencies, when `width` is the number of sums that a frequency accepts.
+
+    As the frequency p moves, the accepted sums {X: |X / n - p| <= epsilon} change at p = x / n +- epsilon only, and between
+    two changes their probability rises and then falls. So the infimum of the coverage is a one-sided limit at such a point:
+    just above p = x / n + epsilon, where x has dropped out and x + 1 ... x + floor(2 n epsilon) remain, or its mirror image.
+    """
+    last = math.ceil(n_in_bin * (1.0 - epsilon) - 1e-9) - 1  # beyond it x / n + epsilon reaches 1
+    if last < 0:
+        return 0.0
+    first, step = 0, 1
+    worst = 0.0
+    if last >= _SCAN:
+        edge = np.arange(64.0)
+        worst = float(_failures(np.concatenate([edge, last - edge]), n_in_bin, width, epsilon).max())
+    while True:
+        step = max(1, (last - first) // (_SCAN // 2)) if last - first >= _SCAN else 1
+        candidates = np.arange(first, last + 1, step, dtype=np.float64)
+        failures = _failures(candidates, n_in_bin, width, epsilon)
+        peak = int(np.argmax(failures))
+        worst = max(worst, float(failures[peak]))
+        if step == 1:
+            return worst
+        centre = int(candidates[peak])
+        first, last = max(first, centre - 2 * step), min(last, centre + 2 * step)
+
+
+def worst_failure(n_in_bin: int, epsilon: float) -> float:
+    """The largest probability, over all frequencies p, that a binomial mean lies further than `epsilon` from p.
+
+    Parameters
+    ----------
+    n_in_bin : int
+        Number of samples averaged, at least 1.
+    epsilon : float
+        Distance, in (0, 1].
+
+    Returns
+    -------
+    float
+        sup over p of P(|X / n_in_bin - p| > epsilon) for X ~ Binomial(n_in_bin, p).
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    O(n_in_bin) incomplete beta functions up to 4096 samples, O(log n_in_bin) batches of them above.
+
+    Examples
+    --------
+    >>> round(worst_failure(165, 0.1), 4)
+    0.0104
+    """
+    n_in_bin = check_count(n_in_bin, "n_in_bin")
+    epsilon = check_unit_interval(epsilon, "epsilon", open_left=True)
+    # The product is at most one rounding below an exact integer, which the factor makes up for.
+    width = math.floor(2.0 * n_in_bin * epsilon * (1.0 + 2.0**-52))
+    return min(1.0, _supremum(n_in_bin, width, epsilon))
+
+
+def exact_radius(n_in_bin: int, alpha: float) -> float:
+    """The smallest epsilon with P(|X / n - p| <= epsilon) >= 1 - alpha for X ~ Binomial(n, p), whatever p is.
+
+    What Hoeffding's inequality bounds by sqrt(ln(2 / alpha) / (2 n)), computed instead: about 30 % smaller at
+    alpha = 0.1, 20 % at alpha = 0.01. It is known before any label is seen, so it can decide how many samples or bins to
+    take. It is not monotone in n: one more sample can make it a little larger.
+
+    Parameters
+    ----------
+    n_in_bin : int
+        Number of samples averaged, at least 1.
+    alpha : float
+        Failure probability, strictly between 0 and 1. For several bins at once pass ``fb.bounds.sidak(alpha, n_bins)``.
+
+    Returns
+    -------
+    float
+        The radius, in (0, 1].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    The coverage of a radius is its infimum over p, reached as a one-sided limit at one of n points (`worst_failure`), and does
+    not decrease with the radius. Where the accepted sums change, at multiples of 1 / (2 n), it jumps; so the multiple is found
+    first, in integers, and then, where needed, the radius between two multiples by bisection to 1e-14, rounded up.
+    Results are cached; a first call takes milliseconds up to n = 10,000 and tenths of a second at n = 1,000,000.
+
+    Examples
+    --------
+    >>> exact_radius(20, 0.1)
+    0.2
+    >>> round(exact_radius(299, 0.1), 4)
+    0.0485
+    """
+    return _exact_radius(check_count(n_in_bin, "n_in_bin"), check_alpha(alpha))
+
+
+@lru_cache(maxsize=4096)
+def _exact_radius(n_in_bin: int, alpha: float) -> float:
+    half_steps = 2 * n_in_bin
+
+    def enough(width: int) -> bool:
+        return _supremum(n_in_bin, width, width / half_steps) <= alpha
+
+    # Hoeffding's radius is enough; bisection over the integers in between keeps "fails(low), enough(high)".
+    low, high = 0, min(half_steps, math.ceil(half_steps * math.sqrt(math.log(2.0 / alpha) / half_steps)))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    # Just below high / half_steps the accepted sums are those of low. If they do not reach 1 - alpha there, the jump does it.
+    left, right = low / half_steps, high / half_steps
+    if _supremum(n_in_bin, low, right) > alpha:
+        return right
+    while right - left > 1e-14:
+        middle_radius = left + (right - left) / 2.0
+        if _supremum(n_in_bin, low, middle_radius) <= alpha:
+            right = middle_radius
+        else:
+            left = middle_radius
+    return right
