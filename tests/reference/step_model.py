@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,11 +29,10 @@ def keep_edges_with_two_sides(edges: Iterable[Edge], score_min: float, score_max
     """Sorted edges without repetitions, and without those that have nothing on one side.
 
     Equal edges enclose an empty bin. An edge that no sample of the score range can lie below, or that none can reach, has an
-    empty side for ever: (score_min, 0) is the one, anything above (score_max, 2**64 - 2) the other. Scores are finite, so an
-    infinite edge is never reached.
+    empty side for ever: (least score, 0) is the one, anything above (greatest score, 2**64 - 2) the other.
     """
-    lowest, highest = (score_min, KEY_ABOVE), (score_max, MAX_KEY)
-    return [edge for edge in sorted(set(edges)) if lowest < edge <= highest and math.isfinite(edge[0])]
+    least, greatest = max(score_min, -sys.float_info.max), min(score_max, sys.float_info.max)  # scores are finite
+    return [edge for edge in sorted(set(edges)) if (least, KEY_ABOVE) < edge <= (greatest, MAX_KEY)]
 
 
 class Tally:

@@ -187,7 +187,8 @@ def test_edges_with_an_empty_side_are_dropped() -> None:
     unbounded = uniform_mass([0.0] * 9, [0, 1, 1] * 3, 3, ties="upper", score_range=None)
     assert (unbounded.edges, unbounded.counts) == ([0.0], [0, 7])
     greatest = math.nextafter(math.inf, 0.0)
-    assert uniform_mass([greatest] * 9, [0, 1, 1] * 3, 3, ties="isolate", score_range=None).edges == [greatest]
+    for score, edges in ((greatest, [greatest]), (-greatest, [math.nextafter(-greatest, 0.0)])):
+        assert uniform_mass([score] * 9, [0, 1, 1] * 3, 3, ties="isolate", score_range=None).edges == edges
 
 
 def test_isolated_neighbours() -> None:

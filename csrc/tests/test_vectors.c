@@ -1,0 +1,308 @@
+/*
+ * Meet the shared vectors, to the last bit: test_vectors PATH-TO/vectors.txt
+ *
+ * tests/vectors/README.md describes the file. Every answer is asked for twice, one score at a time and all at once.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "fastbin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE = 512, MAX_ROWS = 4096, MAX_EDGES = 4096 };
+
+/* A block of answers that share one call of the batch functions. */
+struct block {
+  int n;
+  double scores[MAX_ROWS];
+  float scores32[MAX_ROWS];
+  uint64_t keys[MAX_ROWS];
+  int32_t bins[MAX_ROWS];
+  double values[MAX_ROWS];
+};
+
+static struct {
+  char name[128];
+  fastbin_model_spec spec;
+  double edges[MAX_EDGES], values[MAX_EDGES];
+  uint64_t edge_keys[MAX_EDGES];
+  int64_t counts[MAX_EDGES], label_sums[MAX_EDGES];
+  double weight_sums[MAX_EDGES], weighted_label_sums[MAX_EDGES], weight_square_sums[MAX_EDGES];
+  int n_edges, n_bins;
+  fastbin_model *model;
+  struct block queries, queries32, seeded;
+  uint64_t seed, first_row;
+} current;
+
+static long n_passed, n_failed;
+
+static void check(int holds, const char *what, const char *line) {
+  if (holds) {
+    ++n_passed;
+  } else {
+    ++n_failed;
+    if (n_failed <= 20) fprintf(stderr, "%s: %s: %s\n", current.name, what, line);
+  }
+}
+
+static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+/* The words of a line, one after the other. */
+static char *cursor;
+static const char *next_word(void) {
+  char *start = cursor;
+  while (*cursor != '\0' && *cursor != ' ') ++cursor;
+  if (*cursor == ' ') *cursor++ = '\0';
+  return start;
+}
+static double next_double(void) { return strtod(next_word(), NULL); }
+static uint64_t next_u64(void) { return strtoull(next_word(), NULL, 16); }
+static int64_t next_i64(void) { return strtoll(next_word(), NULL, 10); }
+
+static int32_t code_of(const char *word) {
+  static const struct {
+    const char *word;
+    int32_t code;
+  } words[] = {
+      {"umd", FASTBIN_SCHEME_UMD},       {"ze", FASTBIN_SCHEME_ZE},
+      {"ums", FASTBIN_SCHEME_UMS},       {"umb", FASTBIN_SCHEME_UMB},
+      {"explicit", FASTBIN_SCHEME_EXPLICIT}, {"fixed-width", FASTBIN_SCHEME_FIXED_WIDTH},
+      {"none", FASTBIN_TIES_NONE},       {"random", FASTBIN_TIES_RANDOM},
+      {"upper", FASTBIN_TIES_UPPER},     {"lower", FASTBIN_TIES_LOWER},
+      {"isolate", FASTBIN_TIES_ISOLATE},
+  };
+  size_t i;
+  for (i = 0; i < sizeof words / sizeof words[0]; ++i)
+    if (strcmp(words[i].word, word) == 0) return words[i].code;
+  fprintf(stderr, "unknown word: %s\n", word);
+  exit(2);
+}
+
+/* The next place in an array of `limit` items, of which *n are taken. */
+static int take(int *n, int limit) {
+  if (*n == limit) {
+    fprintf(stderr, "%s: more than %d items of a kind\n", current.name, limit);
+    exit(2);
+  }
+  return (*n)++;
+}
+
+/* ------------------------------------------------------------------------------------------------- batch calls */
+
+static fastbin_rows rows_of(const struct block *block, int32_t type) {
+  fastbin_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.struct_size = sizeof rows;
+  rows.scores = type == FASTBIN_FLOAT32 ? (const void *)block->scores32 : (const void *)block->scores;
+  rows.score_stride = type == FASTBIN_FLOAT32 ? (ptrdiff_t)sizeof(float) : (ptrdiff_t)sizeof(double);
+  rows.score_type = type;
+  rows.n_rows = (size_t)block->n;
+  rows.keys = block->keys;
+  return rows;
+}
+
+static void check_rows(const struct block *block, const fastbin_rows *rows, const char *what) {
+  static double values[MAX_ROWS], looked_up[MAX_ROWS];
+  static int32_t bins[MAX_ROWS];
+  size_t bad_row = 0;
+  int i;
+  check(fastbin_predict(current.model, rows, values, &bad_row) == FASTBIN_OK, "fastbin_predict failed", what);
+  check(fastbin_assign(current.model, rows, bins, &bad_row) == FASTBIN_OK, "fastbin_assign failed", what);
+  check(fastbin_lookup(current.model, rows, current.values, 1, looked_up, &bad_row) == FASTBIN_OK, "fastbin_lookup failed",
+        what);
+  for (i = 0; i < block->n; ++i) {
+    check(same_bits(values[i], block->values[i]), "value in a batch", what);
+    check(bins[i] == block->bins[i], "bin in a batch", what);
+    check(same_bits(looked_up[i], current.values[block->bins[i]]), "table row in a batch", what);
+  }
+}
+
+/* The same rows backwards, through a negative stride. */
+static void check_reversed(const struct block *block) {
+  static struct block reversed;
+  fastbin_rows rows;
+  int i;
+  if (block->n == 0) return;
+  reversed.n = block->n;
+  for (i = 0; i < block->n; ++i) {
+    reversed.keys[i] = block->keys[block->n - 1 - i];
+    reversed.bins[i] = block->bins[block->n - 1 - i];
+    reversed.values[i] = block->values[block->n - 1 - i];
+  }
+  rows = rows_of(&reversed, FASTBIN_FLOAT64);
+  rows.scores = block->scores + (block->n - 1);
+  rows.score_stride = -(ptrdiff_t)sizeof(double);
+  check_rows(&reversed, &rows, "queries backwards");
+}
+
+static void finish_model(void) {
+  fastbin_rows rows;
+  if (current.model == NULL) return;
+  rows = rows_of(&current.queries, FASTBIN_FLOAT64);
+  check_rows(&current.queries, &rows, "queries");
+  check_reversed(&current.queries);
+  rows = rows_of(&current.queries32, FASTBIN_FLOAT32);
+  check_rows(&current.queries32, &rows, "queries32");
+  rows = rows_of(&current.seeded, FASTBIN_FLOAT64);
+  rows.keys = NULL;
+  rows.seed = current.seed;
+  rows.first_row = current.first_row;
+  check_rows(&current.seeded, &rows, "seeded rows");
+  fastbin_model_free(current.model);
+  current.model = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- lines */
+
+static void read_bin(void) {
+  int b = take(&current.n_bins, MAX_EDGES);
+  current.values[b] = next_double();
+  current.counts[b] = next_i64();
+  current.label_sums[b] = next_i64();
+  if (*cursor != '\0') {
+    current.spec.weight_sums = current.weight_sums;
+    current.spec.weighted_label_sums = current.weighted_label_sums;
+    current.spec.weight_square_sums = current.weight_square_sums;
+    current.weight_sums[b] = next_double();
+    current.weighted_label_sums[b] = next_double();
+    current.weight_square_sums[b] = next_double();
+  }
+}
+
+static void read_origin(void) {
+  current.spec.seed = next_u64();
+  current.spec.n_bins_asked = (int32_t)next_i64();
+  current.spec.n_samples = next_i64();
+  current.spec.n_positive = next_i64();
+  current.spec.n_tied = next_i64();
+}
+
+static void create_model(const char *line) {
+  fastbin_status status;
+  current.spec.struct_size = sizeof current.spec;
+  current.spec.kind = FASTBIN_STEP;
+  current.spec.odds_ratio = 1.0;
+  current.spec.n_bins = current.n_bins;
+  current.spec.edges = current.edges;
+  current.spec.edge_keys = current.edge_keys;
+  current.spec.values = current.values;
+  current.spec.counts = current.counts;
+  current.spec.label_sums = current.label_sums;
+  status = fastbin_model_create(&current.spec, &current.model);
+  check(status == FASTBIN_OK && current.model != NULL && current.n_edges == current.n_bins - 1, fastbin_status_string(status),
+        line);
+  if (current.model == NULL) exit(1);
+}
+
+static void read_query(struct block *block, const char *line) {
+  int i = take(&block->n, MAX_ROWS);
+  double value = 0.0;
+  int32_t bin = -2;
+  block->scores[i] = next_double();
+  block->scores32[i] = (float)block->scores[i];
+  block->keys[i] = next_u64();
+  block->bins[i] = (int32_t)next_i64();
+  block->values[i] = next_double();
+  check(fastbin_predict_one(current.model, block->scores[i], block->keys[i], &value) == FASTBIN_OK, "predict_one failed", line);
+  check(same_bits(value, block->values[i]), "value", line);
+  check(fastbin_assign_one(current.model, block->scores[i], block->keys[i], &bin) == FASTBIN_OK, "assign_one failed", line);
+  check(bin == block->bins[i], "bin", line);
+  check(fastbin_needs_key(current.model, block->scores[i]) == (int)next_i64(), "needs_key", line);
+}
+
+static void read_row(void) {
+  struct block *block = &current.seeded;
+  int i = take(&block->n, MAX_ROWS);
+  block->scores[i] = next_double();
+  block->bins[i] = (int32_t)next_i64();
+  block->values[i] = next_double();
+}
+
+static void read_refusal(const char *line) {
+  double score = next_double(), value = 0.0;
+  fastbin_status expected = (fastbin_status)next_i64();
+  int32_t bin = -2;
+  check(fastbin_predict_one(current.model, score, 0, &value) == expected && value != value, "value of a refused score", line);
+  check(fastbin_assign_one(current.model, score, 0, &bin) == expected && bin == -1, "bin of a refused score", line);
+}
+
+static void read_key(const char *keyword, const char *line) {
+  uint64_t seed = next_u64();
+  if (strcmp(keyword, "row_key") == 0) {
+    uint64_t row = next_u64();
+    check(fastbin_row_key(seed, row) == next_u64(), "row key", line);
+  } else {
+    double score = next_double();
+    uint64_t j = next_u64();
+    uint64_t key = strcmp(keyword, "group_key") == 0 ? fastbin_group_key(seed, score, j) : fastbin_split_key(seed, score, j);
+    check(key == next_u64(), "key", line);
+  }
+}
+
+static void read_line(const char *line) {
+  const char *keyword = next_word();
+  if (strcmp(keyword, "model") == 0) {
+    finish_model();
+    memset(&current, 0, sizeof current);
+    snprintf(current.name, sizeof current.name, "%s", next_word());
+  } else if (strcmp(keyword, "scheme") == 0) {
+    current.spec.scheme = code_of(next_word());
+  } else if (strcmp(keyword, "ties") == 0) {
+    current.spec.ties = code_of(next_word());
+  } else if (strcmp(keyword, "range") == 0) {
+    current.spec.score_min = next_double();
+    current.spec.score_max = next_double();
+  } else if (strcmp(keyword, "delta") == 0) {
+    current.spec.delta = next_double();
+  } else if (strcmp(keyword, "origin") == 0) {
+    read_origin();
+  } else if (strcmp(keyword, "edge") == 0) {
+    int i = take(&current.n_edges, MAX_EDGES);
+    current.edges[i] = next_double();
+    current.edge_keys[i] = next_u64();
+  } else if (strcmp(keyword, "bin") == 0) {
+    read_bin();
+  } else if (strcmp(keyword, "create") == 0) {
+    create_model(line);
+  } else if (strcmp(keyword, "query") == 0) {
+    read_query(&current.queries, line);
+  } else if (strcmp(keyword, "query32") == 0) {
+    read_query(&current.queries32, line);
+  } else if (strcmp(keyword, "seeded") == 0) {
+    current.seed = next_u64();
+    current.first_row = next_u64();
+  } else if (strcmp(keyword, "row") == 0) {
+    read_row();
+  } else if (strcmp(keyword, "refuse") == 0) {
+    read_refusal(line);
+  } else if (strcmp(keyword, "row_key") == 0 || strcmp(keyword, "group_key") == 0 || strcmp(keyword, "split_key") == 0) {
+    read_key(keyword, line);
+  } /* "fit" and "sample" are for implementations that fit */
+}
+
+int main(int argc, char **argv) {
+  char line[MAX_LINE], words[MAX_LINE];
+  FILE *file;
+  if (argc != 2) {
+    fprintf(stderr, "usage: test_vectors PATH-TO/vectors.txt\n");
+    return 2;
+  }
+  file = fopen(argv[1], "rb");
+  if (file == NULL || fgets(line, sizeof line, file) == NULL || strcmp(line, "fastbin-vectors 1\n") != 0) {
+    fprintf(stderr, "%s: not a file of shared vectors\n", argv[1]);
+    return 2;
+  }
+  while (fgets(line, sizeof line, file) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0] == '\0' || line[0] == '#') continue;
+    memcpy(words, line, sizeof line);
+    cursor = words;
+    read_line(line);
+  }
+  finish_model();
+  fclose(file);
+  printf("%ld passed, %ld failed\n", n_passed, n_failed);
+  return n_failed == 0 && n_passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,221 @@
+"""Write vectors.txt: models, scores and the answers of the reference, to the last bit, for every implementation to meet.
+
+    python tests/vectors/make_vectors.py        # rewrites the file beside this one
+    python tests/vectors/make_vectors.py --check    # fails if the file is not what would be written
+
+README.md describes the format. Only draws that are integers or plain arithmetic go in, so that the file is the same on every
+machine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import reference  # noqa: E402
+import strategies  # noqa: E402
+from reference import StepModel, uniform_mass  # noqa: E402
+from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY  # noqa: E402
+from strategies import CalibrationData  # noqa: E402
+
+__all__ = ["vectors"]
+
+FILE = HERE / "vectors.txt"
+
+# Pinned by fastbin.h.
+SCORE_NAN, SCORE_RANGE = 30, 31
+
+# name, shape, labels, n, n_bins, scheme, ties, and what differs from the defaults
+FITS: list[tuple[str, str, str, int, int, str, str, dict[str, object]]] = [
+    ("umd-distinct", "uniform", "follow the rank", 31, 4, "umd", "random", {}),
+    ("umd-one-bin", "uniform", "coin", 5, 1, "umd", "random", {}),
+    ("umd-fewest-samples", "uniform", "coin", 9, 5, "umd", "random", {}),
+    ("umd-twice-the-bins", "few levels", "coin", 10, 5, "umd", "random", {"seed": 2**64 - 1}),
+    ("umd-tree", "tree", "follow the rank", 60, 7, "umd", "random", {"seed": 1}),
+    ("umd-constant", "constant", "coin", 24, 4, "umd", "random", {"seed": 2}),
+    ("umd-signed-zeros", "signed zeros", "coin", 40, 5, "umd", "random", {"seed": 3}),
+    ("umd-ends", "ends", "follow the rank", 40, 6, "umd", "random", {"seed": 4}),
+    ("umd-subnormals", "subnormals", "coin", 30, 4, "umd", "random", {"seed": 5}),
+    ("umd-neighbours", "neighbours", "coin", 40, 8, "umd", "random", {"seed": 6}),
+    ("umd-clusters", "clusters", "coin", 60, 6, "umd", "random", {"seed": 7}),
+    ("umd-one-class", "hundredths", "all 1", 30, 4, "umd", "random", {"seed": 8}),
+    ("umd-delta", "few levels", "follow the rank", 30, 4, "umd", "random", {"seed": 9, "delta": 0.125}),
+    ("umd-small-delta", "uniform", "follow the rank", 20, 3, "umd", "random", {"seed": 10, "delta": 1e-3}),
+    ("umd-own-keys", "few levels", "coin", 30, 4, "umd", "random", {"keyed": True}),
+    ("umd-frequencies", "tree", "coin", 30, 4, "umd", "random", {"seed": 11, "weighting": "integer"}),
+    ("umd-importance", "tree", "coin", 40, 4, "umd", "random", {"seed": 12, "weighting": "float"}),
+    ("umd-margins", "signed hundredths", "follow the rank", 40, 5, "umd", "random", {"seed": 13}),
+    ("umd-upper", "tree", "follow the rank", 40, 6, "umd", "upper", {"seed": 14}),
+    ("umd-upper-zero", "signed zeros", "coin", 40, 5, "umd", "upper", {"seed": 15}),
+    ("umd-isolate", "tree", "follow the rank", 60, 9, "umd", "isolate", {"seed": 16}),
+    ("umd-isolate-ends", "ends", "coin", 40, 9, "umd", "isolate", {"seed": 17}),
+    ("umd-isolate-greatest", "greatest", "coin", 40, 8, "umd", "isolate", {"seed": 18}),
+    ("ze-tree", "tree", "follow the rank", 50, 6, "ze", "random", {"seed": 19}),
+    ("ze-upper", "ends", "coin", 40, 6, "ze", "upper", {"seed": 20}),
+    ("ums-tree", "tree", "follow the rank", 60, 5, "ums", "random", {"seed": 21}),
+    ("ums-third", "uniform", "follow the rank", 60, 5, "ums", "random", {"seed": 22, "split": 0.3}),
+    ("ums-upper", "few levels", "coin", 60, 5, "ums", "upper", {"seed": 23}),
+    ("ums-frequencies", "few levels", "coin", 30, 4, "ums", "random", {"seed": 24, "weighting": "integer"}),
+    ("umb-tree", "tree", "follow the rank", 50, 6, "umb", "random", {"seed": 25}),
+    ("umb-lower", "tree", "follow the rank", 50, 6, "umb", "lower", {"seed": 26}),
+    ("umb-lower-ends", "ends", "coin", 40, 8, "umb", "lower", {"seed": 27}),
+    ("umd-many-bins", "clusters", "coin", 500, 200, "umd", "random", {"seed": 28}),
+]  # fmt: skip
+
+
+def _hex(number: float) -> str:
+    """The double in hexadecimal, without the zeros at its end: 0x1.8p+0."""
+    return re.sub(r"\.?0+p", "p", number.hex()) if "." in number.hex() else number.hex()
+
+
+def vectors() -> str:
+    """The whole file."""
+    lines = ["fastbin-vectors 1"]
+    lines += _keys()
+    for index, fit in enumerate(FITS):
+        lines += _fitted(index, *fit)
+    lines += _fixed_width()
+    lines += _explicit()
+    return "\n".join(lines) + "\n"
+
+
+def _keys() -> Iterator[str]:
+    rng = Random("keys")
+    for seed in (0, 1, 2**63, 2**64 - 1, rng.randrange(2**64)):
+        for row in (0, 1, 65535, 2**32, 2**63):
+            yield f"row_key {seed:#x} {row:#x} {reference.row_key(seed, row):#x}"
+        for score in (0.0, -0.0, 0.5, 5e-324, 1.0, -1.5, 0.1, float.fromhex("0x1.99999ap-4")):
+            j = rng.randrange(1000)
+            yield f"group_key {seed:#x} {_hex(score)} {j:#x} {reference.group_key(seed, score, j):#x}"
+            yield f"split_key {seed:#x} {_hex(score)} {j:#x} {reference.split_key(seed, score, j):#x}"
+
+
+def _fitted(
+    index: int, name: str, shape: str, labels: str, n: int, n_bins: int, scheme: str, ties: str, options: dict[str, object]
+) -> Iterator[str]:
+    """One model of uniform-mass binning: its samples, its parts, its answers."""
+    rest = dict(options)
+    weighting, keyed = str(rest.pop("weighting", "none")), bool(rest.pop("keyed", False))
+    data = strategies.make(shape, labels, n, index, weighting, keyed=keyed)
+    model = uniform_mass(
+        data.scores, data.labels, n_bins, scheme, ties, weights=data.weights, tie_keys=data.tie_keys,
+        score_range=data.score_range, **rest,  # type: ignore[arg-type]
+    )  # fmt: skip
+    yield from _parts(name, scheme, ties, model, int(rest.get("seed", 0)))  # type: ignore[call-overload]
+    yield f"fit {n_bins} {_hex(float(rest.get('split', 0.5)))} {weighting} {'keyed' if keyed else '-'}"  # type: ignore[arg-type]
+    for i, score in enumerate(data.scores):
+        weight = "-" if data.weights is None else data.weights[i]
+        weight = _hex(weight) if isinstance(weight, float) else weight
+        key = "-" if data.tie_keys is None else f"{data.tie_keys[i]:#x}"
+        yield f"sample {_hex(score)} {data.labels[i]} {weight} {key}"
+    yield "create"
+    yield from _answers(model, data, Random(name), n_others=200 if n_bins >= 100 else 12)
+
+
+def _fixed_width() -> Iterator[str]:
+    """Edges are quotients: 0.29, 0.57 and 0.58 are where score * 100 goes wrong."""
+    scores = [i / 100 for i in range(101)]
+    model = reference.fixed_width(scores, [i % 2 for i in range(101)], 100)
+    yield from _parts("fixed-width", "fixed-width", "none", model, 0)
+    yield "create"
+    yield from _answers(model, CalibrationData(scores, [0] * 101), Random("fixed width"))
+
+
+def _explicit() -> Iterator[str]:
+    """Edges of any kind, in one model: every tie rule at one score, neighbours, infinities for a range."""
+    edges = [
+        (-1e300, KEY_ABOVE), (-5e-324, KEY_BELOW), (0.0, 1), (0.0, 2**63), (0.0, MAX_KEY), (5e-324, KEY_ABOVE),
+        (0.5, KEY_ABOVE), (0.5, 1), (0.5, 2**32), (0.5, 2**64 - 2), (0.5, KEY_BELOW), (math.nextafter(0.5, 1.0), KEY_ABOVE),
+        (1e300, 12345),
+    ]  # fmt: skip
+    n_bins = len(edges) + 1
+    model = StepModel(
+        edges=[edge for edge, _ in edges], edge_keys=[key for _, key in edges],
+        values=[b / (n_bins - 1) for b in range(n_bins)], exact_values=[], counts=[n_bins - 1] * n_bins,
+        label_sums=list(range(n_bins)), weight_sums=None, weighted_label_sums=None, weight_square_sums=None,
+        n_samples=n_bins * (n_bins - 1), n_positive=n_bins * (n_bins - 1) // 2, n_tied=0, n_bins_asked=n_bins,
+        score_min=-math.inf, score_max=math.inf,
+    )  # fmt: skip
+    yield from _parts("explicit", "explicit", "none", model, 0)
+    yield "create"
+    scores = [0.0, -0.0, 0.25, 0.5, 1.0, -1.0, 1e308, -1e308]
+    yield from _answers(model, CalibrationData(scores, [0] * len(scores), score_range=None), Random("explicit"))
+
+
+def _parts(name: str, scheme: str, ties: str, model: StepModel, seed: int) -> Iterator[str]:
+    yield ""
+    yield f"model {name}"
+    yield f"scheme {scheme}"
+    yield f"ties {ties}"
+    yield f"range {_hex(model.score_min)} {_hex(model.score_max)}"
+    yield f"delta {_hex(model.delta)}"
+    yield f"origin {seed:#x} {model.n_bins_asked} {model.n_samples} {model.n_positive} {model.n_tied}"
+    for edge, key in model.edge_pairs:
+        yield f"edge {_hex(edge)} {key:#x}"
+    for b in range(model.n_bins):
+        line = f"bin {_hex(model.values[b])} {model.counts[b]} {model.label_sums[b]}"
+        if model.weight_sums is not None and model.weighted_label_sums is not None and model.weight_square_sums is not None:
+            sums = (model.weight_sums[b], model.weighted_label_sums[b], model.weight_square_sums[b])
+            line += "".join(f" {_hex(total)}" for total in sums)
+        yield line
+
+
+def _answers(model: StepModel, data: CalibrationData, rng: Random, n_others: int = 12) -> Iterator[str]:
+    """Scores as doubles, as floats, without keys, and those to refuse."""
+    scores = strategies.queries(data, model.edges, rng)
+    rng.shuffle(scores)
+    at_edges = [score for score in scores if score in model.edges]
+    for score in at_edges[:16] + scores[: 8 + n_others]:
+        yield _query("query", model, score, rng.randrange(2**64))
+    for edge, edge_key in rng.sample(model.edge_pairs, min(5, len(model.edges))):
+        for key in (0, max(0, edge_key - 1), edge_key, min(2**64 - 1, edge_key + 1), 2**64 - 1):
+            yield _query("query", model, edge, key)
+    for score in scores[: 6 + n_others]:
+        as_float = _float32(score)
+        if math.isfinite(as_float) and model.score_min <= as_float <= model.score_max:
+            yield _query("query32", model, as_float, rng.randrange(2**64))
+    seed, first_row = rng.randrange(2**64), rng.choice([0, 1, 65536, 2**40])
+    yield f"seeded {seed:#x} {first_row:#x}"
+    for i, score in enumerate(at_edges[:6] + scores[:6]):
+        key = reference.row_key(seed, first_row + i)
+        yield f"row {_hex(score)} {model.assign_one(score, key)} {_hex(model.predict_one(score, key))}"
+    yield f"refuse nan {SCORE_NAN}"
+    for score in (math.inf, -math.inf):
+        yield f"refuse {_hex(score)} {SCORE_RANGE}"
+    if math.isfinite(model.score_max):
+        for score in (math.nextafter(model.score_min, -math.inf), math.nextafter(model.score_max, math.inf)):
+            yield f"refuse {_hex(score)} {SCORE_RANGE}"
+
+
+def _query(keyword: str, model: StepModel, score: float, key: int) -> str:
+    bin_number, value = model.assign_one(score, key), model.predict_one(score, key)
+    return f"{keyword} {_hex(score)} {key:#x} {bin_number} {_hex(value)} {int(model.needs_key(score))}"
+
+
+def _float32(score: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", score))[0])
+    except OverflowError:
+        return math.inf
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        if FILE.read_text(encoding="ascii") != vectors():
+            print(f"{FILE.name} is not what make_vectors.py writes", file=sys.stderr)
+            return 1
+        return 0
+    FILE.write_text(vectors(), encoding="ascii", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
