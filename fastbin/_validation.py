@@ -87,19 +87,22 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]
     return converted
 
 
-def refuse_scores(scores: npt.NDArray[Any], score_range: ScoreRange = UNIT, name: str = "scores") -> NoReturn:
-    """Raise for the first score that is NaN, infinite, or outside the range."""
-    position = _first_bad_score(scores, score_range)
+def refuse_scores(
+    scores: npt.NDArray[Any], score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None
+) -> NoReturn:
+    """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already."""
+    position = _first_bad_score(scores, score_range) if first is None else first
     assert position is not None, "a kernel reported a bad score where there is none"
     value = float(scores[position])
+    place = name if scores.shape[0] == 1 and name == "score" else f"{name}[{position}]"
     if math.isnan(value):
-        raise InputError(f"{name}[{position}] is NaN; remove such rows, or impute the score before calibrating")
+        raise InputError(f"{place} is NaN; remove such rows, or impute the score before calibrating")
     if math.isinf(value):
-        raise InputError(f"{name}[{position}] is {value}; scores must be finite")
+        raise InputError(f"{place} is {value}; scores must be finite")
     assert score_range is not None
     low, high = score_range
     raise InputError(
-        f"{name}[{position}] is {value!r}, outside [{low:g}, {high:g}]; "
+        f"{place} is {value!r}, outside [{low:g}, {high:g}]; "
         "pass probabilities, or score_range=None at fit for scores that are not probabilities"
     )
 

@@ -188,7 +188,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     --------
     >>> beta_binomial([3, 500], [10, 1000], alpha=0.05).round(4)
     array([[0.0325, 0.7476],
-           [0.4457, 0.5543]])
+           [0.4424, 0.5576]])
     """
     from scipy.special import betaln
 

@@ -83,7 +83,7 @@ def worst_failure(n_in_bin: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(worst_failure(165, 0.1), 4)
-    0.0104
+    0.0102
     """
     n_in_bin = check_count(n_in_bin, "n_in_bin")
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True)

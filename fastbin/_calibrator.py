@@ -1,0 +1,123 @@
+"""The base of all calibrators: configuration in ``__init__``, ``fit`` returns self, everything else asks the model.
+
+scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attributes that end in ``_``) without needing it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError, NotFittedError
+from fastbin.model import BinnedModel, IntervalMethod
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate
+
+__all__ = ["Calibrator"]
+
+
+class Calibrator:
+    """A method that turns scores and labels into a `BinnedModel`.
+
+    A subclass takes its configuration by keyword in ``__init__``, stores it unchanged, and has a
+    ``fit(scores, labels, ...)`` that sets ``model_`` and returns self.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        Set by `fit`.
+    """
+
+    _model: BinnedModel | None = None
+    # Bound to the model's own method by `fit`, so that the hot path goes through no Python function.
+    predict_one: Callable[..., float]
+
+    def fit(self, scores: Any, labels: Any) -> Self:
+        """Fit to scores and labels; returns self."""
+        raise TypeError(f"{type(self).__name__} has no fit")
+
+    @property
+    def model_(self) -> BinnedModel:
+        """The fitted model."""
+        if self._model is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
+        return self._model
+
+    @model_.setter
+    def model_(self, model: BinnedModel) -> None:
+        self._model = model
+        self.predict_one = model.predict_one
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "predict_one":  # only ever missing before `fit`
+            return self.model_.predict_one
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def predict(
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> npt.NDArray[np.float64]:
+        """Calibrated probabilities, float64 (n,); see `BinnedModel.predict`."""
+        return self.model_.predict(scores, keys=keys, seed=seed, out=out, nan=nan)
+
+    def predict_interval(
+        self,
+        scores: Any,
+        *,
+        alpha: float = 0.1,
+        method: IntervalMethod = "clopper-pearson",
+        simultaneous: bool = True,
+        keys: Any = None,
+        seed: int | None = None,
+        nan: str = "error",
+    ) -> npt.NDArray[np.float64]:
+        """float64 (n, 2): for each score an interval for the true positive rate of its bin; see `BinnedModel.interval`."""
+        return self.model_.predict_interval(
+            scores, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed, nan=nan
+        )
+
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+        """What is guaranteed about the values; see `BinnedModel.certificate`."""
+        return self.model_.certificate(alpha=alpha, kind=kind, bound=bound)
+
+    # ------------------------------------------------------------------ configuration
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The configuration, by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change the configuration; returns self."""
+        known = self._parameter_names()
+        for name, value in params.items():
+            if name not in known:
+                raise InputError(f"{name} is not a parameter of {type(self).__name__}; it has {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if not (value is defaults[name].default or value == defaults[name].default)
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "predict_one"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._model is not None:
+            self.model_ = self._model

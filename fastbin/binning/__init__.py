@@ -1,0 +1,1 @@
+"""Ways to choose a partition, one file each, and the fold that all of them share."""

@@ -1,0 +1,95 @@
+"""Cuts: the samples at given ranks when all are ordered by (score, key)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError
+from fastbin._native.ties import cut_group, group_keys
+from fastbin.binning.fold import BoundaryGroups
+
+__all__ = ["Cuts", "TieKeys", "order_cuts"]
+
+Int64s = npt.NDArray[np.int64]
+UInt64s = npt.NDArray[np.uint64]
+
+
+class Cuts(NamedTuple):
+    """The boundary samples, in ascending order: one array entry each."""
+
+    score: npt.NDArray[np.float64]
+    key: UInt64s
+    rank: Int64s  # from 1
+    ones_before: Int64s  # samples with label 1 of lower rank
+    is_one: Int64s  # 1 where the boundary sample itself has label 1
+    group: BoundaryGroups  # the samples that share its score
+
+
+def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKeys | None = None) -> Cuts:
+    """Find the boundary samples inside their groups of equal scores.
+
+    Sample j of a group has the key ``group_key(seed, score, j)``, label-1 samples first, unless the caller brought keys. Time
+    O(len(ranks)) plus the sizes of the groups of two or more.
+    """
+    within = ranks - groups.below
+    if tie_keys is None:
+        key = group_keys(seed, groups.score, np.zeros(len(ranks), np.int64))
+        ones_before, is_one = groups.below_ones.copy(), groups.equal_ones.copy()
+        tied = groups.equal > 1
+    else:
+        key = np.empty(len(ranks), np.uint64)
+        ones_before, is_one = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
+        tied = np.ones(len(ranks), bool)
+    for first, end in _runs(groups.score, tied):
+        span = slice(first, end)
+        score, count, ones = float(groups.score[first]), int(groups.equal[first]), int(groups.equal_ones[first])
+        if tie_keys is None:
+            key[span], before, is_one[span] = cut_group(seed, score, count, ones, within[span])
+        else:
+            key[span], before, is_one[span] = tie_keys.cut_group(score, within[span])
+        ones_before[span] = groups.below_ones[first] + before
+    return Cuts(groups.score, key, ranks, ones_before, is_one, groups)
+
+
+def _runs(scores: npt.NDArray[np.float64], chosen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """(first, end) of every run of equal scores that is chosen."""
+    positions = np.flatnonzero(chosen)
+    if not positions.size:
+        return []
+    breaks = np.flatnonzero(scores[positions][1:] != scores[positions][:-1]) + 1
+    return [(int(run[0]), int(run[-1]) + 1) for run in np.split(positions, breaks)]
+
+
+class TieKeys:
+    """Keys that the caller brought, one per row, for groups of equal scores."""
+
+    def __init__(self, scores: npt.NDArray[Any], labels: npt.NDArray[Any], keys: UInt64s) -> None:
+        self._scores, self._labels, self._keys = scores, labels, keys
+
+    def gather(self, boundary_scores: npt.NDArray[np.float64]) -> TieKeys:
+        """Only the rows of these scores: all that `cut_group` will be asked for."""
+        held = np.isin(self._scores, boundary_scores)
+        scores, labels, keys = self._scores[held].astype(np.float64), self._labels[held], self._keys[held]
+        order = np.lexsort((keys, scores))
+        return TieKeys(scores[order], labels[order], keys[order])
+
+    def cut_group(self, score: float, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
+        """As `fastbin._native.ties.cut_group`, on gathered rows."""
+        span = slice(np.searchsorted(self._scores, score), np.searchsorted(self._scores, score, side="right"))
+        keys, labels = self._keys[span], self._labels[span].astype(np.int64)
+        self.refuse_repeated(np.full(len(ranks), score), keys[ranks - 1])
+        ones_before = np.cumsum(labels) - labels
+        return keys[ranks - 1], ones_before[ranks - 1], labels[ranks - 1]
+
+    def refuse_repeated(self, scores: npt.NDArray[np.float64], keys: UInt64s) -> None:
+        """Raise where a boundary sample shares both its score and its key: an edge could not stand between the two."""
+        for score, key in zip(scores, keys, strict=True):
+            span = slice(np.searchsorted(self._scores, score), np.searchsorted(self._scores, score, side="right"))
+            if np.count_nonzero(self._keys[span] == key) > 1:
+                raise InputError(
+                    f"tie_keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin boundary "
+                    "falls on it; keys must differ within one score"
+                )

@@ -1,0 +1,387 @@
+"""The one thing every method ends as: a step function with its evidence.
+
+`BinnedModel` is immutable. Its memory belongs to the C library; the properties are read-only views of that memory, pickle
+and files use the same bytes, and nothing is mirrored here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import FormatError, GuaranteeError, InputError
+from fastbin._native.model import NativeModel
+from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, refuse_scores
+
+if TYPE_CHECKING:
+    from fastbin.guarantees import Certificate
+
+__all__ = ["KINDS", "MAPS", "SCHEMES", "TIES", "BinnedModel", "load"]
+
+# Words for the enumerators of fastbin.h; tests/test_header.py compares the two.
+KINDS = {0: "step", 1: "linear", 2: "smooth"}
+MAPS = {0: "none", 1: "logistic", 2: "beta"}
+TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate"}
+SCHEMES = {
+    0: "other",
+    1: "umd",
+    2: "ze",
+    3: "ums",
+    4: "umb",
+    10: "fixed-width",
+    11: "explicit",
+    20: "scaling-binning",
+    30: "isotonic",
+    40: "platt",
+    41: "temperature",
+    42: "beta",
+}
+
+Array = npt.NDArray[Any]
+IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
+
+
+def _code(words: dict[int, str], word: str) -> int:
+    return next(code for code, known in words.items() if known == word)
+
+
+class BinnedModel(NativeModel):
+    """A calibrated step function: edges, one value per bin, and the tally that each value came from.
+
+    Not made directly: by `fit` of a calibrator (as its ``model_``), `load`, `from_bytes` or `from_parts`. A sample with
+    score s and key k lies at or above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``; its bin is the
+    number of such edges, from 0.
+
+    Attributes
+    ----------
+    edges : float64 (n_bins - 1,)
+    edge_keys : uint64 (n_bins - 1,)
+    values : float64 (n_bins,)
+    counts, label_sums : int64 (n_bins,), or None for a model without a tally
+    weight_sums, weighted_label_sums, weight_square_sums : float64 (n_bins,), or None for an unweighted model
+    n_bins, n_bins_asked, n_samples, n_positive, n_tied, seed : int
+    delta, odds_ratio : float
+
+    Notes
+    -----
+    Safe to share between threads. Scoring needs NumPy alone.
+    """
+
+    @classmethod
+    def from_parts(
+        cls,
+        *,
+        edges: Any,
+        values: Any,
+        counts: Any = None,
+        label_sums: Any = None,
+        edge_keys: Any = None,
+        scheme: str = "other",
+        ties: str = "none",
+        kind: str = "step",
+        weight_sums: Any = None,
+        weighted_label_sums: Any = None,
+        weight_square_sums: Any = None,
+        n_bins_asked: int = 0,
+        n_samples: int | None = None,
+        n_positive: int | None = None,
+        n_tied: int = 0,
+        score_range: ScoreRange = (0.0, 1.0),
+        delta: float = 0.0,
+        odds_ratio: float = 1.0,
+        seed: int = 0,
+        map: str = "none",
+        map_parameters: tuple[float, ...] = (),
+        note: str = "",
+    ) -> BinnedModel:
+        """A model from its parts, all of which are checked.
+
+        Raises
+        ------
+        InputError
+            If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
+        """
+
+        def column(values: Any, dtype: Any) -> Array | None:
+            return None if values is None else np.ascontiguousarray(values, dtype=dtype)
+
+        for words, word, name in ((SCHEMES, scheme, "scheme"), (TIES, ties, "ties"), (KINDS, kind, "kind"), (MAPS, map, "map")):
+            if word not in words.values():
+                raise InputError(f"{name} is {word!r}; choose one of {', '.join(_quoted(words))}")
+        columns = {
+            "edges": column(edges, np.float64),
+            "edge_keys": column(edge_keys, np.uint64),
+            "values": column(values, np.float64),
+            "counts": column(counts, np.int64),
+            "label_sums": column(label_sums, np.int64),
+            "weight_sums": column(weight_sums, np.float64),
+            "weighted_label_sums": column(weighted_label_sums, np.float64),
+            "weight_square_sums": column(weight_square_sums, np.float64),
+        }
+        _check_lengths(columns, kind)
+        low, high = score_range if score_range is not None else (-np.inf, np.inf)
+        return cls._create(
+            **columns,
+            kind=_code(KINDS, kind),
+            scheme=_code(SCHEMES, scheme),
+            ties=_code(TIES, ties),
+            map=_code(MAPS, map),
+            map_parameters=tuple(map_parameters),
+            n_bins_asked=n_bins_asked,
+            n_samples=_total(columns["counts"]) if n_samples is None else n_samples,
+            n_positive=_total(columns["label_sums"]) if n_positive is None else n_positive,
+            n_tied=n_tied,
+            score_min=low,
+            score_max=high,
+            delta=delta,
+            odds_ratio=odds_ratio,
+            seed=seed,
+            note=note.encode(),
+        )
+
+    # ------------------------------------------------------------------ words
+
+    @property
+    def kind(self) -> str:
+        """One of "step", "linear" (interpolated isotonic regression) or "smooth" (a map alone)."""
+        return KINDS[self._codes[0]]
+
+    @property
+    def scheme(self) -> str:
+        """How the partition and the values came about: "umd", "ze", "ums", "umb", "fixed-width", ..."""
+        return SCHEMES.get(self._codes[1], "other")
+
+    @property
+    def ties(self) -> str:
+        """What the fit did about equal scores: "random", "upper", "lower", "isolate" or "none"."""
+        return TIES[self._codes[2]]
+
+    @property
+    def map(self) -> tuple[str, tuple[float, ...]]:
+        """The smooth map and its parameters: the model itself if it is smooth, else evidence of what came before the bins."""
+        return MAPS[self._codes[3]], self._map_parameters
+
+    @property
+    def score_range(self) -> ScoreRange:
+        """(low, high) that scores must lie in, or ``None`` where any finite score is welcome."""
+        low, high = self._score_limits
+        return None if low == -np.inf and high == np.inf else (low, high)
+
+    @property
+    def note(self) -> str:
+        """Free text that came with the model."""
+        return str(self._note.decode("utf8", errors="replace"))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the values are weighted means (importance weights)."""
+        return self.weight_sums is not None
+
+    @property
+    def randomised_mass(self) -> float:
+        """The share of the fitted samples whose bin was decided by a key; about the share of new scores that will be."""
+        if self.ties not in ("random", "isolate") or self.n_samples == 0:
+            return 0.0
+        return float(self.n_tied / self.n_samples)
+
+    # ------------------------------------------------------------------ evidence
+
+    def interval(
+        self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True
+    ) -> npt.NDArray[np.float64]:
+        """An interval for the true positive rate of each bin.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that an interval misses.
+        method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+            Wilson's is approximate: no guarantee rests on it.
+        simultaneous : bool
+            Whether alpha bounds the chance that *any* interval misses (Sidak over the bins where they are independent), or
+            each one's.
+
+        Returns
+        -------
+        float64 (n_bins, 2)
+            Lower and upper ends; [0, 1] for a bin without samples.
+
+        Raises
+        ------
+        GuaranteeError
+            For models whose tally does not support one.
+        """
+        from fastbin import guarantees
+
+        return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous)
+
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+        """What is guaranteed about the values, in words and numbers.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that the promise fails.
+        kind : {"conditional", "marginal", "expected-ece", "ece"}
+            "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
+            "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
+        bound : {"exact", "a-priori", "hoeffding"}
+            "exact" rests on the binomial distribution of this model's tally; "a-priori" is the exact radius known before any
+            label was seen; "hoeffding" the papers' closed formulas. Choose before looking at the results.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        GuaranteeError
+            If the method, the ties or the weights do not support it; the message cites the theorem.
+        """
+        from fastbin import guarantees
+
+        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound)
+
+    def _evidence(self) -> BinnedModel:
+        """This model, where it has a tally to reason from."""
+        if self.counts is None and self.scheme in ("other", "explicit"):
+            raise GuaranteeError("this model carries no tally (counts and label sums), so nothing can be certified from it")
+        return self
+
+    # ------------------------------------------------------------------ scoring beyond the value
+
+    def predict_interval(
+        self,
+        scores: Any,
+        *,
+        alpha: float = 0.1,
+        method: IntervalMethod = "clopper-pearson",
+        simultaneous: bool = True,
+        keys: Any = None,
+        seed: int | None = None,
+        nan: str = "error",
+    ) -> npt.NDArray[np.float64]:
+        """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`."""
+        return self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
+
+    # ------------------------------------------------------------------ bytes
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> BinnedModel:
+        """The model in these bytes, as `to_bytes` made them.
+
+        Raises
+        ------
+        FormatError
+            If they are foreign, damaged, truncated or of a newer format; the message says which.
+        """
+        return cls._read(memoryview(data).cast("B") if len(data) else b"")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], BinnedModel], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BinnedModel) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def __repr__(self) -> str:
+        bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
+        return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"
+
+    # ------------------------------------------------------------------ what NativeModel asks for
+
+    def _coerce_rows(self, scores: Any, keys: Any) -> tuple[Array, npt.NDArray[np.uint64] | None]:
+        array = as_scores(scores)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        array = array.view(np.ndarray)
+        return array, None if keys is None else as_key_array(keys, array.shape[0])
+
+    def _refuse_row(self, scores: Array, position: int) -> None:
+        refuse_scores(scores, self.score_range, first=position)
+
+    def _refuse_score(self, score: float) -> None:
+        refuse_scores(np.array([score]), self.score_range, name="score")
+
+
+def _quoted(words: dict[int, str]) -> list[str]:
+    return [repr(word) for word in words.values()]
+
+
+def _total(column: Array | None) -> int:
+    return 0 if column is None else int(column.sum())
+
+
+def _check_lengths(columns: dict[str, Array | None], kind: str) -> None:
+    """C takes lengths on trust, so they are checked here."""
+    n_bins = 0 if columns["values"] is None else len(columns["values"])
+    n_edges = n_bins if kind == "linear" else max(0, n_bins - 1)
+    for name, values in columns.items():
+        wanted = n_edges if name in ("edges", "edge_keys") else n_bins
+        if values is not None and values.shape != (wanted,):
+            raise InputError(f"{name} has shape {values.shape}; a {kind} model with {n_bins} values needs ({wanted},)")
+    if columns["edges"] is None and n_edges:
+        raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
+    if (columns["counts"] is None) != (columns["label_sums"] is None):
+        raise InputError("counts and label_sums come together or not at all")
+    given = [columns[name] is not None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
+    if any(given) and not all(given):
+        raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
+
+
+def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it: a reader sees the old file or the new one."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> BinnedModel:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    BinnedModel
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    FormatError
+        If it is not a model, is damaged, or comes from a newer fastbin.
+    """
+    data = Path(path).read_bytes()
+    try:
+        return BinnedModel.from_bytes(data)
+    except FormatError as error:
+        raise FormatError(f"{os.fspath(path)}: {error}") from None
+
