@@ -127,7 +127,8 @@ def _place_umd(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     edges = []
     for cut in boundaries:
         if cut.score in isolated:
-            edges += [(cut.score, KEY_ABOVE), (math.nextafter(cut.score, math.inf), KEY_ABOVE)]
+            next_score = math.nextafter(cut.score, math.inf) + 0.0  # which turns the -0.0 above -5e-324 into 0.0
+            edges += [(cut.score, KEY_ABOVE), (next_score, KEY_ABOVE)]
         else:
             edges.append((cut.score, cut.key))
     freed = [cut for cut in boundaries if cut.score in isolated]

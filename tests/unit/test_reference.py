@@ -201,6 +201,13 @@ def test_isolated_neighbours() -> None:
     assert model.n_tied == 0
 
 
+def test_no_edge_is_negative_zero() -> None:
+    for scores in ([-0.0] * 5 + [0.5] * 5, [-5e-324] * 8 + [0.5] * 2):
+        model = uniform_mass(scores, [0, 1] * 5, 4, ties="isolate", score_range=None)
+        assert 0.0 in model.edges
+        assert all(math.copysign(1.0, edge) == 1.0 for edge in model.edges if edge == 0.0)
+
+
 def test_a_constant_score_keeps_its_mean() -> None:
     """However ties fall, the values average to the share of label 1: peers give .343, .313 and .197 here."""
     labels = ([1] * 3 + [0] * 7) * 30

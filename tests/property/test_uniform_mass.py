@@ -1,0 +1,187 @@
+"""Uniform-mass binning is the reference, bit for bit, on hard inputs, in every scheme, tie rule, weighting and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin as fb
+import reference
+import strategies
+from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData
+
+SCHEME_AND_TIES = [(scheme, ties) for scheme, rules in reference.TIES_OF_SCHEME.items() for ties in rules]
+
+# 45 combinations of 50 inputs each.
+WEIGHTING_AND_KEYS = [("none", False), ("integer", False), ("float", False), ("none", True), ("float", True)]
+EXAMPLES = 50
+
+
+def assert_same_bits(actual: Any, expected: Sequence[float] | None, what: str) -> None:
+    """Doubles that differ in the sign of a zero, or in the last bit, differ."""
+    if expected is None:
+        assert actual is None, what
+        return
+    assert actual.dtype == np.float64
+    assert actual.tolist() == list(expected), what
+    assert np.array_equal(actual.view(np.uint64), np.array(expected, np.float64).view(np.uint64)), what
+
+
+def assert_same_model(model: fb.BinnedModel, expected: reference.StepModel) -> None:
+    assert_same_bits(model.edges, expected.edges, "edges")
+    assert model.edge_keys.tolist() == expected.edge_keys
+    assert_same_bits(model.values, expected.values, "values")
+    assert model.counts.tolist() == expected.counts
+    assert model.label_sums.tolist() == expected.label_sums
+    for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
+        assert_same_bits(getattr(model, name), getattr(expected, name), name)
+    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", "delta"):
+        assert getattr(model, name) == getattr(expected, name), name
+
+
+def assert_same_predictions(model: fb.BinnedModel, expected: reference.StepModel, data: CalibrationData, seed: int) -> None:
+    rng = Random(seed)
+    scores = strategies.queries(data, expected.edges, rng)
+    keys = [rng.choice([0, 2**64 - 2, rng.randrange(2**64 - 1)]) for _ in scores]
+    column, key_column = np.array(scores), np.array(keys, np.uint64)
+    assert model.assign(column, keys=key_column).tolist() == expected.assign(scores, keys)
+    assert_same_bits(model.predict(column, keys=key_column), expected.predict(scores, keys), "values by keys")
+    assert_same_bits(model.predict(column, seed=seed), expected.predict(scores, seed=seed), "values by seed")
+    for score, key in zip(scores[:10], keys, strict=False):
+        assert model.predict_one(score, key) == expected.predict_one(score, key)
+
+
+def fit_both(
+    data: CalibrationData, layout: str = "contiguous", **configuration: Any
+) -> tuple[fb.BinnedModel | None, reference.StepModel | None]:
+    """The two models; ``None`` for one that refused. An error that is not a refusal goes through."""
+    calibrator = fb.UniformMassBinning(**configuration, score_range=data.score_range)
+    try:
+        fitted = calibrator.fit(**data.arrays(layout)).model_
+    except fb.InputError:
+        fitted = None
+    try:
+        expected = reference.uniform_mass(
+            data.scores, data.labels, **configuration,
+            weights=data.weights, tie_keys=data.tie_keys, score_range=data.score_range,
+        )  # fmt: skip
+    except ValueError:
+        expected = None
+    return fitted, expected
+
+
+@pytest.mark.parametrize(("weighting", "keyed"), WEIGHTING_AND_KEYS)
+@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(draw=st.data())
+def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: str, keyed: bool, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed, margins=draw.draw(st.booleans())), "data")
+    configuration = {
+        "scheme": scheme,
+        "ties": ties,
+        "n_bins": draw.draw(strategies.n_bins_for(data.n_samples, 1 if scheme == "umb" else 2), "n_bins"),
+        "seed": draw.draw(strategies.seeds, "seed"),
+        "delta": draw.draw(st.sampled_from([0.0, 0.0, 1e-3, 0.5]), "delta"),
+        "split": draw.draw(st.sampled_from([0.5, 0.3, 0.7, 0.1]), "split"),
+    }
+    fitted, expected = fit_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
+    assert (fitted is None) == (expected is None)
+    if fitted is not None and expected is not None:
+        assert_same_model(fitted, expected)
+        assert_same_predictions(fitted, expected, data, configuration["seed"])
+
+
+@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(draw=st.data())
+def test_float32_scores_are_their_doubles(scheme: str, ties: str, draw: st.DataObject) -> None:
+    """A float32 column fits and scores as the doubles that it holds, without rounding of edges."""
+    data = draw.draw(strategies.calibration_data(), "data").float32()
+    n_bins = draw.draw(strategies.n_bins_for(data.n_samples, 1 if scheme == "umb" else 2), "n_bins")
+    calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=1)
+    column = LAYOUTS[draw.draw(st.sampled_from(list(LAYOUTS)), "layout")](np.array(data.scores, np.float32))
+    try:
+        model = calibrator.fit(column, data.labels).model_
+    except fb.InputError:
+        with pytest.raises(ValueError):
+            reference.uniform_mass(data.scores, data.labels, n_bins, scheme, ties, seed=1)
+        return
+    expected = reference.uniform_mass(data.scores, data.labels, n_bins, scheme, ties, seed=1)
+    assert_same_model(model, expected)
+    assert_same_bits(model.predict(column, seed=3), expected.predict(data.scores, seed=3), "values")
+
+
+@pytest.mark.parametrize("weighting", ["none", "integer", "float"])
+@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+@settings(max_examples=20, deadline=None)
+@given(draw=st.data())
+def test_row_order_does_not_change_a_byte(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
+    data = draw.draw(
+        strategies.calibration_data(weighting=weighting, keyed=weighting != "integer" and draw.draw(st.booleans()))
+    )
+    n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
+    order = draw.draw(st.permutations(range(len(data.scores))), "order")
+    arrays = data.arrays()
+    calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties)
+    try:
+        expected = calibrator.fit(**arrays).model_.to_bytes()
+    except fb.InputError:
+        with pytest.raises(fb.InputError):
+            calibrator.fit(**{name: column[order] for name, column in arrays.items()})
+        return
+    assert calibrator.fit(**{name: column[order] for name, column in arrays.items()}).model_.to_bytes() == expected
+
+
+LARGE = 30_000
+
+
+@pytest.mark.parametrize("shape", sorted({**SCORE_SHAPES, **MARGIN_SHAPES}))
+def test_many_samples_are_the_reference(shape: str) -> None:
+    """Sizes at which the fit counts in cells and gathers instead of sorting; any number of threads gives the same bytes."""
+    at = sorted({**SCORE_SHAPES, **MARGIN_SHAPES}).index(shape)
+    scheme, ties = SCHEME_AND_TIES[at % len(SCHEME_AND_TIES)]
+    n_bins, layout = [10, 1, 100, 37][at % 4], "strided" if at % 3 == 1 else "contiguous"
+    data = strategies.make(shape, "follow the rank", LARGE, at, ["none", "integer", "none", "float", "none"][at % 5])
+    fitted, expected = fit_both(data, layout, n_bins=n_bins, scheme=scheme, ties=ties, seed=at)
+    assert fitted is not None
+    assert expected is not None
+    assert_same_model(fitted, expected)
+    assert_same_predictions(fitted, expected, data, seed=at)
+    calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=at, score_range=data.score_range)
+    for n_threads in (2, 3):
+        assert calibrator.fit(**data.arrays(layout), n_threads=n_threads).model_.to_bytes() == fitted.to_bytes()
+
+
+@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+def test_a_hundred_thousand_tied_samples_are_the_reference(scheme: str, ties: str) -> None:
+    data = strategies.make("tree", "follow the rank", 100_000, 1)
+    fitted, expected = fit_both(data, n_bins=25, scheme=scheme, ties=ties, seed=5)
+    assert fitted is not None
+    assert expected is not None
+    assert_same_model(fitted, expected)
+    order = np.random.default_rng(1).permutation(len(data.scores))
+    arrays = {name: column[order] for name, column in data.arrays().items()}
+    again = fb.UniformMassBinning(25, scheme=scheme, ties=ties, seed=5).fit(**arrays, n_threads=2).model_
+    assert again.to_bytes() == fitted.to_bytes()
+
+
+def test_the_fit_writes_none_of_its_inputs() -> None:
+    data = strategies.make("signed zeros", "coin", 200, 1, "float", keyed=True)
+    for scheme, ties in SCHEME_AND_TIES:
+        arrays = data.arrays()
+        before = {name: column.tobytes() for name, column in arrays.items()}
+        fb.UniformMassBinning(4, scheme=scheme, ties=ties).fit(**arrays)
+        assert {name: column.tobytes() for name, column in arrays.items()} == before
+
+
+def test_keys_for_repeated_rows_are_refused() -> None:
+    """A frequency repeats the row and with it the key: no order is left among the copies."""
+    data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
+    with pytest.raises(fb.InputError, match="tie_keys"):
+        fb.UniformMassBinning(4).fit(**data.arrays())
