@@ -20,18 +20,26 @@ with the lower and upper end of an interval for the bin's true frequency of labe
 from __future__ import annotations
 
 from fastbin.bounds.anytime import beta_binomial, running_variance, stitched, theorem6
+from fastbin.bounds.betting import betting, betting_in_order
 from fastbin.bounds.binomial import clopper_pearson, empirical_bernstein, hoeffding, wilson
 from fastbin.bounds.levels import bonferroni, sidak
+from fastbin.bounds.weighted import self_normalised_hoeffding, theorem7, theorem10, weighted_empirical_bernstein
 
 __all__ = [
     "beta_binomial",
+    "betting",
+    "betting_in_order",
     "bonferroni",
     "clopper_pearson",
     "empirical_bernstein",
     "hoeffding",
     "running_variance",
+    "self_normalised_hoeffding",
     "sidak",
     "stitched",
     "theorem6",
+    "theorem7",
+    "theorem10",
+    "weighted_empirical_bernstein",
     "wilson",
 ]

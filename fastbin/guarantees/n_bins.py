@@ -72,7 +72,7 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     Examples
     --------
     >>> choose_n_bins(3000), choose_n_bins(3000, bound="hoeffding")
-    (17, 11)
+    (15, 11)
     """
     n, alpha = check_count(n, "n"), check_alpha(alpha)
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
@@ -82,8 +82,8 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     if found is None:
         raise GuaranteeError(
             f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
-            f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); about {_enough(alpha, epsilon)} samples would do, or take a "
-            "larger epsilon or alpha"
+            f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); about {_enough(alpha, epsilon)} samples would do, or take "
+            "a larger epsilon or alpha"
         )
     return found
 
@@ -122,7 +122,7 @@ def _largest_exact(n: int, alpha: float, epsilon: float, kind: str) -> int | Non
         blocks = np.arange(start, min(start + 8192, n + 2))
         smallest = (n + 1) // (blocks + 1) + 1
         levels = np.full(blocks.shape, alpha) if kind == "marginal" else -np.expm1(math.log1p(-alpha) / smallest)
-        possible = (smallest <= (n + 1) // blocks) & (_failure_at_half(blocks - 1.0, epsilon) <= levels)
+        possible = (smallest <= (n + 1) // blocks) & (_failure_at_half(blocks.astype(np.float64) - 1.0, epsilon) <= levels)
         for block in np.flatnonzero(possible):
             found = _largest_in_block(n, int(blocks[block]), int(smallest[block]), alpha, epsilon, kind)
             if found is not None:
@@ -172,8 +172,8 @@ def auto_n_bins(n: int) -> int:
 
     The smaller of two numbers: the largest number of bins that promises epsilon = 0.1 at alpha = 0.1 in all bins at
     once (`choose_n_bins`), and 2 n^(1/3), the growth that balances calibration and sharpness (Sun, Song & Hero 2023, equation
-    (10); the constant is ours). The first decides below some 3,000 samples; above, epsilon falls below 0.1 and keeps
-    falling. For small n a target of 0.1 would leave one to four bins: then it is given up, and the number is 5 as long as
+    (10); the constant is ours). The first decides up to about 10,000 samples; above, epsilon falls below 0.1 and
+    keeps falling. For small n a target of 0.1 would leave one to four bins: then it is given up, and the number is 5 as long as
     that leaves 20 samples per bin, and n // 20, but at least 1, below 100 samples. Whatever the number, the model's
     certificate states what it is worth.
 
@@ -199,7 +199,7 @@ def auto_n_bins(n: int) -> int:
     Examples
     --------
     >>> [auto_n_bins(n) for n in (100, 1_000, 3_000, 10_000, 1_000_000)]
-    [5, 6, 17, 42, 200]
+    [5, 6, 15, 42, 200]
     """
     n = check_count(n, "n")
     fewest = max(1, min(_AUTO_FEWEST, n // _AUTO_SAMPLES_PER_BIN))
@@ -232,7 +232,8 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
         Failure probability, strictly between 0 and 1.
     n_bins : list of int, optional
         The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
-        `auto_n_bins` among them, up to the last whose exact conditional promise is below 0.25.
+        `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as
+        `auto_n_bins` takes.
 
     Returns
     -------
@@ -251,7 +252,7 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
     --------
     >>> for row in trade_off(1000, n_bins=[5, 10]):
     ...     print(row.n_bins, row.samples_per_bin, round(row.conditional, 3), round(row.conditional_hoeffding, 3))
-    5 199 0.085 0.108
+    5 199 0.083 0.108
     10 99 0.131 0.164
     """
     n, alpha = check_count(n, "n", minimum=2), check_alpha(alpha)
@@ -259,7 +260,8 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
         return [_row(n, b, alpha) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
     usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]
     rows: list[TradeOff] = []
-    for b in sorted({int(b) for b in usual if 2 * b <= n} | {min(auto_n_bins(n), n // 2)}):
+    chosen = min(auto_n_bins(n), n // 2)
+    for b in sorted({int(b) for b in usual if b <= min(n // 2, 10 * chosen)} | {chosen}):
         rows.append(_row(n, b, alpha))
         if rows[-1].conditional > 0.25 and len(rows) > 1:
             break

@@ -79,7 +79,8 @@ def risk_bound(n: int, n_bins: int, alpha: float = 0.1, smoothness: float | None
     n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     if n < 2 * n_bins:
         raise GuaranteeError(
-            f"n is {n} for {n_bins} bins, and Sun, Song & Hero 2023, Lemma 4 needs n >= 2 n_bins; take at most {max(1, n // 2)} bins"
+            f"n is {n} for {n_bins} bins, and Sun, Song & Hero 2023, Lemma 4 needs n >= 2 n_bins; take at most "
+            f"{max(1, n // 2)} bins"
         )
     sharpness = 2.0 / n_bins if smoothness is None else 8.0 * _smoothness(smoothness) ** 2 / n_bins**2
     return RiskBound(float(_calibration(n, n_bins, alpha)), sharpness)
@@ -123,8 +124,8 @@ def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
 def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1") -> int:
     """The number of bins that minimises the risk bound of Sun, Song & Hero 2023.
 
-    It grows like (4 K^2 n / ln(4 B / alpha))^(1/3), equation (10) with its constant. Minimising a bound is not a promise, and the
-    bound is far from the risk: about twice as many bins as the risk itself would take in the paper's example.
+    It grows like (4 K^2 n / ln(4 B / alpha))^(1/3), equation (10) with its constant. Minimising a bound is not a promise, and
+    the bound is far from the risk: about twice as many bins as the risk itself would take in the paper's example.
 
     Parameters
     ----------
