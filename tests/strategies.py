@@ -294,11 +294,11 @@ def calibration_data(
     return make(shape, label_shape, n, draw(st.integers(0, 2**32 - 1)), weighting, keyed=keyed)
 
 
-def n_bins_for(n_samples: int, minimum_per_bin: int = 2) -> st.SearchStrategy[int]:
-    """Numbers of bins that a sample allows, the edge cases first: one bin, n = 2 B - 1 and n = 2 B, B not dividing n, and one
-    more than is allowed."""
-    most = max(1, (n_samples + 1) // minimum_per_bin)
-    corners = {1, most, max(1, n_samples // 2), most + 1, min(3, most), min(7, most)}
+def n_bins_for(n_samples: int, most: int | None = None) -> st.SearchStrategy[int]:
+    """Numbers of bins that a sample allows, `most` at most (by default (n + 1) / 2, beyond which Algorithm 1 would leave bins
+    empty). The edge cases come first: one bin, n = 2 B - 1 and n = 2 B, B not dividing n, and one more than is allowed."""
+    most = max(1, (n_samples + 1) // 2 if most is None else most)
+    corners = {1, most, min(max(1, n_samples // 2), most), most + 1, min(3, most), min(7, most)}
     return st.sampled_from(sorted(corners)) | st.integers(1, most)
 
 
