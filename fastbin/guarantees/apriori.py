@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def _ece(n: int, n_bins: int, alpha: float, scheme: str) -> float:
     steps = np.arange(n_bins + 1, dtype=object)  # Python integers: b (n + 1) may pass 2**63
     ranks = -(-steps * (n + 1) // n_bins) if scheme != "umb" else steps * n // n_bins
     ranks[-1] = n + 1
-    counts = np.array([high - low - 1 for low, high in zip(ranks[:-1], ranks[1:], strict=True)], dtype=np.int64)
+    counts = np.array([high - low - 1 for low, high in pairwise(ranks)], dtype=np.int64)
     shifts = np.zeros(n_bins) if scheme == "umd" else np.append(1.0 / (counts[:-1] + 1.0), 0.0)
     return ece_bound(counts, n, alpha, shifts=shifts)
 

@@ -220,7 +220,7 @@ def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
     ]
     if evidence.ties in ("random", "isolate"):
         told.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
-    elif evidence.ties in ("upper", "lower"):
+    elif evidence.ties in ("upper", "lower") and evidence.scheme != "ums":
         told.append("scores have a continuous distribution")
     if evidence.delta > 0.0:
         told.append("values are randomised with keys that are uniform and independent of the sample")

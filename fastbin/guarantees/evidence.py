@@ -123,7 +123,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             "do not hold; use the weighted intervals of fb.bounds with a bound on the weight, or integer weights if they are "
             "frequencies"
         )
-    if evidence.ties in ("upper", "lower") and evidence.n_tied > 0:
+    # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
+    if evidence.ties in ("upper", "lower") and evidence.n_tied > 0 and scheme != "ums":
         raise GuaranteeError(
             f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
             "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random' (exact) or ties='isolate'"
