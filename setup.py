@@ -22,6 +22,13 @@ HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src
 C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-ffp-contract=off", "-fPIC", "-g0"]
 EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-g0"]
 
+LIBRARY = {
+    "sources": SOURCES,
+    "include_dirs": ["csrc/include", "csrc/src"],
+    "cflags": C_FLAGS,
+    "obj_deps": {"": HEADERS},
+}
+
 
 def version() -> str:
     match = re.search(r'#define FASTBIN_VERSION_STRING "([^"]+)"', (ROOT / HEADER).read_text(encoding="utf8"))
@@ -68,7 +75,7 @@ def extension(name: str) -> Extension:
 
 setup(
     version=version(),
-    libraries=[("fastbin", {"sources": SOURCES, "include_dirs": ["csrc/include", "csrc/src"], "cflags": C_FLAGS, "obj_deps": {"": HEADERS}})],
+    libraries=[("fastbin", LIBRARY)],
     ext_modules=cythonize(
         [extension("model"), extension("ties")],
         build_dir="build/cython",

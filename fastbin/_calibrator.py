@@ -47,7 +47,7 @@ class Calibrator:
     def model_(self) -> BinnedModel:
         """The fitted model."""
         if self._model is None:
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
+            return self.__getattr__("model_")
         return self._model
 
     @model_.setter
@@ -56,8 +56,8 @@ class Calibrator:
         self.predict_one = model.predict_one
 
     def __getattr__(self, name: str) -> Any:
-        if name == "predict_one":  # only ever missing before `fit`
-            return self.model_.predict_one
+        if name in ("model_", "predict_one"):  # only ever missing before `fit`
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def predict(

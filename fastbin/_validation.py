@@ -50,7 +50,11 @@ def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim != 1:
         raise InputTypeError(
             f"{name} must be one-dimensional (or n by 1), got shape {array.shape}"
-            + ("; a single score goes to predict_one" if array.ndim == 0 else "; for class probabilities pass the column of class 1")
+            + (
+                "; a single score goes to predict_one"
+                if array.ndim == 0
+                else "; for class probabilities pass the column of class 1"
+            )
         )
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise InputError(f"{name}[{int(np.argmax(np.ma.getmaskarray(values)))}] is masked; remove or fill masked rows first")
@@ -67,7 +71,9 @@ def as_scores(scores: Any, name: str = "scores") -> npt.NDArray[np.floating[Any]
     if array.dtype.kind == "f":  # big-endian doubles, or long double, which must not lose digits silently
         converted = array.astype(np.float64)
         if not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
-            raise InputError(f"{name} has dtype {array.dtype}, which holds digits that float64 does not; convert with {name}.astype('float64')")
+            raise InputError(
+                f"{name} has dtype {array.dtype}, whose digits float64 does not hold; convert with {name}.astype('float64')"
+            )
         return converted
     if array.dtype.kind == "O":
         return _from_objects(array, name)
@@ -132,7 +138,9 @@ def as_labels(labels: Any, name: str = "labels") -> npt.NDArray[Any]:
         return array
     if array.dtype.kind == "O":
         return _from_objects(array, name)
-    raise InputTypeError(f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first")
+    raise InputTypeError(
+        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first"
+    )
 
 
 def refuse_labels(labels: npt.NDArray[Any], name: str = "labels") -> NoReturn:
@@ -195,10 +203,14 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
             raise InputError(f"{name}[{position}] is {array[position].item()!r}; keys given as floats must be in [0, 1)")
         return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
     if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; hash ids to 64-bit integers")
+        raise InputTypeError(
+            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; hash ids to 64-bit integers"
+        )
     if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
         position = int(np.argmax(array < 0))
-        raise InputError(f"{name}[{position}] is {int(array[position])}; keys must not be negative: take hashes modulo 2**64 as uint64")
+        raise InputError(
+            f"{name}[{position}] is {int(array[position])}; keys must not be negative: take hashes modulo 2**64 as uint64"
+        )
     converted = np.ascontiguousarray(array, dtype=np.uint64)
     if converted.size and int(converted.max()) == 2**64 - 1:
         raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")

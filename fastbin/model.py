@@ -384,4 +384,3 @@ def load(path: str | os.PathLike[str]) -> BinnedModel:
         return BinnedModel.from_bytes(data)
     except FormatError as error:
         raise FormatError(f"{os.fspath(path)}: {error}") from None
-

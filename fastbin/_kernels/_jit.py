@@ -11,14 +11,12 @@ left uncached where neither can: ``cache=True`` would raise in a read-only tree 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any
 
 import numba
 from numba import types
 
 __all__ = ["boolean", "f64", "f64_in", "f64_out", "i64", "i64_in", "i64_out", "kernel", "u8_in", "u64", "u64_in", "u64_out"]
-
-Function = TypeVar("Function", bound=Callable[..., object])
 
 boolean = types.boolean
 f64, i64, u64 = types.float64, types.int64, types.uint64
@@ -35,14 +33,15 @@ u64_in, u64_out = _array(types.uint64, True), _array(types.uint64, False)
 u8_in = _array(types.uint8, True)
 
 
-def kernel(signature: types.Type | Sequence[types.Type]) -> Callable[[Function], Function]:
+def kernel(signature: types.Type | Sequence[types.Type]) -> Callable[[Callable[..., object]], Callable[..., Any]]:
     """Compile a function for one signature (or several) under the rules above."""
 
-    def compile_function(function: Function) -> Function:
+    def compile_function(function: Callable[..., object]) -> Callable[..., Any]:
         options = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False, "boundscheck": False}
         try:
-            return numba.jit(signature, cache=True, **options)(function)
+            compiled = numba.jit(signature, cache=True, **options)(function)
         except (RuntimeError, OSError):  # no writable place for the cache
-            return numba.jit(signature, cache=False, **options)(function)
+            compiled = numba.jit(signature, cache=False, **options)(function)
+        return compiled
 
     return compile_function

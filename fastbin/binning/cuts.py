@@ -90,6 +90,6 @@ class TieKeys:
             span = slice(np.searchsorted(self._scores, score), np.searchsorted(self._scores, score, side="right"))
             if np.count_nonzero(self._keys[span] == key) > 1:
                 raise InputError(
-                    f"tie_keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin boundary "
-                    "falls on it; keys must differ within one score"
+                    f"tie_keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin "
+                    "boundary falls on it; keys must differ within one score"
                 )

@@ -1,8 +1,8 @@
 """The order of all samples at the fit, and what needs it row by row: sample splitting and importance weights.
 
-Within a group of equal scores the label-1 samples come first, then, if weighted, the lighter ones (then, if
-the caller brought keys, by key); sample j of that order has the key ``group_key(seed, score, j)``, or the caller's, and samples are ordered by (score, key). So a model
-depends on which samples there are, and not on the order in which they came.
+Within a group of equal scores the label-1 samples come first, then, if weighted, the lighter ones (then, if the caller brought
+keys, by key). Sample j of that order has the key ``group_key(seed, score, j)``, or the caller's, and samples are ordered by
+(score, key). So a model depends on which samples there are, and not on the order in which they came.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class FitOrder(NamedTuple):
     weights: Float64s | None
     keys: UInt64s | None
 
-    def sort(self, scores: Float64s, labels: npt.NDArray[np.uint8], rows: Int64s | None = None) -> tuple[Int64s, Int64s, UInt64s]:
+    def sort(
+        self, scores: Float64s, labels: npt.NDArray[np.uint8], rows: Int64s | None = None
+    ) -> tuple[Int64s, Int64s, UInt64s]:
         """Order whole groups of equal scores by (score, key).
 
         Parameters
@@ -122,7 +124,9 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, order: FitOrder, 
 def _assigner(partition: Partition) -> BinnedModel:
     """A model that only assigns bins."""
     n_bins = len(partition.edges) + 1
-    return BinnedModel.from_parts(edges=partition.edges, edge_keys=partition.edge_keys, values=np.zeros(n_bins), score_range=None)
+    return BinnedModel.from_parts(
+        edges=partition.edges, edge_keys=partition.edge_keys, values=np.zeros(n_bins), score_range=None
+    )
 
 
 def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder) -> tuple[Partition, Cuts, Int64s]:
@@ -167,7 +171,5 @@ def _cuts_at(cut: Int64s, scores: Float64s, labels: npt.NDArray[np.uint8], keys:
     """Cuts at these positions of samples that stand in order."""
     ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
     first, end = np.searchsorted(scores, scores[cut]), np.searchsorted(scores, scores[cut], side="right")
-    groups = BoundaryGroups(
-        scores[cut], first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1])
-    )
+    groups = BoundaryGroups(scores[cut], first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
     return Cuts(scores[cut], keys[cut], cut + 1, ones[cut], labels[cut].astype(np.int64), groups)

@@ -24,8 +24,9 @@ __all__ = ["BoundaryGroups", "Fold", "boundary_groups"]
 
 Int64s = npt.NDArray[np.int64]
 
-# Below this many rows one sort beats the passes.
+# One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
 SORT_UP_TO = 16384
+SORT_FROM_RANKS = 64
 
 # The root table stays in the second-level cache up to 2**14 cells; more than that only for very many bins.
 MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
@@ -33,7 +34,7 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 # Cells of all nodes planned in one pass, and of one node.
 ALL_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
-# Gathered rows take at most this share of all rows (or SORT_UP_TO of them), so that a fit needs little memory whatever the data.
+# Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
 GATHER_SHARE = 1 / 16
 
 
@@ -41,9 +42,10 @@ def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int 
     """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
 
     Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most.
+    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most. (For fewer than 64 rows a rank
+    it sorts: time O(n log n), memory O(n).)
     """
-    if len(rows) <= SORT_UP_TO:
+    if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
         return groups_by_sorting(rows, ranks_of)
     n_forks = max(1, min(n_threads, len(rows) // SORT_UP_TO))
     fold = Fold(rows.sample(min(max(1024, len(rows) // 1024), 8192)), len(rows), n_ranks, rows.limits, n_forks, rows.weighted)
@@ -69,7 +71,7 @@ def _run(work: Callable[[int], None], n_forks: int) -> None:
 class Cells(NamedTuple):
     """Cells that hold wanted ranks, in ascending order of their scores: int64 arrays of one length."""
 
-    index: Int64s  # in `link`; its counters are at 2 index and 2 index + 1 of a table
+    cell: Int64s  # its place in `link`; its counters are at 2 cell and 2 cell + 1 of a table
     low: Int64s  # the codes it may hold: low ... high
     high: Int64s
     below: Int64s  # samples in cells before it
@@ -79,8 +81,8 @@ class Cells(NamedTuple):
     end_rank: Int64s
 
     @property
-    def size(self) -> Int64s:
-        return self.counts.sum(axis=(1, 2))
+    def sizes(self) -> Int64s:
+        return np.asarray(self.counts.sum(axis=(1, 2)))
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Cells:
         return Cells(*(column[chosen] for column in self))
@@ -106,7 +108,13 @@ class Fold:
     """
 
     def __init__(
-        self, sample: npt.NDArray[np.float64], n_rows: int, n_ranks: int, limits: tuple[float, float], n_forks: int = 1, weighted: bool = False
+        self,
+        sample: npt.NDArray[np.float64],
+        n_rows: int,
+        n_ranks: int,
+        limits: tuple[float, float],
+        n_forks: int = 1,
+        weighted: bool = False,
     ) -> None:
         from fastbin._kernels import fold as kernels
 
@@ -131,9 +139,8 @@ class Fold:
             if not self._planned:
                 self.bad_rows |= self._kernels.count_rows(*rows, *self._limits, self._tables[fork])
             else:
-                self._kernels.descend_rows(
-                    *rows, self._link, *self._node_arrays, self._tables[fork], self._slot_next[fork], self._gathered, self._gathered_weights
-                )  # fmt: skip
+                gathering = self._slot_next[fork], self._gathered, self._gathered_weights
+                self._kernels.descend_rows(*rows, self._link, *self._node_arrays, self._tables[fork], *gathering)
 
     def end_pass(self, ranks_of: RanksOf) -> None:
         """Merge the forks, answer the ranks that can be answered, and plan the next pass for the others."""
@@ -145,13 +152,14 @@ class Fold:
         constant = opened.low == opened.high
         self._answer_constant(opened.take(constant))
         opened = opened.take(~constant)
-        self.settled = len(opened.index) == 0
+        self.settled = len(opened.cell) == 0
         if not self.settled:
             self._plan(opened)
 
     def groups(self) -> BoundaryGroups:
         """The answer, once settled."""
-        return BoundaryGroups(self._score, *self._answer, self._n_samples, self._n_positive)
+        below, below_ones, equal, equal_ones = self._answer
+        return BoundaryGroups(self._score, below, below_ones, equal, equal_ones, self._n_samples, self._n_positive)
 
     # ------------------------------------------------------------------ after a pass
 
@@ -173,10 +181,12 @@ class Fold:
         found = []
         heavy = self._heavy
         parents = zip(heavy.low, heavy.high, heavy.below, heavy.below_ones, heavy.first_rank, heavy.end_rank, strict=True)
-        nodes = self._nodes[len(self._nodes) - len(heavy.index) :]
+        nodes = self._nodes[len(self._nodes) - len(heavy.cell) :]
         for (base, shift, n_cells, offset), parent in zip(nodes, parents, strict=True):
             low, high, below, below_ones, first_rank, end_rank = map(int, parent)
-            counts = np.stack([table[2 * offset : 2 * (offset + n_cells)].reshape(n_cells, 2) for table in self._tables], axis=1)
+            counts = np.stack(
+                [table[2 * offset : 2 * (offset + n_cells)].reshape(n_cells, 2) for table in self._tables], axis=1
+            )
             steps, *rest = self._holding_ranks(counts, below, below_ones, first_rank, end_rank)
             # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
             lows = [low if step == 0 else max(low, base + (step << shift)) for step in steps.tolist()]
@@ -203,16 +213,16 @@ class Fold:
 
     def _answer_constant(self, cells: Cells) -> None:
         """Cells that can hold a single score are groups."""
-        size, ones = cells.size, cells.counts[:, :, 1].sum(axis=1)
+        sizes, ones = cells.sizes, cells.counts[:, :, 1].sum(axis=1)
         cell, positions = cells.ranks()
         self._score[positions] = scores_of(cells.low)[cell]
-        for row, column in enumerate((cells.below, cells.below_ones, size, ones)):
+        for row, column in enumerate((cells.below, cells.below_ones, sizes, ones)):
             self._answer[row, positions] = column[cell]
 
     def _answer_slots(self) -> None:
         """The rows of the light cells are gathered: sort each cell and read the ranks off."""
         cells = self._light
-        if len(cells.index) == 0:
+        if len(cells.cell) == 0:
             return
         slot, positions = cells.ranks()
         within = self._ranks[positions] - cells.below[slot]
@@ -238,8 +248,8 @@ class Fold:
             weights = np.concatenate([self._gathered_weights[span] for span in filled])
             labels = np.concatenate([np.full(span.stop - span.start, i % 2, np.uint8) for i, span in enumerate(filled)])
             chosen = slot == number
-            slot_rows = Rows(scores, labels, weights, self._limits)
-            groups = groups_by_sorting(slot_rows, lambda _, wanted=within[chosen]: wanted)  # type: ignore[misc]
+            slot_rows, slot_ranks = Rows(scores, labels, weights, self._limits), within[chosen]
+            groups = groups_by_sorting(slot_rows, lambda _, ranks=slot_ranks: ranks)  # type: ignore[misc]
             score[chosen] = groups.score
             answer[:, chosen] = groups[1:5]
 
@@ -247,20 +257,20 @@ class Fold:
 
     def _plan(self, opened: Cells) -> None:
         """Gather the smallest open cells, as many as memory allows; give every other one a node."""
-        order = np.argsort(opened.size, kind="stable")
+        order = np.argsort(opened.sizes, kind="stable")
         fits = np.zeros(len(order), bool)
-        fits[order] = np.cumsum(opened.size[order]) <= self._gather_limit
+        fits[order] = np.cumsum(opened.sizes[order]) <= self._gather_limit
         self._light, self._heavy = opened.take(fits), opened.take(~fits)
         total = len(self._link)
         link = self._link
-        for low, high, index in zip(self._heavy.low.tolist(), self._heavy.high.tolist(), self._heavy.index.tolist(), strict=True):
-            n_cells = min(NODE_CELLS, max(4, ALL_NODE_CELLS // len(self._heavy.index)))
+        n_cells = min(NODE_CELLS, max(4, ALL_NODE_CELLS // max(1, len(self._heavy.cell))))
+        for low, high, cell in zip(self._heavy.low.tolist(), self._heavy.high.tolist(), self._heavy.cell.tolist(), strict=True):
             node = choose_node(self._sample_codes, low, high, n_cells)
-            link[index] = len(self._nodes)
+            link[cell] = len(self._nodes)
             self._nodes.append((*node, total))
             total += node[2]
         self._link = np.concatenate((link, np.full(total - len(link), self._kernels.COUNT, np.int64)))
-        self._link[self._light.index] = self._kernels.GATHER
+        self._link[self._light.cell] = self._kernels.GATHER
         self._node_arrays = np.array(self._nodes, np.int64).reshape(-1, 4).T.copy()
         self._lay_out_slots(total)
         self._planned = True
@@ -276,4 +286,4 @@ class Fold:
         self._gathered_weights = np.empty(starts[-1] if self._weighted else 0, np.int64)
         self._tables = [np.zeros(2 * n_cells, np.int64) for _ in range(self._n_forks)]
         for table in self._tables:
-            table[2 * self._light.index] = np.arange(len(self._light.index))
+            table[2 * self._light.cell] = np.arange(len(self._light.cell))

@@ -77,14 +77,15 @@ def _by_key(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
 def _isolating(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
     """A score that holds two or more cuts becomes the bin [score, next double), with all samples of that score."""
     isolated = np.isin(cuts.score, isolated_scores(cuts))
-    kept = Cuts(*(column[~isolated] for column in cuts[:-1]), cuts.group)
+    kept = Cuts._make([*(column[~isolated] for column in cuts[:-1]), cuts.group])
     score, first = np.unique(cuts.score[isolated], return_index=True)
     at = np.flatnonzero(isolated)[first]
     below = np.stack([cuts.group.below[at], cuts.group.below_ones[at]], axis=1)
     past = below + np.stack([cuts.group.equal[at], cuts.group.equal_ones[at]], axis=1)
     above = np.full(2 * len(score), KEY_ABOVE, np.uint64)
-    parts = _by_key(kept, count_cuts, cut_below), Seams(
-        np.concatenate([score, np.nextafter(score, np.inf)]), above, *[np.concatenate([below, past])] * 2
+    parts = (
+        _by_key(kept, count_cuts, cut_below),
+        Seams(np.concatenate([score, np.nextafter(score, np.inf)]), above, *[np.concatenate([below, past])] * 2),
     )
     edge, edge_key, ends, starts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.lexsort((edge_key, edge))

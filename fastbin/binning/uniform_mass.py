@@ -183,7 +183,8 @@ class UniformMassBinning(Calibrator):
         delta = check_unit_interval(self.delta, "delta", open_right=True)
         if 0.0 < delta < 2.0**-52:
             raise InputError(
-                f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or at least 2**-52"
+                f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
+                "at least 2**-52"
             )
         return scheme, ties
 
@@ -199,7 +200,9 @@ class UniformMassBinning(Calibrator):
         keys = None if tie_keys is None else as_key_array(tie_keys, n, "tie_keys")
         frequencies = weights if weights is not None and weights.dtype == np.int64 else None
         if frequencies is not None and keys is not None:
-            raise InputError("tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows and give each its key")
+            raise InputError(
+                "tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
+            )
         rows = Rows(score_array, label_array, frequencies, check_score_range(self.score_range))
         return rows, weights if frequencies is None else None, keys
 
@@ -216,8 +219,8 @@ class UniformMassBinning(Calibrator):
         }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
         if n_samples < needed:
             raise InputError(
-                f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} ({reason}); "
-                "take fewer bins or more samples"
+                f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} "
+                f"({reason}); take fewer bins or more samples"
             )
         return n_bins
 

@@ -35,12 +35,11 @@ def tally_weights(bins: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Flo
         squares = weights * weights
     if not np.isfinite(squares).all():
         position = int(np.argmax(~np.isfinite(squares)))
-        raise InputError(f"sample_weight[{position}] is {float(weights[position])!r}, whose square overflows; divide all weights by a constant")
+        weight = float(weights[position])
+        raise InputError(f"sample_weight[{position}] is {weight!r}, whose square overflows; divide all weights by a constant")
     bins = np.ascontiguousarray(bins, np.int64)
     ones = np.where(labels == 1, bins, -1)
-    return WeightTally(
-        exact_sums(weights, bins, n_bins), exact_sums(weights, ones, n_bins), exact_sums(squares, bins, n_bins)
-    )
+    return WeightTally(exact_sums(weights, bins, n_bins), exact_sums(weights, ones, n_bins), exact_sums(squares, bins, n_bins))
 
 
 def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Float64s:
@@ -53,7 +52,7 @@ def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Fl
         span = slice(start, start + sums.TERMS_BEFORE_CARRY)
         sums.add_exactly(bits[span], bins[span], limbs)
         sums.carry(limbs)
-    return np.array([_rounded(limbs[start : start + sums.N_LIMBS], sums.LOWEST_EXPONENT) for start in range(0, limbs.size, sums.N_LIMBS)])
+    return np.array([_rounded(row, sums.LOWEST_EXPONENT) for row in limbs.reshape(n_bins, sums.N_LIMBS)])
 
 
 def _rounded(limbs: npt.NDArray[np.int64], lowest_exponent: int) -> float:

@@ -1,0 +1,159 @@
+"""The fold answers what sorting answers, whatever the data, the chunks and the threads.
+
+Inputs are small and the thresholds of the fold are lowered, so that every branch runs: nodes, nodes within nodes, constant
+cells, gathered cells, both root maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from fastbin.binning import fold
+from fastbin.binning.cells import RootMap, choose_node, choose_root, codes_of, scores_of
+from fastbin.binning.fold import Fold, boundary_groups
+from fastbin.binning.rows import Rows
+from fastbin.binning.sorting import BoundaryGroups, groups_by_sorting
+
+SIZES = (200, 3000, 20_000)
+
+
+def _shapes(n: int, rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
+    yield "uniform", rng.random(n)
+    yield "skewed", rng.beta(0.5, 5, n)
+    yield "click rates", rng.lognormal(-13, 1, n).clip(0, 1)
+    yield "13 values", rng.integers(0, 13, n) / 12
+    yield "100 values", rng.integers(0, 100, n) / 100
+    yield "constant", np.full(n, 0.3)
+    yield "signed zeros", np.where(rng.random(n) < 0.5, -0.0, 0.0)
+    yield "subnormal", rng.integers(0, 1_000_000, n) * 5e-324
+    yield "clusters at all scales", np.clip(0.5 + np.exp(-rng.random(n) * 40) * rng.choice([-1, 1], n) * 0.5, 0, 1)
+    yield "all bit patterns", rng.integers(0, 0x3FF0000000000000, n).view(np.float64)
+    yield "neighbours one ulp apart", 0.5 + rng.integers(0, 50, n) * 2.0**-53
+    yield "one heavy value", np.where(rng.random(n) < 0.6, 0.25, rng.random(n))
+    yield "float32", rng.random(n).astype(np.float32)
+    yield "sorted", np.sort(rng.random(n))
+    yield "margins", rng.normal(0, 10, n)
+    yield "margins of all magnitudes", rng.choice([-1, 1], n) * rng.integers(0, 0x7FE0000000000000, n).view(np.float64)
+
+
+def _by_argsort(rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, ...]:
+    """A third way: argsort and cumulative sums."""
+    order = np.argsort(rows.scores, kind="stable")
+    scores = rows.scores[order].astype(np.float64)
+    weights = np.ones(len(rows), np.int64) if rows.frequencies is None else rows.frequencies[order]
+    samples = np.concatenate(([0], np.cumsum(weights)))
+    ones = np.concatenate(([0], np.cumsum(weights * rows.labels[order])))
+    score = scores[np.searchsorted(samples[1:], ranks)]
+    first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
+    return score, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first], samples[-1], ones[-1]
+
+
+def _agree(got: BoundaryGroups, expected: tuple[np.ndarray, ...]) -> None:
+    for name, column, wanted in zip(BoundaryGroups._fields, got, expected, strict=True):
+        assert np.array_equal(column, wanted), name
+    assert not np.signbit(got.score[got.score == 0]).any()
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_boundary_groups_agree_with_argsort(n: int, weighted: bool, n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    monkeypatch.setattr(fold, "SORT_FROM_RANKS", 0)
+    monkeypatch.setattr(fold, "GATHER_SHARE", 1 / 64)
+    rng = np.random.default_rng([n, weighted])
+    for _, scores in _shapes(n, rng):
+        labels = (rng.random(n) < 0.4).astype(np.uint8)
+        frequencies = rng.integers(0, 4, n) if weighted else None
+        rows = Rows(scores, labels, frequencies, None)
+        n_samples = rows.expanded_size()
+        for n_ranks in (1, 9, 99, min(n // 2, 400)):
+            ranks = np.unique(np.linspace(1, n_samples, n_ranks).astype(np.int64))
+            got = boundary_groups(rows, lambda _, ranks=ranks: ranks, len(ranks), n_threads)
+            _agree(got, _by_argsort(rows, ranks))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sorting_agrees_with_argsort(weighted: bool) -> None:
+    rng = np.random.default_rng(5)
+    for _, scores in _shapes(500, rng):
+        labels = (rng.random(500) < 0.4).astype(np.uint8)
+        rows = Rows(scores, labels, rng.integers(0, 4, 500) if weighted else None, None)
+        ranks = np.arange(1, rows.expanded_size() + 1, 7)
+        _agree(groups_by_sorting(rows, lambda _, ranks=ranks: ranks), _by_argsort(rows, ranks))
+
+
+def test_the_sample_never_changes_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misleading sample costs passes, not exactness."""
+    monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    monkeypatch.setattr(fold, "SORT_FROM_RANKS", 0)
+    monkeypatch.setattr(fold, "GATHER_SHARE", 1 / 1000)
+    rng = np.random.default_rng(6)
+    scores, labels = rng.beta(0.5, 5, 30_000), rng.integers(0, 2, 30_000).astype(np.uint8)
+    rows = Rows(scores, labels, None, (0.0, 1.0))
+    ranks = np.arange(1, 30_001, 997)
+    for sample in (
+        np.empty(0),
+        np.full(100, 0.9),
+        np.array([0.0, 1.0]),
+        np.array([5e-324, 1e-300]),
+        np.array([0.3] * 50 + [0.30001]),
+    ):
+        passes = Fold(sample, len(rows), len(ranks), rows.limits)
+        n_passes = 0
+        while not passes.settled:
+            passes.take(rows.chunks())
+            passes.end_pass(lambda _: ranks)
+            n_passes += 1
+            assert n_passes < 30
+        _agree(passes.groups(), _by_argsort(rows, ranks))
+
+
+def test_codes_order_like_scores_and_come_back() -> None:
+    scores = np.array([-1e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.0**-1022, 0.3, np.nextafter(0.3, 1), 1.0, 1e308])
+    codes = codes_of(scores)
+    assert (np.diff(codes) >= 0).all()
+    assert codes[3] == codes[4] == 0
+    assert (np.diff(codes)[[0, 1, 2, 4, 5, 6, 7, 8, 9]] > 0).all()
+    assert np.array_equal(scores_of(codes), scores)
+
+
+def test_a_root_map_states_ranges_that_hold_its_rows() -> None:
+    rng = np.random.default_rng(7)
+    for _, scores in _shapes(5000, rng):
+        codes = np.sort(codes_of(scores))
+        root: RootMap = choose_root(codes[::10], 256)
+        lowest, highest = int(codes[0]), int(codes[-1])
+        if root.linear:
+            cells = np.clip((scores_of(codes) - root.origin) * root.scale, 0, root.n_cells - 1).astype(np.int64)
+        else:
+            cells = np.array([min(max((int(code) - root.base) >> root.shift, 0), root.n_cells - 1) for code in codes])
+        low, high = root.code_ranges(cells, lowest, highest)
+        assert (low <= codes).all()
+        assert (codes <= high).all()
+
+
+def test_a_node_always_makes_progress() -> None:
+    """Whatever the sample says, the cell that a rank falls into is narrower than the one divided, and in the end one code."""
+    rng = np.random.default_rng(8)
+    for trial in range(200):
+        sample = np.sort(rng.integers(-(2**62), 2**62, rng.integers(0, 50)))
+        if trial % 3 == 0:
+            sample = np.sort(rng.choice(sample, 60)) if sample.size else sample
+        low, high = -(2**62), 2**62
+        target = int(rng.integers(low, high)) if trial % 2 else int(sample[0]) if sample.size else 17
+        for _ in range(200):
+            base, shift, cells = choose_node(sample, low, high, 64)
+            assert cells <= 67
+            step = min(max((target - base) >> shift, 0), cells - 1)
+            next_low = low if step == 0 else max(low, base + (step << shift))
+            next_high = high if step == cells - 1 else min(high, base + ((step + 1) << shift) - 1)
+            assert next_low <= target <= next_high
+            assert next_high - next_low < high - low
+            low, high = next_low, next_high
+            if low == high:
+                break
+        assert low == high == target
