@@ -24,6 +24,7 @@ __all__ = [
     "check_alpha",
     "check_choice",
     "check_count",
+    "check_features",
     "check_labels",
     "check_same_length",
     "check_sample_weight",
@@ -189,6 +190,23 @@ def check_sample_weight(weights: Any, name: str = "sample_weight") -> npt.NDArra
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
         raise InputError(f"{name}[{int(array.argmax())}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
     return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
+
+
+def check_features(features: Any, name: str = "features") -> npt.NDArray[np.float64]:
+    """Features as a float64 (n, d) array of finite numbers; one dimension becomes one column. O(n d)."""
+    try:
+        array = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{name} is not an array of numbers: {error}; encode categories as numbers first") from error
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputTypeError(f"{name} must have one row per sample and one column per feature, got shape {np.shape(features)}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        raise InputError(f"{name}[{row}, {column}] is {array[row, column]}; features must be finite: impute or remove such rows")
+    return array
 
 
 def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64]:
