@@ -83,9 +83,11 @@ def _isolating(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
     below = np.stack([cuts.group.below[at], cuts.group.below_ones[at]], axis=1)
     past = below + np.stack([cuts.group.equal[at], cuts.group.equal_ones[at]], axis=1)
     above = np.full(2 * len(score), KEY_ABOVE, np.uint64)
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity, an edge that `divide` leaves out
+        next_score = np.nextafter(score, np.inf) + 0.0  # the one after -5e-324 is -0.0
     parts = (
         _by_key(kept, count_cuts, cut_below),
-        Seams(np.concatenate([score, np.nextafter(score, np.inf)]), above, *[np.concatenate([below, past])] * 2),
+        Seams(np.concatenate([score, next_score]), above, *[np.concatenate([below, past])] * 2),
     )
     edge, edge_key, ends, starts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.lexsort((edge_key, edge))

@@ -1,0 +1,42 @@
+# Every chore in one line; `make help` lists them.
+PYTHON ?= python
+
+.PHONY: help
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+.PHONY: dev
+dev:  ## install for development: editable, with the tools for tests and lint
+	$(PYTHON) -m pip install -e ".[test,lint]"
+
+.PHONY: build
+build:  ## rebuild the compiled parts in place, after a change to csrc or a .pyx
+	$(PYTHON) setup.py -q build_ext --inplace
+
+.PHONY: test
+test:  ## the fast tests
+	$(PYTHON) -m pytest
+
+.PHONY: test-slow
+test-slow:  ## the theorems by simulation at full size
+	$(PYTHON) -m pytest -m slow
+
+.PHONY: test-c
+test-c:  ## the C library: tests, sanitizers, symbols, install, consumers
+	csrc/tests/run.sh
+
+.PHONY: lint
+lint:  ## ruff, mypy, cython-lint
+	ruff check . && ruff format --check . && mypy && cython-lint fastbin/_native
+
+.PHONY: bench
+bench:  ## the benchmarks, short form
+	$(PYTHON) -m pytest bench
+
+.PHONY: gate
+gate:  ## fail on a regression in speed
+	$(PYTHON) -m pytest bench --gate
+
+.PHONY: ci
+ci:  ## what CI runs
+	bash .ci/run
