@@ -205,7 +205,9 @@ def check_features(features: Any, name: str = "features") -> npt.NDArray[np.floa
     bad = ~np.isfinite(array)
     if bad.any():
         row, column = (int(place) for place in np.argwhere(bad)[0])
-        raise InputError(f"{name}[{row}, {column}] is {array[row, column]}; features must be finite: impute or remove such rows")
+        raise InputError(
+            f"{name}[{row}, {column}] is {array[row, column]}; features must be finite: impute or remove such rows"
+        )
     return array
 
 
