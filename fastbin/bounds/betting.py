@@ -156,10 +156,10 @@ def betting_in_order(
     array([[0.2142, 0.2826]])
     """
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
-    threshold, generator = math.log(2.0 / check_alpha(alpha)), np.random.PCG64(check_seed(seed))
+    threshold, seed = math.log(2.0 / check_alpha(alpha)), check_seed(seed)
     intervals = np.empty((rows.n_bins, 2))
     for b, (relative, y) in enumerate(rows.per_bin()):
-        order = np.argsort(generator.random_raw(y.shape[0]), kind="stable") if y.shape[0] else np.empty(0, dtype=np.int64)
+        order = np.argsort(np.random.PCG64([seed, b]).random_raw(y.shape[0]), kind="stable")
         w, labels_in_order = relative[order], y[order].astype(np.float64)
         stakes = _learnt_stakes(w, labels_in_order, threshold)
         intervals[b, 0] = _last_overtaken(w, labels_in_order, stakes, threshold)
