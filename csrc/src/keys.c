@@ -9,7 +9,7 @@ uint64_t fastbin_row_key(uint64_t seed, uint64_t row) { return row_key(stream_ba
 
 /* Both levels are mixed, so that neither nearby scores nor nearby ranks within a group give related keys. */
 static uint64_t key_in_group(uint64_t seed, uint64_t stream, double score, uint64_t j) {
-  return cap_key(mix(mix(stream_base(seed, stream) ^ score_bits(score)) + (j + 1) * KEY_STEP));
+  return cap_key(mix(mix(stream_base(seed, stream) ^ bits_of(without_negative_zero(score))) + (j + 1) * KEY_STEP));
 }
 
 uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j) {

@@ -29,12 +29,12 @@ static void *take(unsigned char **free_part, size_t count, size_t size) {
   return taken;
 }
 
-/* -0.0 becomes 0.0, so that equal models have equal bytes and the search may compare bit patterns. */
+/* -0.0 becomes 0.0, so that equal models have equal bytes. */
 static const double *copy_doubles(unsigned char **free_part, const double *from, size_t count) {
   double *to;
   if (!from || count == 0) return NULL;
   to = take(free_part, count, sizeof *to);
-  for (size_t i = 0; i < count; i++) to[i] = from[i] + 0.0;
+  for (size_t i = 0; i < count; i++) to[i] = without_negative_zero(from[i]);
   return to;
 }
 
@@ -58,13 +58,8 @@ static const uint64_t *copy_keys(unsigned char **free_part, const uint64_t *from
   return to;
 }
 
-static const char *copy_note(unsigned char **free_part, const char *from, size_t size) {
-  if (size == 0) return NULL;
-  return memcpy(take(free_part, size, 1), from, size);
-}
-
-/* Fills model->spec with a copy of `spec` whose arrays lie in the allocation behind the struct. */
-static void copy_spec(fastbin_model *model, const fastbin_model_spec *spec, unsigned char *free_part) {
+/* Fills model->spec with a copy of `spec` whose arrays (all but the note) lie at free_part. Returns the rest of that. */
+static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *spec, unsigned char *free_part) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
   fastbin_model_spec *own = &model->spec;
@@ -78,25 +73,29 @@ static void copy_spec(fastbin_model *model, const fastbin_model_spec *spec, unsi
   own->weight_sums = copy_doubles(&free_part, spec->weight_sums, n_bins);
   own->weighted_label_sums = copy_doubles(&free_part, spec->weighted_label_sums, n_bins);
   own->weight_square_sums = copy_doubles(&free_part, spec->weight_square_sums, n_bins);
-  own->note = copy_note(&free_part, spec->note, spec->note_size);
-  for (int i = 0; i < 4; i++) own->map_parameters[i] += 0.0;
-  own->score_min += 0.0;
-  own->score_max += 0.0;
-  own->delta += 0.0;
+  for (int i = 0; i < 4; i++) own->map_parameters[i] = without_negative_zero(own->map_parameters[i]);
+  own->score_min = without_negative_zero(own->score_min);
+  own->score_max = without_negative_zero(own->score_max);
+  own->delta = without_negative_zero(own->delta);
+  return free_part;
 }
 
-static int model_bytes(const fastbin_model_spec *spec, size_t *bytes) {
+/* Numbers of 8 bytes, then the tables of the guide, which end with narrower ones, then the note. */
+static int model_bytes(const fastbin_model_spec *spec, const guide *g, size_t *bytes) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
   size_t arrays_of_bins = (size_t)1 + (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u);
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) &&
-         add_size(bytes, n_bins, arrays_of_bins * sizeof(double)) && add_size(bytes, spec->note_size, 1);
+         add_size(bytes, n_bins, arrays_of_bins * sizeof(double)) && fastbin_add_guide_size(bytes, g, spec) &&
+         add_size(bytes, spec->note_size, 1);
 }
 
 fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model) {
   fastbin_status status;
   fastbin_model *made;
+  unsigned char *free_part;
+  guide plan;
   size_t bytes;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
@@ -104,12 +103,15 @@ fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_mode
   if (!fastbin_struct_understood(spec, spec->struct_size, sizeof *spec)) return FASTBIN_ERROR_STRUCT_SIZE;
   status = fastbin_check_spec(spec);
   if (status != FASTBIN_OK) return status;
-  if (!model_bytes(spec, &bytes)) return FASTBIN_ERROR_MEMORY;
+  fastbin_plan_guide(&plan, spec);
+  if (!model_bytes(spec, &plan, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
-  copy_spec(made, spec, (unsigned char *)(made + 1));
-  made->check_min = spec->score_min < -DBL_MAX ? -DBL_MAX : made->spec.score_min;
-  made->check_max = spec->score_max > DBL_MAX ? DBL_MAX : made->spec.score_max;
+  made->guide = plan;
+  made->is_plain = spec->kind == FASTBIN_STEP && !(spec->delta > 0.0);
+  free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
+  free_part = fastbin_fill_guide(&made->guide, &made->spec, free_part);
+  made->spec.note = spec->note_size > 0 ? memcpy(free_part, spec->note, spec->note_size) : NULL;
   *model = made;
   return FASTBIN_OK;
 }

@@ -1,0 +1,322 @@
+/*
+ * batch.c: many scores.
+ *
+ * Rows are taken in blocks that stay in the first-level cache. Per block: bring the scores into doubles side by side (mostly
+ * they are), find their cells and check them in one vectorised pass (cells.c), then search and look up in a second.
+ *
+ * Ties are watched for, not handled, in that second pass: a score equal to an edge bit for bit is rare unless scores are
+ * coarse. A chunk of rows that has some is done again with keys, and the next one is then done with keys at once, until one
+ * comes without.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+#define BLOCK 512
+#define CHUNK 64
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+typedef struct batch {
+  const fastbin_model *model;
+  const fastbin_rows *rows;
+  uint64_t key_base;
+  int watch_ties;       /* some edge splits ties by key */
+  int expect_ties;      /* the last chunk had some */
+  /* The block in hand. */
+  size_t start;         /* its first row */
+  size_t n;
+  const double *scores; /* the caller's memory, or the buffer */
+  int has_missing;
+  uint32_t cells[BLOCK];
+  int32_t bins[BLOCK];
+  double buffer[BLOCK];
+} batch;
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Rows in                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_rows *rows, const void *out) {
+  if (!rows) return FASTBIN_ERROR_ARGUMENT;
+  if (!fastbin_struct_understood(rows, rows->struct_size, sizeof *rows)) return FASTBIN_ERROR_STRUCT_SIZE;
+  if (rows->score_type != FASTBIN_FLOAT64 && rows->score_type != FASTBIN_FLOAT32) return FASTBIN_ERROR_ARGUMENT;
+  if (rows->nan_policy != FASTBIN_NAN_ERROR && rows->nan_policy != FASTBIN_NAN_PROPAGATE) return FASTBIN_ERROR_ARGUMENT;
+  if (rows->n_rows > 0 && (!rows->scores || !out)) return FASTBIN_ERROR_ARGUMENT;
+  b->model = model;
+  b->rows = rows;
+  b->key_base = stream_base(rows->seed, STREAM_PREDICT);
+  b->watch_ties = model->guide.tie_keys != NULL;
+  b->expect_ties = 0;
+  return FASTBIN_OK;
+}
+
+static void gather_float32(double *to, const unsigned char *from, ptrdiff_t stride, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    float score;
+    memcpy(&score, from + (ptrdiff_t)i * stride, sizeof score);
+    to[i] = (double)score;
+  }
+}
+
+static void gather_float64(double *to, const unsigned char *from, ptrdiff_t stride, size_t n) {
+  for (size_t i = 0; i < n; i++) memcpy(&to[i], from + (ptrdiff_t)i * stride, sizeof to[i]);
+}
+
+/* The stride is a constant in the contiguous cases, so that they vectorise. */
+static void gather(double *to, const fastbin_rows *rows, size_t start, size_t n) {
+  const unsigned char *from = (const unsigned char *)rows->scores + (ptrdiff_t)start * rows->score_stride;
+  if (rows->score_type == FASTBIN_FLOAT32) {
+    if (rows->score_stride == (ptrdiff_t)sizeof(float)) {
+      gather_float32(to, from, (ptrdiff_t)sizeof(float), n);
+    } else {
+      gather_float32(to, from, rows->score_stride, n);
+    }
+  } else if (rows->score_stride == (ptrdiff_t)sizeof(double)) {
+    memcpy(to, from, n * sizeof *to);
+  } else {
+    gather_float64(to, from, rows->score_stride, n);
+  }
+}
+
+/* Which row made the pass suspicious, if it was not just a -0.0. */
+static fastbin_status look_closer(batch *b, size_t *bad_row) {
+  for (size_t i = 0; i < b->n; i++) {
+    fastbin_status status = fastbin_check_score(b->model, b->scores[i]);
+    if (status == FASTBIN_ERROR_SCORE_NAN && b->rows->nan_policy == FASTBIN_NAN_PROPAGATE) {
+      b->has_missing = 1;
+    } else if (status != FASTBIN_OK) {
+      if (bad_row) *bad_row = b->start + i;
+      return status;
+    }
+  }
+  return FASTBIN_OK;
+}
+
+/* Takes the block that begins at this row. The caller's scores are used where they lie unless the output replaces them. */
+static fastbin_status begin_block(batch *b, size_t start, const void *out, size_t *bad_row) {
+  const fastbin_rows *rows = b->rows;
+  const guide *g = &b->model->guide;
+  int as_they_lie = rows->score_type == FASTBIN_FLOAT64 && rows->score_stride == (ptrdiff_t)sizeof(double) &&
+                    (uintptr_t)rows->scores % sizeof(double) == 0 && rows->scores != out;
+  b->start = start;
+  b->n = rows->n_rows - start < BLOCK ? rows->n_rows - start : BLOCK;
+  b->has_missing = 0;
+  b->scores = b->buffer;
+  if (as_they_lie) {
+    b->scores = (const double *)rows->scores + start;
+  } else {
+    gather(b->buffer, rows, start, b->n);
+  }
+  return g->find_cells(g, b->scores, b->n, b->cells) == 0 ? FASTBIN_OK : look_closer(b, bad_row);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Search and look up                                                                                            */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* Rows first ... end - 1 of the block. Short, so that one tie costs little; long enough to forget the loop around it. */
+typedef struct chunk {
+  size_t first, end;
+} chunk;
+
+static chunk chunk_at(const batch *b, size_t first) {
+  chunk c = {first, first + CHUNK < b->n ? first + CHUNK : b->n};
+  return c;
+}
+
+/*
+ * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all, in which case
+ * what was written for those is wrong. `window` is the guide's, and `watch` 0 where no edge splits ties; both are constants
+ * where it matters. With a window of one, the threshold at hand is the only one that can be equal: any other lies in a lower
+ * cell.
+ */
+static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t window, int watch, double *values, int32_t *bins) {
+  const guide *g = &b->model->guide;
+  const double *scores = b->scores;
+  const double *thresholds = g->thresholds;
+  int ties = 0;
+  for (size_t i = rows.first; i < rows.end; i++) {
+    uint32_t rank;
+    if (window == 1) {
+      double threshold;
+      rank = g->first[b->cells[i]];
+      threshold = thresholds[rank];
+      if (watch) ties |= threshold == scores[i];
+      rank += threshold <= scores[i];
+    } else {
+      rank = rank_in_cell(g, scores[i], b->cells[i], window);
+      if (watch) ties |= at_threshold(g, scores[i], rank);
+    }
+    if (values) values[i] = g->values[rank];
+    if (bins) bins[i] = (int32_t)bin_of_rank(g, rank);
+  }
+  return ties;
+}
+
+/* The same for scores that may equal edges, with their keys (of the chunk's first row on). Returns whether some did. */
+static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint32_t window, uint32_t run_window,
+                                                const uint64_t *keys, double *values, int32_t *bins) {
+  const guide *g = &b->model->guide;
+  const double *scores = b->scores;
+  int ties = 0;
+  for (size_t i = rows.first; i < rows.end; i++) {
+    uint32_t rank = rank_in_cell(g, scores[i], b->cells[i], window);
+    int tie = at_threshold(g, scores[i], rank);
+    uint32_t bin = bin_among_ties(g, bin_of_rank(g, rank - (uint32_t)tie), bin_of_rank(g, rank), keys[i - rows.first], run_window);
+    ties |= tie;
+    if (values) values[i] = b->model->spec.values[bin];
+    if (bins) bins[i] = (int32_t)bin;
+  }
+  return ties;
+}
+
+static int search_plainly(const batch *b, chunk rows, double *values, int32_t *bins) {
+  uint32_t window = b->model->guide.window;
+  if (values && b->watch_ties) {
+    return window == 1 ? search_chunk(b, rows, 1, 1, values, NULL) : search_chunk(b, rows, window, 1, values, NULL);
+  }
+  if (values) {
+    return window == 1 ? search_chunk(b, rows, 1, 0, values, NULL) : search_chunk(b, rows, window, 0, values, NULL);
+  }
+  return window == 1 ? search_chunk(b, rows, 1, b->watch_ties, NULL, bins)
+                     : search_chunk(b, rows, window, b->watch_ties, NULL, bins);
+}
+
+static const uint64_t *keys_of(const batch *b, chunk rows, uint64_t *own_keys) {
+  if (b->rows->keys) return b->rows->keys + b->start + rows.first;
+  for (size_t i = rows.first; i < rows.end; i++) {
+    own_keys[i - rows.first] = row_key(b->key_base, b->rows->first_row + b->start + i);
+  }
+  return own_keys;
+}
+
+static int search_with_keys(const batch *b, chunk rows, double *values, int32_t *bins) {
+  const guide *g = &b->model->guide;
+  uint64_t own_keys[CHUNK];
+  const uint64_t *keys = keys_of(b, rows, own_keys);
+  if (values && g->window == 1 && g->run_window == 1) return search_chunk_with_keys(b, rows, 1, 1, keys, values, NULL);
+  if (values) return search_chunk_with_keys(b, rows, g->window, g->run_window, keys, values, NULL);
+  return search_chunk_with_keys(b, rows, g->window, g->run_window, keys, NULL, bins);
+}
+
+/* Values or bins of the block; the other is NULL. */
+static void search_block(batch *b, double *values, int32_t *bins) {
+  for (size_t first = 0; first < b->n; first += CHUNK) {
+    chunk rows = chunk_at(b, first);
+    if (!b->expect_ties) b->expect_ties = search_plainly(b, rows, values, bins);
+    if (b->expect_ties) b->expect_ties = search_with_keys(b, rows, values, bins);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Results out                                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static void randomised_values(batch *b, double *values) {
+  const fastbin_model_spec *spec = &b->model->spec;
+  search_block(b, NULL, b->bins);
+  for (size_t first = 0; first < b->n; first += CHUNK) {
+    chunk rows = chunk_at(b, first);
+    uint64_t own_keys[CHUNK];
+    const uint64_t *keys = keys_of(b, rows, own_keys);
+    for (size_t i = rows.first; i < rows.end; i++) {
+      values[i] = randomised_value(spec->values[b->bins[i]], spec->delta, keys[i - first]);
+    }
+  }
+}
+
+/* Knots repeat no threshold and split no ties, so that bins are ranks. */
+static void linear_values(batch *b, double *values) {
+  search_block(b, NULL, b->bins);
+  for (size_t i = 0; i < b->n; i++) values[i] = fastbin_linear_value(b->model, b->scores[i], (uint32_t)b->bins[i]);
+}
+
+static void smooth_values(const batch *b, double *values) {
+  for (size_t i = 0; i < b->n; i++) values[i] = fastbin_smooth_value(b->model, b->scores[i]);
+}
+
+static void mark_missing(const batch *b, double *out, size_t width) {
+  if (!b->has_missing) return;
+  for (size_t i = 0; i < b->n; i++) {
+    if (!is_nan(b->scores[i])) continue;
+    for (size_t c = 0; c < width; c++) out[i * width + c] = quiet_nan();
+  }
+}
+
+fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values, size_t *bad_row) {
+  batch b;
+  fastbin_status status = begin(&b, model, rows, values);
+  if (status != FASTBIN_OK) return status;
+  for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
+    status = begin_block(&b, start, values, bad_row);
+    if (status != FASTBIN_OK) return status;
+    if (model->is_plain) {
+      search_block(&b, values + start, NULL);
+    } else if (model->spec.kind == FASTBIN_STEP) {
+      randomised_values(&b, values + start);
+    } else if (model->spec.kind == FASTBIN_LINEAR) {
+      linear_values(&b, values + start);
+    } else {
+      smooth_values(&b, values + start);
+    }
+    mark_missing(&b, values + start, 1);
+  }
+  return FASTBIN_OK;
+}
+
+fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row) {
+  batch b;
+  fastbin_status status = begin(&b, model, rows, bins);
+  if (status != FASTBIN_OK) return status;
+  if (model->spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
+  for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
+    status = begin_block(&b, start, bins, bad_row);
+    if (status != FASTBIN_OK) return status;
+    search_block(&b, NULL, bins + start);
+    if (!b.has_missing) continue;
+    for (size_t i = 0; i < b.n; i++) {
+      if (is_nan(b.scores[i])) bins[start + i] = -1;
+    }
+  }
+  return FASTBIN_OK;
+}
+
+/* `width` is a constant in the common cases, so that the copy is a handful of moves. */
+static ALWAYS_INLINE void copy_rows(const batch *b, const double *table, size_t width, double *out) {
+  for (size_t i = 0; i < b->n; i++) {
+    for (size_t c = 0; c < width; c++) out[i * width + c] = table[(size_t)b->bins[i] * width + c];
+  }
+}
+
+fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,
+                              double *out, size_t *bad_row) {
+  batch b;
+  fastbin_status status = begin(&b, model, rows, out);
+  if (status != FASTBIN_OK) return status;
+  if (model->spec.kind != FASTBIN_STEP || !table || width == 0) return FASTBIN_ERROR_ARGUMENT;
+  for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
+    status = begin_block(&b, start, out, bad_row);
+    if (status != FASTBIN_OK) return status;
+    search_block(&b, NULL, b.bins);
+    switch (width) {
+      case 1:
+        copy_rows(&b, table, 1, out + start);
+        break;
+      case 2:
+        copy_rows(&b, table, 2, out + 2 * start);
+        break;
+      case 3:
+        copy_rows(&b, table, 3, out + 3 * start);
+        break;
+      default:
+        copy_rows(&b, table, width, out + width * start);
+    }
+    mark_missing(&b, out + width * start, width);
+  }
+  return FASTBIN_OK;
+}

@@ -1,0 +1,109 @@
+/*
+ * cells.c: the first pass over a block of scores, in several builds.
+ *
+ * This is the part of batch scoring that profits from wide registers: arithmetic, minimum, maximum, shift, without a look
+ * at memory. It is written once, in plain C that compilers vectorise; functions with a `target` attribute inline it and so
+ * compile it for wider registers. Which one runs is decided when a model is made, from what the processor can do.
+ * All builds round alike (there is nothing here that could be fused), so they agree bit for bit.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+
+/* -O2 leaves loops alone or, in newer versions, vectorises only some; this file asks for what it needs. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+/* Other compilers and processors have the baseline alone. */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#define HAVE_BUILDS 1
+#define TARGET_AVX2 __attribute__((target("avx2")))
+#define TARGET_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
+#endif
+
+/*
+ * The change that holding a score within the range makes to its bits. NaN changes, too, and so may -0.0, a false alarm.
+ * Collected with OR, this checks a block with four cheap instructions per register, where comparisons would take ten.
+ */
+static ALWAYS_INLINE uint64_t change_by_range(const guide *g, double score) {
+  return bits_of(smaller(larger(score, g->check_min), g->check_max)) ^ bits_of(score);
+}
+
+/* One pass, for the map that `cell_of` computes. The guide is copied so that no store can seem to change it. */
+#define DEFINE_PASS(name, cell_of)                                                                                    \
+  static ALWAYS_INLINE uint64_t name(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells) { \
+    const guide copy = *g;                                                                                            \
+    uint64_t changed = 0;                                                                                             \
+    for (size_t i = 0; i < n; i++) {                                                                                  \
+      changed |= change_by_range(&copy, scores[i]);                                                                   \
+      cells[i] = cell_of(&copy, scores[i]);                                                                           \
+    }                                                                                                                 \
+    return changed;                                                                                                   \
+  }
+
+DEFINE_PASS(linear_pass, linear_cell)
+DEFINE_PASS(low_pass, low_cell)
+DEFINE_PASS(both_pass, both_cell)
+
+#define DEFINE_BUILD(name, target, pass)                                                                              \
+  target static uint64_t name(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells) {    \
+    return pass(g, scores, n, cells);                                                                                 \
+  }
+
+DEFINE_BUILD(linear_baseline, , linear_pass)
+DEFINE_BUILD(low_baseline, , low_pass)
+DEFINE_BUILD(both_baseline, , both_pass)
+
+#ifdef HAVE_BUILDS
+DEFINE_BUILD(linear_avx2, TARGET_AVX2, linear_pass)
+DEFINE_BUILD(low_avx2, TARGET_AVX2, low_pass)
+DEFINE_BUILD(both_avx2, TARGET_AVX2, both_pass)
+DEFINE_BUILD(linear_avx512, TARGET_AVX512, linear_pass)
+DEFINE_BUILD(low_avx512, TARGET_AVX512, low_pass)
+DEFINE_BUILD(both_avx512, TARGET_AVX512, both_pass)
+#endif
+
+enum build { BASELINE, AVX2, AVX512, N_BUILDS };
+
+static cells_function *const passes[N_BUILDS][3] = {
+    [BASELINE] = {[GUIDE_LINEAR] = linear_baseline, [GUIDE_LOW] = low_baseline, [GUIDE_BOTH] = both_baseline},
+#ifdef HAVE_BUILDS
+    [AVX2] = {[GUIDE_LINEAR] = linear_avx2, [GUIDE_LOW] = low_avx2, [GUIDE_BOTH] = both_avx2},
+    [AVX512] = {[GUIDE_LINEAR] = linear_avx512, [GUIDE_LOW] = low_avx512, [GUIDE_BOTH] = both_avx512},
+#endif
+};
+
+static enum build best_build(void) {
+#ifdef HAVE_BUILDS
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw")) {
+    return AVX512;
+  }
+  if (__builtin_cpu_supports("avx2")) return AVX2;
+#endif
+  return BASELINE;
+}
+
+/* What FASTBIN_CPU allows: for tests, and for whoever must rule out a build. Any other value allows everything. */
+static enum build allowed_build(void) {
+  const char *name = getenv("FASTBIN_CPU");
+  if (name && strcmp(name, "baseline") == 0) return BASELINE;
+  if (name && strcmp(name, "avx2") == 0) return AVX2;
+  return AVX512;
+}
+
+cells_function *fastbin_find_cells(guide_map map) {
+  enum build best = best_build();
+  enum build allowed = allowed_build();
+  return passes[best < allowed ? best : allowed][map];
+}

@@ -1,0 +1,306 @@
+/*
+ * guide.c: chooses and builds the guide of a model. guide.h explains what it is.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+/* Cells that a model may always have: 16 KB of table, half a first-level cache, and paid for only where needed. */
+#define FREE_CELLS 8192u
+
+/* Cells per threshold allowed beyond that. Edges at random quantiles want about as many to be alone in their cells. */
+#define CELLS_PER_THRESHOLD 16u
+
+/* Below this size, fewer cells save nothing. */
+#define MIN_CELLS 64u
+
+/* What an edge's threshold is; edges in ascending order of (edge, key) have thresholds in ascending order. */
+static double threshold_of(const fastbin_model_spec *spec, int32_t edge) {
+  double score = without_negative_zero(spec->edges[edge]);
+  int ties_go_below = spec->edge_keys && spec->edge_keys[edge] == FASTBIN_KEY_BELOW;
+  return ties_go_below ? next_up(score) : score;
+}
+
+static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
+  uint64_t key = spec->edge_keys ? spec->edge_keys[edge] : FASTBIN_KEY_ABOVE;
+  return key != FASTBIN_KEY_ABOVE && key != FASTBIN_KEY_BELOW;
+}
+
+static int any_splits_ties(const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  for (int32_t i = 0; i < n_edges; i++) {
+    if (splits_ties(spec, i)) return 1;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Planning                                                                                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The first step of a search that reaches 2 * window - 1 entries, at least `n`. */
+static uint32_t window_for(uint32_t n) {
+  uint32_t window = n > 0;
+  while (2 * window < n + 1) window *= 2;
+  return window;
+}
+
+static void count_thresholds(guide *g, const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  uint32_t run = 1, longest = 1;
+  g->n_thresholds = n_edges > 0;
+  for (int32_t i = 1; i < n_edges; i++) {
+    int is_new = threshold_of(spec, i) > threshold_of(spec, i - 1);
+    g->n_thresholds += (uint32_t)is_new;
+    run = is_new ? 1 : run + 1;
+    if (run > longest) longest = run;
+  }
+  g->run_window = window_for(longest);
+}
+
+/* The window that the fullest cell of this map needs. */
+static uint32_t window_of(const guide *g, const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  uint32_t most = 0, here = 0, last_cell = 0;
+  for (int32_t i = 0; i < n_edges; i++) {
+    double threshold = threshold_of(spec, i);
+    uint32_t cell;
+    if (i > 0 && threshold == threshold_of(spec, i - 1)) continue;
+    cell = guide_cell(g, threshold);
+    here = i > 0 && cell == last_cell ? here + 1 : 1;
+    last_cell = cell;
+    if (here > most) most = here;
+  }
+  return window_for(most);
+}
+
+/* The least positive distance of a threshold to `origin` from above, or to `end` from below; 0: there is none. */
+static double least_distance_above(const fastbin_model_spec *spec, double origin) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  for (int32_t i = 0; i < n_edges; i++) {
+    if (threshold_of(spec, i) - origin > 0.0) return threshold_of(spec, i) - origin;
+  }
+  return 0.0;
+}
+
+static double least_distance_below(const fastbin_model_spec *spec, double end) {
+  for (int32_t i = fastbin_n_edges(spec) - 1; i >= 0; i--) {
+    if (end - threshold_of(spec, i) > 0.0) return end - threshold_of(spec, i);
+  }
+  return 0.0;
+}
+
+static uint64_t cells_between(double low, double high, int shift) {
+  return (bits_of(high) >> shift) - (bits_of(low) >> shift) + 1;
+}
+
+/* One way to map; plan_map() gives it as many cells as it may have. An origin or end that is not finite is not used. */
+typedef struct candidate {
+  guide_map map;
+  double origin, end, middle;
+} candidate;
+
+static void plan_linear(guide *g, double first, double last, uint32_t n_cells) {
+  double width = last - first;
+  g->origin = first;
+  g->n_cells = width > 0.0 && is_finite((double)n_cells / width) ? n_cells : 1;
+  g->top = (double)(g->n_cells - 1);
+  g->scale = g->n_cells > 1 ? g->top / width : 0.0;
+}
+
+/* Both logarithmic maps for a given shift. Returns the number of cells. */
+static uint64_t plan_bits(guide *g, int shift) {
+  uint64_t n_low = 0, n_high = 0;
+  g->shift = shift;
+  g->low_offset = bits_of(g->low_min) >> shift;
+  if (g->map == GUIDE_LOW || g->middle > -DBL_MAX) n_low = cells_between(g->low_min, g->low_max, shift);
+  if (g->map == GUIDE_BOTH) {
+    n_high = cells_between(g->high_min, g->high_max, shift);
+    g->high_offset = n_low + (bits_of(g->high_max) >> shift);
+  }
+  return n_low + n_high;
+}
+
+/* Fills in the map of a candidate with at most `max_cells` cells. Returns 0 when it cannot be used here. */
+static int plan_map(guide *g, const fastbin_model_spec *spec, const candidate *c, uint32_t max_cells) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  double first = threshold_of(spec, 0);
+  double last = smaller(threshold_of(spec, n_edges - 1), DBL_MAX);
+  g->map = c->map;
+  if (c->map == GUIDE_LINEAR) {
+    plan_linear(g, first, last, max_cells);
+    return 1;
+  }
+  g->origin = c->origin;
+  g->middle = c->middle;
+  g->end = c->end;
+  g->low_max = (c->map == GUIDE_LOW ? last : c->middle) - c->origin;
+  g->low_min = smaller(least_distance_above(spec, c->origin), g->low_max);
+  if (c->map == GUIDE_BOTH) {
+    g->high_max = c->end - (c->middle > first ? c->middle : first);
+    g->high_min = smaller(least_distance_below(spec, c->end), g->high_max);
+    if (!(g->high_min > 0.0) || !is_finite(g->high_max)) return 0;
+    /* Without a lower half the lower map must merely be harmless. */
+    if (!(c->middle > first)) g->low_min = g->low_max = 1.0;
+  }
+  if (!(g->low_min > 0.0) || !is_finite(g->low_max)) return 0;
+  for (int shift = 0; shift <= 52; shift++) {
+    uint64_t n_cells = plan_bits(g, shift);
+    if (n_cells <= max_cells) {
+      g->n_cells = (uint32_t)n_cells;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The same map with about half the cells. */
+static void halve_cells(guide *g, const fastbin_model_spec *spec) {
+  if (g->map == GUIDE_LINEAR) {
+    candidate linear = {GUIDE_LINEAR, 0.0, 0.0, 0.0};
+    plan_map(g, spec, &linear, g->n_cells / 2);
+  } else {
+    g->n_cells = (uint32_t)plan_bits(g, g->shift + 1);
+  }
+}
+
+static uint32_t most_cells(uint32_t n_thresholds) {
+  uint32_t cells = FREE_CELLS;
+  while (cells < CELLS_PER_THRESHOLD * n_thresholds && cells < MAX_CELLS) cells *= 2;
+  return cells;
+}
+
+/*
+ * The map with the fewest steps per search, and of those the first of the list; then as few cells as do no harm, since a
+ * smaller table leaves more of the cache to the scores.
+ */
+static void choose_map(guide *g, const fastbin_model_spec *spec) {
+  double first = threshold_of(spec, 0);
+  double last = smaller(threshold_of(spec, fastbin_n_edges(spec) - 1), DBL_MAX);
+  double low = first >= 0.0 ? 0.0 : first;
+  double high = g->check_max < DBL_MAX && g->check_max > last ? g->check_max : last;
+  double all_high = -infinity();
+  const candidate candidates[] = {
+      {GUIDE_LINEAR, 0.0, 0.0, 0.0},
+      {GUIDE_LOW, low, 0.0, 0.0},
+      {GUIDE_LOW, first, 0.0, 0.0},
+      {GUIDE_BOTH, low, high, 0.5 * low + 0.5 * high},
+      {GUIDE_BOTH, low, high, all_high},
+      {GUIDE_BOTH, low, last, all_high},
+  };
+  guide best = *g;
+  for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && best.window != 1; i++) {
+    guide next = *g;
+    if (!plan_map(&next, spec, &candidates[i], most_cells(g->n_thresholds))) continue;
+    next.window = window_of(&next, spec);
+    if (i == 0 || next.window < best.window) best = next;
+  }
+  while (best.n_cells > MIN_CELLS) {
+    guide next = best;
+    halve_cells(&next, spec);
+    next.window = window_of(&next, spec);
+    if (next.window > best.window) break;
+    best = next;
+  }
+  *g = best;
+}
+
+void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
+  memset(g, 0, sizeof *g);
+  g->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
+  g->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
+  g->map = GUIDE_LINEAR;
+  g->n_cells = 1;
+  g->run_window = 1;
+  if (fastbin_n_edges(spec) > 0) {
+    count_thresholds(g, spec);
+    if (g->n_thresholds <= MAX_GUIDED_THRESHOLDS) {
+      choose_map(g, spec);
+    } else {
+      g->window = window_of(g, spec);
+    }
+  }
+  g->find_cells = fastbin_find_cells(g->map);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Building                                                                                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* -INFINITY before the thresholds; behind them as many INFINITYs as the widest search may look at. */
+static size_t threshold_slots(const guide *g) { return 1 + (size_t)g->n_thresholds + 2 * (size_t)g->window; }
+
+/* The search among ties looks before it asks whether it is still among them. */
+static size_t tie_key_slots(const guide *g, const fastbin_model_spec *spec) {
+  return (size_t)fastbin_n_edges(spec) + 2 * (size_t)g->run_window;
+}
+
+int fastbin_add_guide_size(size_t *bytes, const guide *g, const fastbin_model_spec *spec) {
+  size_t n_ranks = (size_t)g->n_thresholds + 1;
+  return add_size(bytes, threshold_slots(g), sizeof(double)) &&
+         (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(g, spec), sizeof(uint64_t))) &&
+         (g->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
+         add_size(bytes, g->n_cells, sizeof(uint16_t));
+}
+
+static void fill_thresholds(double *thresholds, const guide *g, const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  size_t filled = 0;
+  thresholds[filled++] = -infinity();
+  for (int32_t i = 0; i < n_edges; i++) {
+    double threshold = threshold_of(spec, i);
+    if (threshold > thresholds[filled - 1]) thresholds[filled++] = threshold;
+  }
+  while (filled < threshold_slots(g)) thresholds[filled++] = infinity();
+}
+
+static void fill_tie_keys(uint64_t *tie_keys, const guide *g, const fastbin_model_spec *spec) {
+  size_t n_edges = (size_t)fastbin_n_edges(spec);
+  for (size_t i = 0; i < tie_key_slots(g, spec); i++) {
+    tie_keys[i] = i < n_edges && splits_ties(spec, (int32_t)i) ? spec->edge_keys[i] : 0;
+  }
+}
+
+/* The bin of a rank is the number of edges whose thresholds are among those it counts. */
+static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  uint32_t rank = 0;
+  for (int32_t i = 0; i < n_edges; i++) {
+    if (i == 0 || threshold_of(spec, i) > threshold_of(spec, i - 1)) bins[rank++] = (uint32_t)i;
+  }
+  bins[rank] = (uint32_t)n_edges;
+  for (uint32_t r = 0; r <= rank; r++) values[r] = spec->values[bins[r]];
+}
+
+static void fill_first(uint16_t *first, const guide *g) {
+  uint32_t rank = 0;
+  for (uint32_t cell = 0; cell < g->n_cells; cell++) {
+    while (rank < g->n_thresholds && guide_cell(g, g->thresholds[rank]) < cell) rank++;
+    first[cell] = (uint16_t)rank;
+  }
+}
+
+unsigned char *fastbin_fill_guide(guide *g, const fastbin_model_spec *spec, unsigned char *tables) {
+  double *thresholds = (double *)(void *)tables;
+  tables += threshold_slots(g) * sizeof(double);
+  fill_thresholds(thresholds, g, spec);
+  g->thresholds = thresholds + 1;
+  if (any_splits_ties(spec)) {
+    uint64_t *tie_keys = (uint64_t *)(void *)tables;
+    tables += tie_key_slots(g, spec) * sizeof(uint64_t);
+    fill_tie_keys(tie_keys, g, spec);
+    g->tie_keys = tie_keys;
+  }
+  g->values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
+  if (g->run_window > 1) {
+    double *values = (double *)(void *)tables;
+    uint32_t *bins = (uint32_t *)(void *)(values + g->n_thresholds + 1);
+    tables = (unsigned char *)(bins + g->n_thresholds + 1);
+    fill_ranks(bins, values, spec);
+    g->bins = bins;
+    g->values = values;
+  }
+  fill_first((uint16_t *)(void *)tables, g);
+  g->first = (const uint16_t *)(void *)tables;
+  return tables + g->n_cells * sizeof(uint16_t);
+}

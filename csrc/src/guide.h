@@ -1,0 +1,160 @@
+/*
+ * guide.h: from a score to its bin in a few nanoseconds.
+ *
+ * THRESHOLDS AND RANKS
+ *
+ *   A threshold is the score from which on every sample lies above an edge, whatever its key: the edge itself or, for an
+ *   edge whose key is FASTBIN_KEY_BELOW, the next double. Equal thresholds count as one. The rank of a score is the number
+ *   of thresholds at or below it. Rank gives bin, except for a score that equals the threshold just below it where an
+ *   edge with a key of its own lies there: then the sample's key is compared with that of the edge (or of the edges: a
+ *   score value that many samples share may hold several).
+ *
+ * THE GUIDE
+ *
+ *   A map sends scores to cells, and a table gives the rank at which a cell begins. The map never decreases, in floating
+ *   point too, where subtraction, multiplication, minimum, maximum and truncation are all monotone. Hence a threshold in
+ *   a lower cell than the score's is below the score, and one in a higher cell is above it, exactly, however the map
+ *   rounds. Only the thresholds of the score's own cell remain to be compared, and the map is chosen so that this is a
+ *   single comparison wherever possible.
+ *
+ *   The search in a cell is a binary search of a fixed number of steps without a branch; `window` is its first step. It
+ *   may look beyond the cell, where every threshold is above the score anyway.
+ *
+ *   Tried and slower, at 100 bins: the value itself in cells that no threshold cuts (8 bytes a cell drive the scores out of
+ *   the first-level cache), gathers (each as slow as its scalar loads on half of the processors), several linear
+ *   comparisons instead of fewer cells' worth of one.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_GUIDE_H
+#define FASTBIN_GUIDE_H
+
+#include "numbers.h"
+
+/* Ranks in cells are 16 bits wide, and so the table of 100 bins a few hundred bytes to a few kilobytes small. */
+#define MAX_CELLS 65536u
+#define MAX_GUIDED_THRESHOLDS 65535u
+
+typedef enum guide_map {
+  GUIDE_LINEAR, /* thresholds spread evenly: cell = (s - origin) * scale */
+  GUIDE_LOW,    /* they crowd towards `origin`: the leading bits of the double s - origin, a piecewise linear logarithm */
+  GUIDE_BOTH    /* towards both ends: below `middle` as GUIDE_LOW; from there on its mirror image, seen from `end` */
+} guide_map;
+
+typedef struct guide guide;
+
+/*
+ * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max]; otherwise the caller
+ * has to look closer (it may have been a -0.0). Any score at all, NaN too, gets a cell that exists.
+ */
+typedef uint64_t cells_function(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells);
+
+struct guide {
+  guide_map map;
+  uint32_t n_cells;          /* 1 ... MAX_CELLS */
+  uint32_t n_thresholds;
+  uint32_t window;           /* a power of two; 0 when there are no thresholds */
+  uint32_t run_window;       /* the same for the search among the edges of one threshold; 1 when each has a single one */
+  double check_min;          /* the model's range, with the infinities replaced by the largest doubles: two comparisons */
+  double check_max;          /*   refuse NaN, infinity and scores out of range alike */
+  double origin;
+  double scale;              /* LINEAR */
+  double top;                /* LINEAR: n_cells - 1 */
+  double low_min, low_max;   /* LOW, BOTH: s - origin is held between these ... */
+  uint64_t low_offset;       /*   ... and its cell is (its bits >> shift) - low_offset */
+  double end, middle;        /* BOTH */
+  double high_min, high_max; /* BOTH: end - s is held between these ... */
+  uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
+  int shift;
+  cells_function *find_cells; /* for this map, in the build that suits this processor */
+
+  const uint16_t *first;     /* n_cells: the rank at which each begins */
+  const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
+  const uint64_t *tie_keys;  /* one per edge, 0 where no key decides; 2 * run_window more follow. NULL when none decides */
+  const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1, as they are the same */
+  const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
+};
+
+/* guide.c: chooses the guide of a spec that has been checked; adds up the bytes its tables take; fills them, returning their end. */
+struct fastbin_model_spec;
+void fastbin_plan_guide(guide *g, const struct fastbin_model_spec *spec);
+int fastbin_add_guide_size(size_t *bytes, const guide *g, const struct fastbin_model_spec *spec);
+unsigned char *fastbin_fill_guide(guide *g, const struct fastbin_model_spec *spec, unsigned char *tables);
+
+/* cells.c: the pass for a map, in the best build for this processor that the environment variable FASTBIN_CPU allows. */
+cells_function *fastbin_find_cells(guide_map map);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* The maps. Every build of the passes in cells.c goes through these, so that all agree.                          */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static inline uint32_t linear_cell(const guide *g, double score) {
+  return (uint32_t)(int32_t)smaller(larger((score - g->origin) * g->scale, 0.0), g->top);
+}
+
+static inline uint32_t low_cell(const guide *g, double score) {
+  double distance = smaller(larger(score - g->origin, g->low_min), g->low_max);
+  return (uint32_t)((bits_of(distance) >> g->shift) - g->low_offset);
+}
+
+static inline uint32_t both_cell(const guide *g, double score) {
+  double distance = smaller(larger(g->end - score, g->high_min), g->high_max);
+  uint32_t high = (uint32_t)(g->high_offset - (bits_of(distance) >> g->shift));
+  uint32_t low = low_cell(g, score);
+  return score < g->middle ? low : high;
+}
+
+static inline uint32_t guide_cell(const guide *g, double score) {
+  if (g->map == GUIDE_LINEAR) return linear_cell(g, score);
+  return g->map == GUIDE_LOW ? low_cell(g, score) : both_cell(g, score);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* From cell to bin                                                                                              */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The rank of a score in this cell. `window` is g->window; where it is a constant, the loop unrolls. */
+static inline uint32_t rank_in_cell(const guide *g, double score, uint32_t cell, uint32_t window) {
+  const double *thresholds = g->thresholds;
+  uint32_t rank = g->first[cell];
+  if (window == 1) return rank + (thresholds[rank] <= score);
+  for (uint32_t step = window; step > 0; step >>= 1) {
+    rank += thresholds[rank + step - 1] <= score ? step : 0;
+  }
+  return rank;
+}
+
+static inline uint32_t guide_rank(const guide *g, double score) {
+  return rank_in_cell(g, score, guide_cell(g, score), g->window);
+}
+
+/* Whether the score equals the threshold just below its rank, so that a key may have a say. */
+static inline int at_threshold(const guide *g, double score, uint32_t rank) {
+  return g->thresholds[(ptrdiff_t)rank - 1] == score;
+}
+
+/* The bin of a score of this rank that equals no threshold, or whose key is above all. */
+static inline uint32_t bin_of_rank(const guide *g, uint32_t rank) { return g->bins ? g->bins[rank] : rank; }
+
+/*
+ * The first of the edges low ... high - 1 whose key is above the sample's; they lie at one threshold and their keys ascend.
+ * Again a search of a fixed number of steps without a branch. `window` is g->run_window.
+ */
+static inline uint32_t bin_among_ties(const guide *g, uint32_t low, uint32_t high, uint64_t key, uint32_t window) {
+  const uint64_t *tie_keys = g->tie_keys;
+  for (uint32_t step = window; step > 0; step >>= 1) {
+    uint32_t probe = low + step - 1;
+    low += (uint32_t)((probe < high) & (tie_keys[probe] <= key)) * step;
+  }
+  return low;
+}
+
+static inline uint32_t guide_bin(const guide *g, double score, uint64_t key) {
+  uint32_t rank = guide_rank(g, score);
+  if (g->tie_keys && at_threshold(g, score, rank)) {
+    return bin_among_ties(g, bin_of_rank(g, rank - 1), bin_of_rank(g, rank), key, g->run_window);
+  }
+  return bin_of_rank(g, rank);
+}
+
+#endif /* FASTBIN_GUIDE_H */

@@ -1,0 +1,43 @@
+/*
+ * keys.h: the arithmetic of the tie keys. FORMAT.md, "Keys", is its specification; none of it may ever change.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_KEYS_H
+#define FASTBIN_KEYS_H
+
+#include "numbers.h"
+
+/* The first 64 bits of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7): separate streams of one seed. */
+#define STREAM_FIT UINT64_C(0x6A09E667F3BCC908)
+#define STREAM_PREDICT UINT64_C(0xBB67AE8584CAA73B)
+#define STREAM_SPLIT UINT64_C(0x3C6EF372FE94F82B)
+#define STREAM_VALUE UINT64_C(0xA54FF53A5F1D36F1)
+
+/* 2^64 divided by the golden ratio, odd: the step of the counter, as in SplitMix64. */
+#define KEY_STEP UINT64_C(0x9E3779B97F4A7C15)
+
+/* The finaliser of SplitMix64 (Steele, Lea and Flood 2014, with Stafford's constants): a bijection of 64-bit words. */
+static inline uint64_t mix(uint64_t z) {
+  z ^= z >> 30;
+  z *= UINT64_C(0xBF58476D1CE4E5B9);
+  z ^= z >> 27;
+  z *= UINT64_C(0x94D049BB133111EB);
+  z ^= z >> 31;
+  return z;
+}
+
+static inline uint64_t stream_base(uint64_t seed, uint64_t stream) { return mix(seed + stream); }
+
+/* 2^64 - 1 is no key: as an edge key it means "above every key". */
+static inline uint64_t cap_key(uint64_t key) { return key - (key == UINT64_MAX); }
+
+static inline uint64_t row_key(uint64_t base, uint64_t row) { return cap_key(mix(base + (row + 1) * KEY_STEP)); }
+
+/* Value randomisation (Gupta and Ramdas 2021, Algorithm 2): V(key) uniform on [0, 1), value = (v + delta V) / (1 + delta). */
+static inline double randomised_value(double value, double delta, uint64_t key) {
+  double uniform = (double)(mix(cap_key(key) + STREAM_VALUE) >> 11) * 0x1p-53;
+  return (value + delta * uniform) / (1.0 + delta);
+}
+
+#endif /* FASTBIN_KEYS_H */

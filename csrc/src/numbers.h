@@ -1,0 +1,57 @@
+/*
+ * numbers.h: doubles as bit patterns, and sizes that may not overflow.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_NUMBERS_H
+#define FASTBIN_NUMBERS_H
+
+#include <float.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static inline double double_of(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static inline double infinity(void) { return double_of(UINT64_C(0x7FF0000000000000)); }
+
+/* What a missing score scores. */
+static inline double quiet_nan(void) { return double_of(UINT64_C(0x7FF8000000000000)); }
+
+/* By its bits: `x != x` disappears when somebody builds with -ffast-math. */
+static inline int is_nan(double x) {
+  return (bits_of(x) & UINT64_C(0x7FFFFFFFFFFFFFFF)) > UINT64_C(0x7FF0000000000000);
+}
+
+static inline int is_finite(double x) {
+  return (bits_of(x) & UINT64_C(0x7FF0000000000000)) != UINT64_C(0x7FF0000000000000);
+}
+
+/* Turns -0.0 into 0.0 and leaves every other double alone. */
+static inline double without_negative_zero(double x) { return x + 0.0; }
+
+/* The next double above a finite one that is not -0.0; INFINITY above DBL_MAX. Unlike nextafter() it touches no errno. */
+static inline double next_up(double x) { return double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1); }
+
+/* The larger and the smaller in the form that compiles to one instruction; a NaN on the left gives the right. */
+static inline double larger(double x, double bound) { return x > bound ? x : bound; }
+static inline double smaller(double x, double bound) { return x < bound ? x : bound; }
+
+/* Adds count * size to *total. Returns 0, with *total untouched, when that overflows. */
+static inline int add_size(size_t *total, size_t count, size_t size) {
+  if (size != 0 && count > (SIZE_MAX - *total) / size) return 0;
+  *total += count * size;
+  return 1;
+}
+
+#endif /* FASTBIN_NUMBERS_H */

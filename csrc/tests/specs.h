@@ -1,0 +1,79 @@
+/*
+ * specs.h: specs to make models from.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_TESTS_SPECS_H
+#define FASTBIN_TESTS_SPECS_H
+
+#include "fastbin.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A spec with everything set that must not be zero: any finite score, no edges yet. */
+static inline fastbin_model_spec empty_spec(fastbin_kind kind) {
+  fastbin_model_spec spec;
+  memset(&spec, 0, sizeof spec);
+  spec.struct_size = sizeof spec;
+  spec.kind = kind;
+  spec.score_min = -INFINITY;
+  spec.score_max = INFINITY;
+  spec.odds_ratio = 1.0;
+  return spec;
+}
+
+/* A small weighted step model with everything in it. The arrays are static: one of each exists. */
+static inline fastbin_model_spec full_spec(void) {
+  static const double edges[] = {0.25, 0.5, 0.5};
+  static const uint64_t keys[] = {FASTBIN_KEY_ABOVE, 1000, FASTBIN_KEY_BELOW};
+  static const double values[] = {0.125, 0.5, 0.25, 1.0};
+  static const int64_t counts[] = {8, 2, 4, 1};
+  static const int64_t label_sums[] = {1, 1, 1, 1};
+  static const double weight_sums[] = {4.0, 1.5, 2.0, 0.5};
+  static const double weighted_label_sums[] = {0.5, 0.75, 0.5, 0.5};
+  static const double weight_square_sums[] = {2.0, 1.25, 1.0, 0.25};
+  fastbin_model_spec spec = empty_spec(FASTBIN_STEP);
+  spec.scheme = FASTBIN_SCHEME_UMD;
+  spec.ties = FASTBIN_TIES_RANDOM;
+  spec.map = FASTBIN_MAP_BETA;
+  spec.map_parameters[0] = 1.5;
+  spec.map_parameters[1] = 0.75;
+  spec.map_parameters[2] = -0.5;
+  spec.n_bins = 4;
+  spec.n_bins_asked = 5;
+  spec.edges = edges;
+  spec.edge_keys = keys;
+  spec.values = values;
+  spec.counts = counts;
+  spec.label_sums = label_sums;
+  spec.weight_sums = weight_sums;
+  spec.weighted_label_sums = weighted_label_sums;
+  spec.weight_square_sums = weight_square_sums;
+  spec.score_min = 0.0;
+  spec.score_max = 1.0;
+  spec.delta = 0.0;
+  spec.odds_ratio = 2.0;
+  spec.seed = 42;
+  spec.n_samples = 18;
+  spec.n_positive = 6;
+  spec.n_tied = 3;
+  spec.note = "{\"by\": \"test\"}";
+  spec.note_size = 14;
+  return spec;
+}
+
+/* A two-bin model on [0, 1] with its edge at 0.5: values 0.25 and 0.75. */
+static inline fastbin_model_spec half_spec(void) {
+  static const double edge = 0.5;
+  static const double values[] = {0.25, 0.75};
+  fastbin_model_spec spec = empty_spec(FASTBIN_STEP);
+  spec.n_bins = 2;
+  spec.edges = &edge;
+  spec.values = values;
+  spec.score_min = 0.0;
+  spec.score_max = 1.0;
+  return spec;
+}
+
+#endif /* FASTBIN_TESTS_SPECS_H */
