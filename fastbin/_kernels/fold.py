@@ -1,28 +1,35 @@
 """The passes of the fold: count rows by cell, descend into the cells that hold a boundary, select among gathered rows.
 
-A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores: the root map
-sends each score to one, monotonically, either linearly or by the top bits of its code. A cell that is looked into again
-links to a *node*, which divides a run of codes into cells of its own, of 2**shift codes each; its first and last cell take
+A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores. The root map sends
+every score to a cell, monotonically: linearly, by the top bits of its code, or between splitters. A cell that is looked into
+again links to a *node*, which divides a run of codes into cells of 2**shift codes each; its first and last cell take
 everything beyond, so a node needs no exact knowledge of its range.
 
-The counts are integers, so tables filled by different threads or chunks add up to the same table, and the result does not
-depend on how the rows were divided. All arrays are one-dimensional and contiguous; `scores` and `codes` are two views of
-one array, `labels` holds 0 and 1, an empty `weights` stands for a frequency of 1 each.
+Rows are located a block at a time, so that each root map is written once and its loop can be vectorised, and what becomes of
+a row after that is another loop. The counts are integers: tables filled by different threads or chunks add up to the same
+table, and the result does not depend on how the rows were divided. All arrays are one-dimensional and contiguous; `scores` and
+`codes` are two views of one array, `labels` holds 0 and 1, an empty `weights` stands for a frequency of 1 each.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fastbin._kernels._jit import boolean, f64, f64_in, f64_out, i64, i64_in, i64_out, kernel, u8_in
+from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in
 
 __all__ = ["COUNT", "GATHER", "IGNORE", "N_COPIES", "count_rows", "descend_rows", "select_in_slots"]
+
+# Root maps.
+LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 
 # What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows.
 IGNORE, COUNT, GATHER = -1, -2, -3
 
 # Neighbouring rows often fall in one cell; with a table each they do not wait for each other's store.
 N_COPIES = 2
+
+# Rows located at a time: their cells stay in the first-level cache.
+BLOCK = 2048
 
 BAD_SCORE, BAD_LABEL = 1, 2
 
@@ -37,61 +44,102 @@ def code_of(bits):
 @kernel(i64(i64, i64, i64, i64))
 def step_of(code, base, shift, n_cells):
     """The cell of a code: 2**shift codes each from `base` on; the first and last take everything beyond."""
-    if code <= base:
-        return 0
     # Unsigned: between a negative and a positive score there can be more than 2**63 codes.
     step = (np.uint64(code) - np.uint64(base)) >> np.uint64(shift)
-    return min(step, np.uint64(n_cells - 1))
+    step = min(step, np.uint64(n_cells - 1))
+    return np.int64(step) if code > base else 0
 
 
-@kernel(i64(f64_in, i64_in, u8_in, i64_in, boolean, f64, f64, i64, i64, i64, f64, f64, i64_out))
-def count_rows(scores, codes, labels, weights, linear, origin, scale, base, shift, n_cells, score_min, score_max, table):
-    """Add each row to table[copy, cell, label] of the root map, and check it on the way.
+@kernel(i64(f64_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i32_out))
+def locate(scores, codes, kind, origin, scale, base, shift, n_cells, splitters, cells):
+    """Fill the root cell of each row of a block. NaN goes to some cell. Returns 0.
 
-    Returns a bit set: BAD_SCORE if a score was NaN or outside [score_min, score_max], BAD_LABEL if a label exceeded 1;
-    such rows are counted in some cell. The caller zeroes `table`, of N_COPIES * n_cells * 2 entries.
+    LINEAR: (score - origin) * scale, cut off at both ends. BY_CODE: `step_of` the code. BY_SPLITTERS: cell 2 i between two
+    splitters, cell 2 i + 1 for scores that equal splitter i; their number is one less than a power of two, ascending, the last
+    ones may repeat.
     """
-    top = float(n_cells - 1)
-    bad_score = 0
-    bad_label = 0
-    half = 2 * n_cells
-    if weights.size == 0 and linear:
-        for i in range(scores.size):
-            s = scores[i]
-            label = labels[i]
-            bad_score |= not (score_min <= s <= score_max)
-            bad_label |= label >> 1
-            x = (s - origin) * scale
+    n = scores.size
+    if kind == LINEAR:
+        top = float(n_cells - 1)
+        for i in range(n):
+            x = (scores[i] - origin) * scale
             # Written so that NaN falls to cell 0 and an infinite product to the last.
             x = x if x > 0.0 else 0.0
             x = x if x < top else top
-            table[(i & 1) * half + 2 * int(x) + (label & 1)] += 1
+            cells[i] = np.int32(x)
+    elif kind == BY_CODE:
+        for i in range(n):
+            cells[i] = step_of(code_of(codes[i]), base, shift, n_cells)
     else:
-        for i in range(scores.size):
-            s = scores[i]
-            label = labels[i]
-            bad_score |= not (score_min <= s <= score_max)
-            bad_label |= label >> 1
-            if linear:
-                x = (s - origin) * scale
-                x = x if x > 0.0 else 0.0
-                x = x if x < top else top
-                cell = int(x)
-            else:
-                cell = step_of(code_of(codes[i]), base, shift, n_cells)
-            weight = 1 if weights.size == 0 else weights[i]
-            table[(i & 1) * half + 2 * cell + (label & 1)] += weight
-    return BAD_SCORE * (bad_score != 0) + BAD_LABEL * (bad_label != 0)
+        for i in range(n):
+            cells[i] = 0
+        # One step of the binary search for all rows, then the next: no branch depends on a score.
+        half = (splitters.size + 1) >> 1
+        while half > 0:
+            for i in range(n):
+                cells[i] += half * (splitters[cells[i] + half - 1] < scores[i])
+            half >>= 1
+        last = splitters.size - 1
+        for i in range(n):
+            at = cells[i]
+            cells[i] = 2 * at + (splitters[min(at, last)] == scores[i])
+    return 0
+
+
+@kernel(i64(f64_in, u8_in, f64, f64))
+def check(scores, labels, score_min, score_max):
+    """A bit set: BAD_SCORE if a score is NaN or outside [score_min, score_max], BAD_LABEL if a label exceeds 1."""
+    n_good = 0
+    for i in range(scores.size):
+        n_good += (scores[i] >= score_min) & (scores[i] <= score_max)
+    seen = np.uint8(0)
+    for i in range(labels.size):
+        seen |= labels[i]
+    return BAD_SCORE * (n_good < scores.size) + BAD_LABEL * (seen > 1)
 
 
 @kernel(
     i64(
-        f64_in, i64_in, u8_in, i64_in, boolean, f64, f64, i64, i64, i64,
+        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in,
+        f64, f64, i64_out,
+    )
+)  # fmt: skip
+def count_rows(
+    scores, codes, labels, weights, kind, origin, scale, base, shift, n_cells, splitters,
+    score_min, score_max, table,
+):  # fmt: skip
+    """Add each row to table[copy, cell, label] of the root map, and check it on the way.
+
+    Returns the bit set of `check`; rows that fail it are counted in some cell. The caller zeroes `table`, of
+    N_COPIES * n_cells * 2 entries.
+    """
+    cells = np.empty(BLOCK, np.int32)
+    half = 2 * n_cells
+    bad = 0
+    for start in range(0, scores.size, BLOCK):
+        end = min(start + BLOCK, scores.size)
+        locate(scores[start:end], codes[start:end], kind, origin, scale, base, shift, n_cells, splitters, cells)
+        bad |= check(scores[start:end], labels[start:end], score_min, score_max)
+        if weights.size == 0:
+            for i in range(start, end - 1, 2):
+                table[2 * np.int64(cells[i - start]) + (labels[i] & 1)] += 1
+                table[half + 2 * np.int64(cells[i - start + 1]) + (labels[i + 1] & 1)] += 1
+            if (end - start) & 1:
+                table[2 * np.int64(cells[end - 1 - start]) + (labels[end - 1] & 1)] += 1
+        else:
+            for i in range(start, end):
+                table[2 * np.int64(cells[i - start]) + (labels[i] & 1)] += weights[i]
+    return bad
+
+
+@kernel(
+    i64(
+        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in,
         i64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
     )
 )  # fmt: skip
 def descend_rows(
-    scores, codes, labels, weights, linear, origin, scale, base, shift, n_cells,
+    scores, codes, labels, weights, kind, origin, scale, base, shift, n_cells, splitters,
     link, node_base, node_shift, node_cells, node_offset, table, slot_next, gathered, gathered_weights,
 ):  # fmt: skip
     """Take each row down the links from its root cell to a counter or a slot, and add it there.
@@ -100,32 +148,38 @@ def descend_rows(
     owns the first n_cells. A cell that gathers stores in `table` the index of its slot: label-1 rows go to
     gathered[slot_next[2 slot + 1]] upwards, label-0 rows to gathered[slot_next[2 slot]] upwards. Returns 0.
     """
-    top = float(n_cells - 1)
-    for i in range(scores.size):
-        if linear:
-            x = (scores[i] - origin) * scale
-            x = x if x > 0.0 else 0.0
-            x = x if x < top else top
-            cell = int(x)
-        else:
-            cell = step_of(code_of(codes[i]), base, shift, n_cells)
-        target = link[cell]
-        if target == IGNORE:
-            continue
-        while target >= 0:
-            cell = node_offset[target] + step_of(code_of(codes[i]), node_base[target], node_shift[target], node_cells[target])
+    cells = np.empty(BLOCK, np.int32)
+    held = np.empty(BLOCK, np.int32)
+    # A byte per cell stays in the first-level cache where `link` would not.
+    is_open = np.empty(n_cells, np.uint8)
+    for cell in range(n_cells):
+        is_open[cell] = link[cell] != IGNORE
+    for start in range(0, scores.size, BLOCK):
+        end = min(start + BLOCK, scores.size)
+        locate(scores[start:end], codes[start:end], kind, origin, scale, base, shift, n_cells, splitters, cells)
+        # First which rows matter, without a branch that few of them would take.
+        n_held = 0
+        for i in range(end - start):
+            held[n_held] = i
+            n_held += is_open[cells[i]]
+        for h in range(n_held):
+            i = start + held[h]
+            cell = np.int64(cells[held[h]])
             target = link[cell]
-        label = labels[i]
-        weight = 1 if weights.size == 0 else weights[i]
-        if target == COUNT:
-            table[2 * cell + label] += weight
-        elif target == GATHER and weight > 0:
-            side = 2 * table[2 * cell] + label
-            place = slot_next[side]
-            slot_next[side] = place + 1
-            gathered[place] = scores[i]
-            if weights.size:
-                gathered_weights[place] = weight
+            while target >= 0:
+                cell = node_offset[target] + step_of(code_of(codes[i]), node_base[target], node_shift[target], node_cells[target])
+                target = link[cell]
+            label = labels[i]
+            weight = 1 if weights.size == 0 else weights[i]
+            if target == COUNT:
+                table[2 * cell + label] += weight
+            elif target == GATHER and weight > 0:
+                side = 2 * table[2 * cell] + label
+                place = slot_next[side]
+                slot_next[side] = place + 1
+                gathered[place] = scores[i]
+                if weights.size:
+                    gathered_weights[place] = weight
     return 0
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._errors import InputError
 from fastbin.binning.cells import choose_node, choose_root, codes_of, scores_of
 from fastbin.binning.rows import Chunk, Rows
 from fastbin.binning.sorting import BoundaryGroups, RanksOf, groups_by_sorting
@@ -36,6 +37,8 @@ ALL_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
 # Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
 GATHER_SHARE = 1 / 16
+
+CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
 
 def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:
@@ -104,7 +107,8 @@ class Fold:
             fold.end_pass(ranks_of)
         fold.groups()
 
-    Every pass must see the same rows, divided among the forks in the same way. Forks may take their chunks at the same time.
+    Every pass must see the same rows, divided among the forks in the same way; counts that differ are refused. Forks may take
+    their chunks at the same time.
     """
 
     def __init__(
@@ -124,7 +128,8 @@ class Fold:
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
         wanted = max(min(n_rows // 64, ROOT_CELLS), 8 * n_ranks)
-        self._map = choose_root(self._sample_codes, min(max(MIN_ROOT_CELLS, 1 << wanted.bit_length()), MAX_ROOT_CELLS))
+        n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
+        self._map = choose_root(self._sample_codes, n_cells, n_ranks)
         self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
@@ -147,6 +152,7 @@ class Fold:
         if not self._planned:
             opened = self._end_count(ranks_of)
         else:
+            self._check_gathered()
             self._answer_slots()
             opened = self._end_descent()
         constant = opened.low == opened.high
@@ -182,11 +188,13 @@ class Fold:
         heavy = self._heavy
         parents = zip(heavy.low, heavy.high, heavy.below, heavy.below_ones, heavy.first_rank, heavy.end_rank, strict=True)
         nodes = self._nodes[len(self._nodes) - len(heavy.cell) :]
-        for (base, shift, n_cells, offset), parent in zip(nodes, parents, strict=True):
+        for (base, shift, n_cells, offset), parent, total in zip(nodes, parents, heavy.counts, strict=True):
             low, high, below, below_ones, first_rank, end_rank = map(int, parent)
             counts = np.stack(
                 [table[2 * offset : 2 * (offset + n_cells)].reshape(n_cells, 2) for table in self._tables], axis=1
             )
+            if not np.array_equal(counts.sum(axis=0), total):
+                raise InputError(CHANGED)
             steps, *rest = self._holding_ranks(counts, below, below_ones, first_rank, end_rank)
             # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
             lows = [low if step == 0 else max(low, base + (step << shift)) for step in steps.tolist()]
@@ -218,6 +226,18 @@ class Fold:
         self._score[positions] = scores_of(cells.low)[cell]
         for row, column in enumerate((cells.below, cells.below_ones, sizes, ones)):
             self._answer[row, positions] = column[cell]
+
+    def _check_gathered(self) -> None:
+        """Refuse gathered rows that are not those that the pass before counted."""
+        for fork in range(self._n_forks):
+            first, after = self._slot_first[fork], self._slot_next[fork]
+            counts = self._light.counts[:, fork].ravel()
+            gathered = after - first
+            if self._weighted and (gathered <= counts).all():
+                totals = np.concatenate(([0], np.cumsum(self._gathered_weights)))
+                gathered = totals[after] - totals[first]
+            if not np.array_equal(gathered, counts):
+                raise InputError(CHANGED)
 
     def _answer_slots(self) -> None:
         """The rows of the light cells are gathered: sort each cell and read the ranks off."""
@@ -283,7 +303,7 @@ class Fold:
         self._slot_next = [first.copy() for first in self._slot_first]
         self._bounds = starts[:: self._n_forks].copy()
         self._gathered = np.empty(starts[-1])
-        self._gathered_weights = np.empty(starts[-1] if self._weighted else 0, np.int64)
+        self._gathered_weights = np.zeros(starts[-1] if self._weighted else 0, np.int64)
         self._tables = [np.zeros(2 * n_cells, np.int64) for _ in range(self._n_forks)]
         for table in self._tables:
             table[2 * self._light.cell] = np.arange(len(self._light.cell))
