@@ -59,14 +59,14 @@ def split_keys(uint64_t seed, const double[::1] scores, const int64_t[::1] place
     return keys
 
 
-def row_keys(uint64_t seed, Py_ssize_t n):
-    """uint64 (n,): the keys that rows 0 ... n - 1 get at prediction under a seed."""
+def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):
+    """uint64 (n,): the keys that rows first_row ... first_row + n - 1 get at prediction under a seed."""
     cdef Py_ssize_t i
     keys = np.empty(n, np.uint64)
     cdef uint64_t[::1] filled = keys
     with nogil:
         for i in range(n):
-            filled[i] = fastbin_row_key(seed, i)
+            filled[i] = fastbin_row_key(seed, first_row + <uint64_t>i)
     return keys
 
 
