@@ -2,7 +2,8 @@
 
 Functions named ``as_*`` check type and shape alone and cost O(1): the hot loops behind them look at the values, and
 on finding a bad one call the matching ``refuse_*`` function, which finds the first offender and raises. Functions named
-``check_*`` look at the values too.
+``check_*`` look at the values too. Where an argument is `first_row`, the array is a chunk of a longer column, and messages count
+from that row.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def as_scores(scores: Any, name: str = "scores") -> npt.NDArray[np.floating[Any]]:
+def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> npt.NDArray[np.floating[Any]]:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
     array = _one_dimensional(scores, name)
     if array.dtype in (np.float64, np.float32):
@@ -77,31 +78,35 @@ def as_scores(scores: Any, name: str = "scores") -> npt.NDArray[np.floating[Any]
             )
         return converted
     if array.dtype.kind == "O":
-        return _from_objects(array, name)
+        return _from_objects(array, name, first_row)
     raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
 
 
-def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+def _from_objects(array: npt.NDArray[Any], name: str, first_row: int = 0) -> npt.NDArray[np.float64]:
     """Python objects one by one, so that the message can name the first that is no number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
         if isinstance(item, str) or item is None or type(item).__name__ in ("NAType", "NaTType"):
-            raise InputError(f"{name}[{position}] is {item!r}, not a number; remove or fill missing rows first")
+            raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
         try:
             converted[position] = item
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"{name}[{position}] is {item!r}, not a number") from error
+            raise InputTypeError(f"{name}[{first_row + position}] is {item!r}, not a number") from error
     return converted
 
 
 def refuse_scores(
-    scores: npt.NDArray[Any], score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None
+    scores: npt.NDArray[Any],
+    score_range: ScoreRange = UNIT,
+    name: str = "scores",
+    first: int | None = None,
+    first_row: int = 0,
 ) -> NoReturn:
     """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already."""
     position = _first_bad_score(scores, score_range) if first is None else first
     assert position is not None, "a kernel reported a bad score where there is none"
     value = float(scores[position])
-    place = name if scores.shape[0] == 1 and name == "score" else f"{name}[{position}]"
+    place = name if scores.shape[0] == 1 and name == "score" else f"{name}[{first_row + position}]"
     if math.isnan(value):
         raise InputError(f"{place} is NaN; remove such rows, or impute the score before calibrating")
     if math.isinf(value):
@@ -132,19 +137,19 @@ def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "score
     return array
 
 
-def as_labels(labels: Any, name: str = "labels") -> npt.NDArray[Any]:
+def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> npt.NDArray[Any]:
     """Labels as a one-dimensional bool, integer or float array. Values are not looked at."""
     array = _one_dimensional(labels, name)
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "O":
-        return _from_objects(array, name)
+        return _from_objects(array, name, first_row)
     raise InputTypeError(
         f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first"
     )
 
 
-def refuse_labels(labels: npt.NDArray[Any], name: str = "labels") -> NoReturn:
+def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
     """Raise for the first label that is neither 0 nor 1."""
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
@@ -152,7 +157,7 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels") -> NoReturn:
     remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
-    raise InputError(f"{name}[{position}] is {value!r}{remedy}")
+    raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
 
 
 def check_labels(labels: Any, name: str = "labels") -> npt.NDArray[np.uint8]:
@@ -174,21 +179,21 @@ def check_same_length(**arrays: npt.NDArray[Any] | None) -> int:
     return next(iter(lengths.values()))
 
 
-def check_sample_weight(weights: Any, name: str = "sample_weight") -> npt.NDArray[Any] | None:
+def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: int = 0) -> npt.NDArray[Any] | None:
     """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``."""
     if weights is None:
         return None
     array = _one_dimensional(weights, name)
     if array.dtype.kind == "O":
-        array = _from_objects(array, name)
+        array = _from_objects(array, name, first_row)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
         position = int(np.argmax(bad))
-        raise InputError(f"{name}[{position}] is {array[position].item()!r}; weights must be finite and not negative")
+        raise InputError(f"{name}[{first_row + position}] is {array[position].item()!r}; weights must be finite and not negative")
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
-        raise InputError(f"{name}[{int(array.argmax())}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
+        raise InputError(f"{name}[{first_row + int(array.argmax())}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
     return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
 
 
