@@ -15,9 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import ScoreRange, refuse_labels, refuse_scores
+from fastbin._validation import (
+    ScoreRange,
+    as_labels,
+    as_scores,
+    check_same_length,
+    check_sample_weight,
+    refuse_labels,
+    refuse_scores,
+)
 
-__all__ = ["Chunk", "Rows"]
+__all__ = ["Chunk", "Rows", "check_rows"]
 
 BLOCK = 65536
 NO_WEIGHTS = np.empty(0, np.int64)
@@ -41,12 +49,15 @@ class Rows:
     labels : bool, integer or float (n,), any stride
     frequencies : int64 (n,) or None
     score_range : (low, high) or None
+    first_row : int
+        Where these rows start in the data that error messages speak of.
     """
 
     scores: npt.NDArray[Any]
     labels: npt.NDArray[Any]
     frequencies: npt.NDArray[np.int64] | None
     score_range: ScoreRange
+    first_row: int = 0
 
     def __len__(self) -> int:
         return int(self.scores.shape[0])
@@ -108,8 +119,8 @@ class Rows:
     def refuse(self, bad_scores: bool) -> None:
         """Raise for the first bad score or label: a kernel saw one."""
         if bad_scores:
-            refuse_scores(self.scores, self.score_range)
-        refuse_labels(self.labels)
+            refuse_scores(self.scores, self.score_range, first_row=self.first_row)
+        refuse_labels(self.labels, first_row=self.first_row)
 
     def expanded_size(self) -> int:
         """The number of samples: rows, or the sum of their frequencies."""
@@ -119,3 +130,19 @@ class Rows:
         if total >= 2**62 or (self.frequencies.size and float(self.frequencies.sum(dtype=np.float64)) > 2.0**62):
             raise InputError("sample_weight adds up to more than 2**62 samples, which cannot be counted")
         return total
+
+
+def check_rows(
+    scores: Any, labels: Any, sample_weight: Any, score_range: ScoreRange, first_row: int = 0
+) -> tuple[Rows, npt.NDArray[np.float64] | None]:
+    """What was given to `fit` as rows, and the importance weights if there are any (frequencies are part of the rows).
+
+    Checks types, lengths and weights; the values of scores and labels are left to the passes over them.
+    """
+    score_array, label_array = as_scores(scores, first_row=first_row), as_labels(labels, first_row=first_row)
+    weights = check_sample_weight(sample_weight, first_row=first_row)
+    if check_same_length(scores=score_array, labels=label_array, sample_weight=weights) == 0:
+        raise InputError("scores is empty; a calibrator needs samples")
+    if weights is not None and weights.dtype == np.int64:
+        return Rows(score_array, label_array, weights, score_range, first_row), None
+    return Rows(score_array, label_array, None, score_range, first_row), weights

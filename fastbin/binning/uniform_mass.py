@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,25 +9,13 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import (
-    as_key_array,
-    as_labels,
-    as_scores,
-    check_choice,
-    check_count,
-    check_same_length,
-    check_sample_weight,
-    check_score_range,
-    check_seed,
-    check_unit_interval,
-)
+from fastbin._validation import as_key_array, check_count
 from fastbin.binning.cuts import Cuts, TieKeys, order_cuts
 from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks, fit_split
 from fastbin.binning.fold import boundary_groups
-from fastbin.binning.partition import Partition, divide, make_seams, n_tied
-from fastbin.binning.rows import Rows
+from fastbin.binning.recipe import Recipe
+from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.weighting import tally_weights
-from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,14 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["UniformMassBinning"]
 
 Int64s = npt.NDArray[np.int64]
-
-TIES_OF_SCHEME = {
-    "umd": ("random", "upper", "isolate"),
-    "ze": ("random", "upper"),
-    "ums": ("random", "upper"),
-    "umb": ("random", "lower"),
-}
-
 
 class UniformMassBinning(Calibrator):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
@@ -150,88 +129,33 @@ class UniformMassBinning(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
             needs (2 n_bins - 1 for "umd" and "ze").
         """
-        scheme, ties = self._check_configuration()
-        rows, weights, keys = self._check_rows(scores, labels, sample_weight, tie_keys)
-        n_bins = self._check_n_bins(rows.expanded_size(), scheme)
-        n_threads = check_count(n_threads, "n_threads")
-        seed = check_seed(self.seed)
-        order = FitOrder(seed, weights, keys)
-        if scheme == "ums":
-            partition, cuts, bins = fit_split(rows, n_bins, ties, check_unit_interval(self.split, "split"), order)
-        else:
-            partition, cuts = _fit_whole(rows, n_bins, scheme, ties, order, n_threads)
-            bins = None
-        tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
-        if weights is not None:
-            if bins is None:
-                bins = bins_of_rows(rows, partition, cuts, order, scheme, ties)
-            weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
-            tally = {"values": weighted.values(), **weighted._asdict()}
-        self.model_ = BinnedModel.from_parts(
-            edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
-            n_bins_asked=n_bins, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive, n_tied=n_tied(cuts, ties),
-            scheme=scheme, ties=ties, seed=seed, delta=float(self.delta), score_range=rows.score_range, **tally,
-        )  # fmt: skip
-        return self
-
-    def _check_configuration(self) -> tuple[str, str]:
-        scheme = check_choice(self.scheme, "scheme", tuple(TIES_OF_SCHEME))
-        ties = check_choice(self.ties, "ties", ("random", "upper", "lower", "isolate"))
-        if ties not in TIES_OF_SCHEME[scheme]:
-            allowed = " or ".join(map(repr, TIES_OF_SCHEME[scheme]))
-            raise InputError(f"ties is {ties!r}, which scheme {scheme!r} does not have; choose {allowed}")
-        delta = check_unit_interval(self.delta, "delta", open_right=True)
-        if 0.0 < delta < 2.0**-52:
-            raise InputError(
-                f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
-                "at least 2**-52"
-            )
-        return scheme, ties
-
-    def _check_rows(
-        self, scores: Any, labels: Any, sample_weight: Any, tie_keys: Any
-    ) -> tuple[Rows, npt.NDArray[np.float64] | None, npt.NDArray[np.uint64] | None]:
-        """The rows, their importance weights, and the caller's keys."""
-        score_array, label_array = as_scores(scores), as_labels(labels)
-        weights = check_sample_weight(sample_weight)
-        n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
-        if n == 0:
-            raise InputError("scores is empty; a calibrator needs samples")
-        keys = None if tie_keys is None else as_key_array(tie_keys, n, "tie_keys")
-        frequencies = weights if weights is not None and weights.dtype == np.int64 else None
-        if frequencies is not None and keys is not None:
+        recipe = Recipe.check(**self.get_params())
+        rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
+        keys = None if tie_keys is None else as_key_array(tie_keys, len(rows), "tie_keys")
+        if rows.weighted and keys is not None:
             raise InputError(
                 "tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
             )
-        rows = Rows(score_array, label_array, frequencies, check_score_range(self.score_range))
-        return rows, weights if frequencies is None else None, keys
-
-    def _check_n_bins(self, n_samples: int, scheme: str) -> int:
-        if isinstance(self.n_bins, str):
-            check_choice(self.n_bins, "n_bins", ("auto",))
-            from fastbin.guarantees import auto_n_bins
-
-            return auto_n_bins(math.floor((1 - self.split) * n_samples) if scheme == "ums" else n_samples)
-        n_bins = check_count(self.n_bins, "n_bins", maximum=2**24)
-        needed, reason = {
-            "umb": (n_bins, "one per bin"),
-            "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
-        }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
-        if n_samples < needed:
-            raise InputError(
-                f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} "
-                f"({reason}); take fewer bins or more samples"
-            )
-        return n_bins
+        n_bins = recipe.n_bins_for(rows.expanded_size())
+        n_threads = check_count(n_threads, "n_threads")
+        order = FitOrder(recipe.seed, weights, keys)
+        if recipe.scheme == "ums":
+            partition, cuts, bins = fit_split(rows, n_bins, recipe.ties, recipe.split, order)
+        else:
+            cuts = _cut(rows, n_bins, recipe.scheme, order, n_threads)
+            partition = recipe.divide(cuts, rows.limits)
+            bins = None
+        weighted = None
+        if weights is not None:
+            if bins is None:
+                bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
+            weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
+        self.model_ = recipe.model(partition, cuts, n_bins, weighted)
+        return self
 
 
-def means(counts: Int64s, label_sums: Int64s) -> npt.NDArray[np.float64]:
-    """The mean label of each bin; 0.5 for a bin without samples."""
-    return np.where(counts > 0, label_sums / np.maximum(counts, 1), 0.5)
-
-
-def _fit_whole(rows: Rows, n_bins: int, scheme: str, ties: str, order: FitOrder, n_threads: int) -> tuple[Partition, Cuts]:
-    """Boundaries and tally from the same samples: "umd", "ze" and "umb"."""
+def _cut(rows: Rows, n_bins: int, scheme: str, order: FitOrder, n_threads: int) -> Cuts:
+    """The boundary samples among all rows: "umd", "ze" and "umb"."""
     wanted: list[Int64s] = []
 
     def ranks_of(n_samples: int) -> Int64s:
@@ -242,6 +166,4 @@ def _fit_whole(rows: Rows, n_bins: int, scheme: str, ties: str, order: FitOrder,
     tie_keys = None
     if order.keys is not None:
         tie_keys = TieKeys(rows.scores, rows.labels, order.keys).gather(groups.score)
-    cuts = order_cuts(groups, wanted[-1], order.seed, tie_keys)
-    seams = make_seams(cuts, ties, count_cuts=scheme != "umd", cut_below=scheme == "umb")
-    return divide(seams, groups.n_samples, groups.n_positive, rows.limits), cuts
+    return order_cuts(groups, wanted[-1], order.seed, tie_keys)
