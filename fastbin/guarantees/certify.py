@@ -114,7 +114,7 @@ def _exact(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _
     if kind == "expected-ece":
         return _expected_ece(evidence, interior)
     if kind == "ece":
-        return _ece(evidence, interior, alpha)
+        return _ece(evidence, interior, alpha, _shifts(evidence, interior))
     level = _level(interior, alpha, kind)
     intervals = interval_of_interior(interior, bounds.clopper_pearson, level)
     values = np.asarray(evidence.values, dtype=np.float64)
@@ -129,7 +129,7 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
     if kind == "expected-ece":
         return _expected_ece(evidence, interior)
     if kind == "ece":
-        return _ece(evidence, interior, alpha)
+        return _ece(evidence, interior, alpha, np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0))
     level, largest = _level(interior, alpha, kind), 0.0
     cells = {
         (int(count), bool(label))
@@ -190,15 +190,19 @@ def _expected_ece(evidence: Evidence, interior: Interior) -> _Promise:
     return _Promise(float(errors.max()), theorem)
 
 
-def _ece(evidence: Evidence, interior: Interior, alpha: float) -> _Promise:
+def _shifts(evidence: Evidence, interior: Interior) -> Float64Array:
+    """How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was."""
+    values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
+    return np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
+
+
+def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64Array) -> _Promise:
     if evidence.ties == "isolate":
         raise GuaranteeError(
             "bins that isolate tied scores have no known law of their mass, which McDiarmid's bound on the ECE needs; "
             "use kind='conditional', whose epsilon bounds the ECE too (Gupta & Ramdas 2021, Proposition 1)"
         )
     values = np.asarray(evidence.values, dtype=np.float64)
-    filled = np.maximum(interior.counts, 1)
-    shifts = np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
     # In a bin without a sample nothing is estimated; its value is off by this at most.
     shifts = np.where(interior.is_covered, shifts, np.maximum(values, 1.0 - values))
     n_seen = int(evidence.n_samples) if evidence.scheme in UNIFORM_MASS else int(interior.counts.sum())
@@ -224,6 +228,6 @@ def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
         told.append("scores have a continuous distribution")
     if evidence.delta > 0.0:
         told.append("values are randomised with keys that are uniform and independent of the sample")
-    if kind in ("marginal", "expected-ece"):
+    if kind == "marginal":
         told.append("frequencies are taken given the bin where several bins share one value")
     return tuple(told)

@@ -1,0 +1,453 @@
+"""Certificates and intervals from the evidence of a model: what they say, what they need, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin
+from fastbin import GuaranteeError, InputError, InputTypeError, bounds, guarantees
+from oracle import Case, cases, close, number
+from reference import bounds as reference
+from reference import formulas
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Evidence by hand."""
+
+    counts: Any
+    label_sums: Any
+    values: Any = None
+    scheme: str = "umd"
+    ties: str = "random"
+    n_samples: int = 0
+    n_tied: int = 0
+    delta: float = 0.0
+    odds_ratio: float = 1.0
+    is_weighted: bool = False
+    n_bins: int = field(default=0)
+    n_bins_asked: int = field(default=0)
+
+
+def fitted(label_sums: Any, counts: Any, **options: Any) -> Fitted:
+    sums, sizes = np.asarray(label_sums, dtype=np.int64), np.asarray(counts, dtype=np.int64)
+    means = np.where(sizes > 0, sums / np.maximum(sizes, 1), 0.5)
+    defaults = {
+        "values": means,
+        "n_bins": len(sizes),
+        "n_bins_asked": len(sizes),
+        "n_samples": int(sizes.sum()) + len(sizes) - 1,
+    }
+    return Fitted(sizes, sums, **(defaults | options))
+
+
+def uniform_mass(n: int = 1000, n_bins: int = 10, scheme: str = "umd", **options: Any) -> Fitted:
+    """A model of `scheme` with counts as its ranks say, and frequencies that rise from bin to bin."""
+    if scheme == "umb":
+        ranks = np.array([n * b // n_bins for b in range(n_bins)] + [n + 1])
+    else:
+        ranks = np.array([math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)])
+    counts = np.diff(ranks) - 1
+    if scheme != "umd":
+        counts[:-1] += 1
+    sums = (counts * np.linspace(0.05, 0.95, n_bins)).astype(np.int64)
+    return fitted(sums, counts, scheme=scheme, n_samples=n, **options)
+
+
+# ---------------------------------------------------------------------------------------------- the exact certificate
+
+
+@cases("certificate")
+def test_radii_oracle(case: Case) -> None:
+    inputs = case.inputs
+    n_bins = len(inputs["N"])
+    alpha = -math.expm1(n_bins * math.log1p(-inputs["a"]))
+    model = fitted(inputs["x"], inputs["N"], values=np.array([float(number(v)) for v in inputs["values"]]))
+    certificate = guarantees.certify(model, alpha)
+    assert close(certificate.radii, case.expected["radii"], case.tolerance)
+    assert certificate.epsilon == max(certificate.radii or ())
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Fitted:
+    counts = draw(st.lists(st.integers(0, 40), min_size=1, max_size=6).filter(any))
+    sums = [draw(st.integers(0, count)) for count in counts]
+    values = [draw(st.integers(0, 64)) / 64 for _ in counts]
+    return fitted(sums, counts, values=np.array(values))
+
+
+@settings(max_examples=50, deadline=None)
+@given(models(), st.floats(0.01, 0.5), st.sampled_from(["conditional", "marginal"]))
+def test_exact_radii_equal_the_reference_for_any_values(model: Fitted, alpha: float, kind: str) -> None:
+    certificate = guarantees.certify(model, alpha, kind)
+    held = int(np.count_nonzero(model.counts))
+    level = alpha if kind == "marginal" else reference.sidak(alpha, held)
+    values = [Fraction(float(value)) for value in model.values]
+    expected = reference.certificate_radii(model.label_sums.tolist(), model.counts.tolist(), values, level)
+    assert certificate.uncovered_bins == tuple(np.flatnonzero(model.counts == 0).tolist())
+    assert certificate.radii is not None
+    for b, radius in enumerate(certificate.radii):
+        assert radius == (1.0 if b in certificate.uncovered_bins else pytest.approx(expected[b], abs=1e-12))
+    assert certificate.epsilon == max(r for b, r in enumerate(certificate.radii) if b not in certificate.uncovered_bins)
+
+
+@pytest.mark.parametrize("scheme", ["ze", "umb"])
+def test_a_boundary_label_may_have_been_either(scheme: str) -> None:
+    # The first bin's 12 of 40 hold one boundary label: 12 of 39 or 11 of 39 are its own. The last bin has none.
+    model = fitted([12, 30], [40, 41], scheme=scheme, n_samples=81)
+    level = bounds.sidak(0.1, 2)
+    low, high = reference.clopper_pearson(11, 39, level)[0], reference.clopper_pearson(12, 39, level)[1]
+    intervals = guarantees.interval(model, 0.1)
+    np.testing.assert_allclose(intervals[0], [low, high], atol=1e-12)
+    np.testing.assert_allclose(intervals[1], reference.clopper_pearson(30, 41, level), atol=1e-12)
+    certificate = guarantees.certify(model, 0.1)
+    assert certificate.radii is not None
+    assert certificate.radii[0] == pytest.approx(max(high - 0.3, 0.3 - low), abs=1e-12)
+
+
+@pytest.mark.parametrize(("label_sum", "count"), [(0, 1), (1, 1), (0, 5), (5, 5)])
+def test_boundary_labels_at_the_ends(label_sum: int, count: int) -> None:
+    model = fitted([label_sum, 1], [count, 3], scheme="ze", n_samples=count + 3)
+    first = guarantees.interval(model, 0.1)[0]
+    if count == 1:
+        assert first.tolist() == [0.0, 1.0]
+        assert guarantees.certify(model).uncovered_bins == (0,)
+    else:
+        own = count - 1
+        level = bounds.sidak(0.1, 2)
+        feasible = [reference.clopper_pearson(x, own, level) for x in (label_sum, label_sum - 1) if 0 <= x <= own]
+        np.testing.assert_allclose(first, [min(i[0] for i in feasible), max(i[1] for i in feasible)], atol=1e-12)
+
+
+def test_delta_is_added_to_every_radius() -> None:
+    plain, randomised = guarantees.certify(uniform_mass()), guarantees.certify(uniform_mass(delta=0.01))
+    assert randomised.epsilon == pytest.approx(plain.epsilon + 0.01)
+    assert any("randomised" in sentence for sentence in randomised.assumptions)
+
+
+def test_marginal_pays_no_multiplicity() -> None:
+    model = uniform_mass()
+    marginal, conditional = guarantees.certify(model, kind="marginal"), guarantees.certify(model)
+    assert marginal.epsilon < conditional.epsilon
+    x, n, v = model.label_sums[5], model.counts[5], model.values[5]
+    low, high = reference.clopper_pearson(int(x), int(n), 0.1)
+    assert marginal.radii is not None
+    assert marginal.radii[5] == pytest.approx(max(high - v, v - low))
+    assert any("share one value" in sentence for sentence in marginal.assumptions)
+
+
+# ---------------------------------------------------------------------------------------------- known before the labels
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+@pytest.mark.parametrize("kind", ["conditional", "marginal", "expected-ece", "ece"])
+@pytest.mark.parametrize(("n", "n_bins"), [(1000, 10), (1003, 7), (60, 1), (503, 11)])
+def test_a_priori_certificates_equal_epsilon(scheme: str, kind: str, n: int, n_bins: int) -> None:
+    model = uniform_mass(n, n_bins, scheme)
+    certificate = guarantees.certify(model, 0.1, kind, "a-priori")
+    expected = guarantees.epsilon(n, n_bins, 0.1, kind, scheme=scheme)
+    assert certificate.epsilon == pytest.approx(expected, rel=1e-12)
+    if kind == "ece":
+        # Once the labels are seen, how far a mean can be from that of the others is known better than 1 / count.
+        assert guarantees.certify(model, 0.1, kind).epsilon <= expected + 1e-15
+    assert certificate.radii is None
+    assert certificate.alpha == (None if kind == "expected-ece" else 0.1)
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+@pytest.mark.parametrize("kind", ["conditional", "marginal", "ece"])
+def test_hoeffding_certificates_equal_the_formulas(scheme: str, kind: str) -> None:
+    certificate = guarantees.certify(uniform_mass(1003, 7, scheme, delta=0.001), 0.05, kind, "hoeffding")
+    radius = (formulas.umd_marginal if kind == "marginal" else formulas.umd_conditional)(1003, 7, 0.05, 0.001)
+    assert certificate.epsilon == pytest.approx(radius + (0.0 if scheme == "umd" else 1 / 143), rel=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["ums", "fixed-width", "explicit"])
+def test_other_partitions_are_promised_what_their_counts_allow(scheme: str) -> None:
+    model = fitted([3, 0, 40, 90], [50, 0, 81, 100], scheme=scheme, n_samples=231, ties="none")
+    level = bounds.sidak(0.1, 3)
+    prior = guarantees.certify(model, 0.1, bound="a-priori")
+    assert prior.epsilon == max(guarantees.exact_radius(n, level) for n in (50, 81, 100))
+    assert prior.uncovered_bins == (1,)
+    hoeffding = guarantees.certify(model, 0.1, bound="hoeffding")
+    assert hoeffding.epsilon == pytest.approx(math.sqrt(math.log(60) / 100))
+    marginal = guarantees.certify(model, 0.1, "marginal", "hoeffding")
+    assert marginal.epsilon == pytest.approx(math.sqrt(math.log(20) / 100))
+    mean = guarantees.certify(model, 0.1, "expected-ece")
+    assert mean.epsilon == pytest.approx(0.5 / math.sqrt(50))
+    assert "Appendix B" in hoeffding.theorem
+
+
+def test_isolated_values_use_the_counts_that_are() -> None:
+    model = fitted([3, 40, 10], [50, 200, 20], ties="isolate", n_tied=0, n_samples=272, n_bins_asked=10)
+    certificate = guarantees.certify(model, 0.1, bound="hoeffding")
+    assert certificate.epsilon == pytest.approx(math.sqrt(math.log(60) / 40))
+    assert guarantees.certify(model).epsilon > 0
+    with pytest.raises(GuaranteeError, match="isolate tied scores have no known law of their mass"):
+        guarantees.certify(model, kind="ece")
+
+
+# ---------------------------------------------------------------------------------------------- the ECE
+
+
+@cases("ece_mcdiarmid")
+def test_ece_bound_oracle(case: Case) -> None:
+    inputs = case.inputs
+    assert close(guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"]), case.expected["bound"], case.tolerance)
+    sums = [count // 3 for count in inputs["N"]]
+    model = fitted(sums, inputs["N"], n_samples=inputs["n"])
+    certificate = guarantees.certify(model, inputs["alpha"], "ece")
+    assert close(certificate.epsilon, case.expected["bound"], case.tolerance)
+    assert "McDiarmid" in certificate.theorem
+
+
+@cases("mass_upper")
+def test_mass_upper_oracle(case: Case) -> None:
+    found = guarantees.mass_upper([case.inputs["N"]], case.inputs["n"], case.inputs["a"])[0]
+    assert close(found, case.expected["p"], case.tolerance)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(0, 10), st.floats(0.01, 0.5))
+def test_ece_bound_equals_the_reference(counts: list[int], dropped: int, alpha: float) -> None:
+    n = sum(counts) + dropped
+    if any(count == n for count in counts):
+        n += 1
+    assert guarantees.ece_bound(counts, n, alpha) == pytest.approx(min(1.0, reference.ece_bound(counts, n, alpha)), abs=1e-9)
+
+
+def test_ece_of_changed_values_pays_for_the_change() -> None:
+    model = uniform_mass()
+    plain = guarantees.certify(model, kind="ece")
+    moved = guarantees.certify(replace(model, values=np.clip(model.values + 0.02, 0, 1)), kind="ece")
+    assert plain.epsilon < moved.epsilon <= plain.epsilon + 0.02 + 1e-12
+    assert plain.epsilon < guarantees.certify(model).epsilon
+
+
+def test_ece_covers_empty_bins_by_their_values() -> None:
+    model = fitted([10, 0], [100, 0], values=np.array([0.1, 0.5]), scheme="fixed-width", ties="none", n_samples=100)
+    certificate = guarantees.certify(model, 0.1, "ece")
+    assert certificate.uncovered_bins == ()
+    # One bin holds all that was seen: its mass may be 1, and the empty one's is bounded by a Clopper-Pearson bound.
+    empty_mass = guarantees.mass_upper([0], 100, 0.005)[0]
+    mean = 0.5 * empty_mass + 0.05 * (1 - empty_mass)
+    assert certificate.epsilon == pytest.approx(mean + math.sqrt(math.log(1 / 0.09) / 200), rel=1e-9)
+
+
+def test_ece_bound_says_what_is_wrong() -> None:
+    with pytest.raises(InputError, match=r"counts\[1\] is 12; a bin holds between 0 and n_samples = 10"):
+        guarantees.ece_bound([3, 12], 10)
+    with pytest.raises(InputError, match=r"one distance in \[0, 1\] for each of the 2 bins"):
+        guarantees.ece_bound([3, 4], 10, shifts=[0.0])
+    with pytest.raises(InputTypeError, match="counts must be integers"):
+        guarantees.mass_upper([0.5], 10, 0.1)
+    assert guarantees.mass_upper([10], 10, 0.1).tolist() == [1.0]
+    assert guarantees.ece_bound([0, 0], 5) == 1.0
+
+
+# ---------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("kind", ["conditional", "marginal", "ece"])
+@pytest.mark.parametrize("bound", ["exact", "a-priori", "hoeffding"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scheme": "platt"}, "Theorem 3.*put bins behind it"),
+        ({"scheme": "temperature"}, "temperature scaling has no distribution-free guarantee"),
+        ({"scheme": "beta", "counts": None}, "Theorem 3"),
+        ({"scheme": "isotonic"}, "chooses its blocks by looking at the labels.*Theorem 4.*monotone values"),
+        ({"scheme": "other"}, "does not say how its edges were chosen"),
+        ({"counts": None}, "carries no tally"),
+        ({"is_weighted": True}, "real weights.*Theorem 3.*weighted intervals of fb.bounds"),
+        ({"ties": "upper", "n_tied": 3}, "3 samples share a score with an edge.*ties='random'"),
+        ({"ties": "lower", "n_tied": 3}, "Theorem 3 assumes distinct scores"),
+        ({"odds_ratio": 2.0}, "odds ratio 2.*Theorem 2.*certify the source model"),
+    ],
+)
+def test_without_a_guarantee_it_raises_and_says_why(options: dict[str, Any], message: str, kind: str, bound: str) -> None:
+    with pytest.raises(GuaranteeError, match=message):
+        guarantees.certify(replace(uniform_mass(), **options), 0.1, kind, bound)
+
+
+@pytest.mark.parametrize("bound", ["a-priori", "hoeffding"])
+def test_bounds_about_means_refuse_other_values(bound: str) -> None:
+    model = uniform_mass()
+    values = model.values.copy()
+    values[3] = np.nextafter(values[3], 1)
+    changed = replace(model, values=values)
+    with pytest.raises(GuaranteeError, match=r"value of bin 3 is 0\..*bound='exact' certifies the values as they are"):
+        guarantees.certify(changed, bound=bound)
+    assert guarantees.certify(changed).epsilon > 0
+    with pytest.raises(GuaranteeError, match="the bound on the expected ECE"):
+        guarantees.certify(changed, kind="expected-ece")
+
+
+def test_theorems_that_need_two_samples_per_bin_say_so() -> None:
+    model = uniform_mass(19, 10)
+    assert guarantees.certify(model).n_samples == 19
+    with pytest.raises(GuaranteeError, match="need n >= 2 n_bins; take at most 9 bins"):
+        guarantees.certify(model, bound="hoeffding")
+
+
+def test_theorem_4b_is_about_umd() -> None:
+    with pytest.raises(GuaranteeError, match=r"Theorem 4.*scheme 'umd', not 'ze'; bound='exact' covers it"):
+        guarantees.certify(uniform_mass(scheme="ze"), kind="expected-ece", bound="hoeffding")
+    with pytest.raises(GuaranteeError, match="uniform-mass bins; bound='exact' covers any partition"):
+        guarantees.certify(fitted([1], [2], scheme="explicit", n_samples=2), kind="expected-ece", bound="hoeffding")
+
+
+def test_ties_at_the_edges_are_harmless_where_the_edges_come_from_other_samples() -> None:
+    model = fitted([5, 10], [50, 50], scheme="ums", ties="upper", n_tied=40, n_samples=200)
+    assert guarantees.certify(model).epsilon > 0
+    assert not any("continuous" in sentence for sentence in guarantees.certify(model).assumptions)
+    assert any("continuous" in sentence for sentence in guarantees.certify(uniform_mass(ties="upper")).assumptions)
+
+
+def test_collapsed_bins_with_boundary_labels_are_refused() -> None:
+    with pytest.raises(GuaranteeError, match="asked for 12 bins and has 10: which bins hold boundary labels is not known"):
+        guarantees.certify(uniform_mass(scheme="ze", n_bins_asked=12))
+
+
+def test_nothing_to_certify_and_bad_words() -> None:
+    with pytest.raises(GuaranteeError, match="no bin holds a sample of its own"):
+        guarantees.certify(fitted([0, 0], [0, 0], scheme="fixed-width"))
+    with pytest.raises(InputError, match="kind is 'joint'"):
+        guarantees.certify(uniform_mass(), kind="joint")
+    with pytest.raises(InputError, match="bound is 'wilson'"):
+        guarantees.certify(uniform_mass(), bound="wilson")
+    with pytest.raises(InputError, match="alpha is 10"):
+        guarantees.certify(uniform_mass(), alpha=10)
+
+
+# ---------------------------------------------------------------------------------------------- what it says
+
+
+def test_a_certificate_is_one_sentence_that_stays_true_when_rounded() -> None:
+    certificate = guarantees.certify(uniform_mass(3000, 10), 0.1)
+    text = str(certificate)
+    assert text.startswith(
+        "With probability at least 90 % over the 3,000 calibration samples, in each of the 10 bins at once, the predicted "
+        "probability is within 0.0"
+    )
+    printed = float(text.split("within ")[1].split(" ")[0])
+    assert certificate.epsilon <= printed < certificate.epsilon + 1e-4
+    assert "Sidak" in text
+    assert "Gupta & Ramdas 2021, Lemma 2" in text
+    assert text.count(". ") == 0
+    assert text.endswith(").")
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [
+        ("marginal", "With probability at least 95 % over the 1,000 calibration samples and the next sample, the predicted"),
+        ("ece", "With probability at least 95 % over the 1,000 calibration samples, the expected calibration error is at most"),
+        ("expected-ece", "Averaged over sets of 1,000 calibration samples, the expected calibration error is at most"),
+    ],
+)
+def test_each_kind_has_its_sentence(kind: str, start: str) -> None:
+    assert str(guarantees.certify(uniform_mass(), 0.05, kind)).startswith(start)
+
+
+def test_uncovered_bins_are_named_in_the_sentence() -> None:
+    one = fitted([1, 0, 2], [3, 0, 4], scheme="fixed-width", ties="none", n_samples=7)
+    assert "leaving out bin 1, which holds no sample" in str(guarantees.certify(one))
+    counts = [1] + [0] * 12
+    many = fitted([0] * 13, counts, scheme="fixed-width", ties="none", n_samples=1)
+    assert "leaving out bins 1, 2, 3, 4, 5, 6, 7, 8 and 4 more, which hold no sample" in str(guarantees.certify(many))
+    assert "in the only bin" in str(guarantees.certify(fitted([1], [3], scheme="explicit", n_samples=3)))
+
+
+def test_a_certificate_is_plain_frozen_data() -> None:
+    certificate = guarantees.certify(uniform_mass())
+    content = json.loads(json.dumps(certificate.to_dict()))
+    assert content["epsilon"] == certificate.epsilon
+    assert content["radii"] == list(certificate.radii or ())
+    assert content["assumptions"] == list(certificate.assumptions)
+    assert content["uncovered_bins"] == []
+    assert guarantees.Certificate(**{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}) == certificate
+    with pytest.raises(FrozenInstanceError):
+        certificate.epsilon = 0.0  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------------------------------------- intervals
+
+
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_intervals_share_alpha_among_the_bins_that_hold_samples(simultaneous: bool) -> None:
+    model = fitted([3, 0, 40], [50, 0, 80], scheme="fixed-width", ties="none", n_samples=130)
+    for method, bound, share in (
+        ("clopper-pearson", bounds.clopper_pearson, bounds.sidak),
+        ("hoeffding", bounds.hoeffding, bounds.bonferroni),
+        ("empirical-bernstein", bounds.empirical_bernstein, bounds.bonferroni),
+        ("wilson", bounds.wilson, bounds.sidak),
+    ):
+        level = share(0.1, 2) if simultaneous else 0.1
+        found = guarantees.interval(model, 0.1, method, simultaneous)
+        assert found.tolist() == bound(model.label_sums, model.counts, level).tolist()
+        assert found[1].tolist() == [0.0, 1.0]
+
+
+def test_intervals_move_with_the_class_rates() -> None:
+    model = uniform_mass()
+    source, moved = guarantees.interval(model), guarantees.interval(replace(model, odds_ratio=3.0))
+    odds = source / (1 - source)
+    np.testing.assert_allclose(moved, 3 * odds / (1 + 3 * odds))
+    ends = guarantees.interval(fitted([0, 5], [5, 5], odds_ratio=3.0))
+    assert ends[0, 0] == 0.0
+    assert ends[1, 1] == 1.0
+
+
+def test_intervals_refuse_what_certificates_refuse_except_the_approximate_one() -> None:
+    isotonic = replace(uniform_mass(), scheme="isotonic")
+    with pytest.raises(GuaranteeError, match="isotonic regression has no certificate"):
+        guarantees.interval(isotonic)
+    assert guarantees.interval(isotonic, method="wilson").shape == (10, 2)
+    weighted = replace(uniform_mass(), is_weighted=True)
+    for method in ("clopper-pearson", "wilson"):
+        with pytest.raises(GuaranteeError, match="weighted intervals"):
+            guarantees.interval(weighted, method=method)
+    with pytest.raises(GuaranteeError, match="carries no tally"):
+        guarantees.interval(replace(uniform_mass(), counts=None), method="wilson")
+    with pytest.raises(InputError, match="method is 'bayes'"):
+        guarantees.interval(uniform_mass(), method="bayes")
+
+
+# ---------------------------------------------------------------------------------------------- fitted models
+
+
+def test_a_fitted_model_is_evidence() -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    for scheme in ("umd", "ze", "umb", "ums"):
+        model = fastbin.UniformMassBinning(n_bins=10, scheme=scheme, seed=1).fit(scores, labels).model_
+        certificate = guarantees.certify(model)
+        assert certificate.scheme == scheme
+        assert certificate == model.certificate()
+        assert certificate.epsilon < guarantees.certify(model, bound="hoeffding").epsilon
+        assert guarantees.interval(model).tolist() == model.interval().tolist()
+
+
+def _monotone(model: Fitted) -> npt.NDArray[np.float64]:
+    return guarantees.linf_isotonic(model.values)
+
+
+def test_monotone_values_cost_at_most_the_shift() -> None:
+    model = fitted([30, 20, 45, 60], [99, 99, 99, 99])
+    values = _monotone(model)
+    shift = float(np.abs(values - model.values).max())
+    plain, monotone = guarantees.certify(model), guarantees.certify(replace(model, values=values))
+    assert shift > 0
+    assert plain.epsilon <= monotone.epsilon <= plain.epsilon + shift

@@ -1,0 +1,332 @@
+"""The exact radius, what n samples promise, and how many bins to take."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastbin import GuaranteeError, InputError, InputTypeError, bounds, guarantees
+from fastbin.guarantees.apriori import interior_counts
+from oracle import Case, cases, close
+from reference import bounds as reference
+from reference import formulas
+
+# ---------------------------------------------------------------------------------------------- exact radius
+
+
+@cases("exact_radius")
+def test_exact_radius_oracle(case: Case) -> None:
+    assert close(guarantees.exact_radius(case.inputs["N"], case.inputs["alpha"]), case.expected["eps"], case.tolerance)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 0.3, 0.1, 0.01])
+def test_exact_radius_equals_the_exact_search(alpha: float) -> None:
+    for n in (1, 2, 3, 5, 8, 13):
+        assert guarantees.exact_radius(n, alpha) == pytest.approx(reference.exact_radius(n, alpha), abs=1e-13)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 40), st.floats(0.001, 0.95))
+def test_a_radius_is_enough_and_nothing_below_it_is(n: int, alpha: float) -> None:
+    # In fractions throughout: the coverage at the radius and a little below it.
+    radius = guarantees.exact_radius(n, alpha)
+    needed = 1 - Fraction(alpha)
+    assert reference.coverage_of_radius(n, Fraction(radius) + Fraction(1, 10**12)) >= needed - Fraction(1, 10**12)
+    assert reference.coverage_of_radius(n, Fraction(radius) - Fraction(1, 10**12)) < needed
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 40), st.fractions(Fraction(1, 100), 1))
+def test_worst_failure_is_one_minus_the_exact_coverage(n: int, epsilon: Fraction) -> None:
+    # At distances that are exact doubles, so that both look at the same sums.
+    dyadic = Fraction(round(epsilon * 2**20), 2**20)
+    expected = 1 - reference.coverage_of_radius(n, dyadic)
+    assert guarantees.worst_failure(n, float(dyadic)) == pytest.approx(float(expected), abs=1e-12)
+
+
+def _failures_everywhere(n: int, epsilon: float) -> float:
+    """The largest failure probability over every candidate, from another binomial cdf, without grids."""
+    from scipy.stats import binom
+
+    width = math.floor(2 * n * epsilon * (1 + 2.0**-52))
+    x = np.arange(n + 1)
+    p = x / n + epsilon
+    x, p = x[p < 1 - 1e-12], p[p < 1 - 1e-12]
+    return float((binom.cdf(x, n, p) + binom.sf(x + width, n, p)).max())
+
+
+@pytest.mark.parametrize("n", [4095, 4096, 4097, 5000, 9999, 60_000])
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.001])
+def test_the_grid_search_finds_the_maximum_over_all_candidates(n: int, alpha: float) -> None:
+    radius = guarantees.exact_radius(n, alpha)
+    for epsilon in (radius, radius * 0.999, 0.1 * radius):
+        assert guarantees.worst_failure(n, epsilon) == pytest.approx(_failures_everywhere(n, epsilon), rel=1e-8)
+    assert _failures_everywhere(n, radius) <= alpha * (1 + 1e-9)
+    assert _failures_everywhere(n, radius * (1 - 1e-6)) > alpha
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "alpha"), [(1_000_000, 0.1), (1_000_000, 0.0105), (777_777, 0.01)])
+def test_the_grid_search_finds_the_maximum_at_large_counts(n: int, alpha: float) -> None:
+    radius = guarantees.exact_radius(n, alpha)
+    assert guarantees.worst_failure(n, radius) == pytest.approx(_failures_everywhere(n, radius), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("n", "at_10", "at_5", "at_1", "sidak_10", "sidak_20"),
+    [
+        (49, 0.1224, 0.1429, 0.1850, 0.1837, 0.2041),
+        (99, 0.0859, 0.1010, 0.1313, 0.1313, 0.1414),
+        (299, 0.0485, 0.0569, 0.0753, 0.0753, 0.0819),
+        (999, 0.0261, 0.0310, 0.0410, 0.0405, 0.0445),
+    ],
+)
+def test_known_radii(n: int, at_10: float, at_5: float, at_1: float, sidak_10: float, sidak_20: float) -> None:
+    levels = (0.1, 0.05, 0.01, bounds.sidak(0.1, 10), bounds.sidak(0.1, 20))
+    found = [round(guarantees.exact_radius(n, level), 4) for level in levels]
+    np.testing.assert_allclose(found, [at_10, at_5, at_1, sidak_10, sidak_20], atol=1.01e-4)
+
+
+@given(st.integers(1, 3000), st.floats(1e-6, 0.9))
+@settings(max_examples=40, deadline=None)
+def test_exact_radius_is_never_above_hoeffding(n: int, alpha: float) -> None:
+    assert 0 < guarantees.exact_radius(n, alpha) <= min(1.0, reference.hoeffding_radius(n, alpha)) + 0.5 / n
+
+
+def test_the_radius_is_not_monotone_in_the_count() -> None:
+    radii = [guarantees.exact_radius(n, 0.1) for n in range(60, 90)]
+    assert any(after > before for before, after in pairwise(radii))
+    assert radii[-1] < radii[0]
+
+
+def test_a_million_samples_take_well_under_a_second() -> None:
+    started = time.perf_counter()
+    radius = guarantees.exact_radius(1_000_003, 0.0123)
+    assert time.perf_counter() - started < 2.0
+    # Far out the radius is the normal one.
+    assert radius == pytest.approx(2.503 * 0.5 / math.sqrt(1_000_003), rel=2e-3)
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_radius_refuses_counts_below_one(n: int) -> None:
+    with pytest.raises(InputError, match=f"n_in_bin is {n}; it must be at least 1"):
+        guarantees.exact_radius(n, 0.1)
+    with pytest.raises(InputError, match="alpha is 1"):
+        guarantees.exact_radius(5, 1)
+    with pytest.raises(InputTypeError, match="n_in_bin must be an integer"):
+        guarantees.worst_failure(5.5, 0.1)
+    with pytest.raises(InputError, match="epsilon is 0"):
+        guarantees.worst_failure(5, 0.0)
+
+
+# ---------------------------------------------------------------------------------------------- epsilon
+
+
+def _counts_by_hand(n: int, n_bins: int, scheme: str) -> set[tuple[int, bool]]:
+    if scheme == "umb":
+        ranks = [n * b // n_bins for b in range(n_bins)] + [n + 1]
+    else:
+        ranks = [math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)]
+    gaps = [ranks[b + 1] - ranks[b] - 1 for b in range(n_bins)]
+    return {(gap, scheme != "umd" and b < n_bins - 1) for b, gap in enumerate(gaps)}
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_interior_counts_are_those_of_the_ranks(scheme: str) -> None:
+    for n in range(1, 60):
+        for n_bins in range(1, n + 1):
+            assert interior_counts(n, n_bins, scheme) == _counts_by_hand(n, n_bins, scheme), (n, n_bins)
+
+
+@cases("umd_bounds")
+def test_papers_formulas_oracle(case: Case) -> None:
+    n, n_bins, alpha = case.inputs["n"], case.inputs["B"], case.inputs["alpha"]
+    found = {
+        "eq8": guarantees.epsilon(n, n_bins, alpha, bound="hoeffding"),
+        "eq10": guarantees.epsilon(n, n_bins, alpha, bound="hoeffding", scheme="ze"),
+        "eps1": guarantees.epsilon(n, n_bins, alpha, "marginal", "hoeffding"),
+        "eps2": guarantees.epsilon(n, n_bins, alpha, "ece", "hoeffding"),
+        "e_ece": guarantees.epsilon(n, n_bins, alpha, "expected-ece", "hoeffding"),
+        "e_ece_from_proof": guarantees.epsilon(n, n_bins, alpha, "expected-ece"),
+    }
+    for name, value in found.items():
+        assert close(value, case.expected[name], case.tolerance), name
+
+
+@cases("umd_bounds_delta")
+def test_delta_is_added_oracle(case: Case) -> None:
+    n, n_bins, alpha, delta = (case.inputs[name] for name in ("n", "B", "alpha", "delta"))
+    for kind, name in (("marginal", "eps1"), ("conditional", "eps2"), ("expected-ece", "e_ece")):
+        found = guarantees.epsilon(n, n_bins, alpha, kind, "hoeffding", delta=delta)
+        assert close(found, case.expected[name], case.tolerance), kind
+
+
+@given(st.integers(2, 5000), st.integers(1, 100), st.floats(0.001, 0.5), st.floats(0, 0.1))
+@settings(max_examples=60)
+def test_hoeffding_forms_equal_the_reference(n: int, n_bins: int, alpha: float, delta: float) -> None:
+    if n < 2 * n_bins:
+        with pytest.raises(GuaranteeError, match="need n >= 2 n_bins"):
+            guarantees.epsilon(n, n_bins, alpha, bound="hoeffding")
+        return
+    pairs = [
+        (
+            guarantees.epsilon(n, n_bins, alpha, bound="hoeffding", delta=delta),
+            formulas.umd_conditional(n, n_bins, alpha, delta),
+        ),
+        (guarantees.epsilon(n, n_bins, alpha, bound="hoeffding", scheme="umb"), formulas.ze_conditional(n, n_bins, alpha)),
+        (
+            guarantees.epsilon(n, n_bins, alpha, "marginal", "hoeffding", delta=delta),
+            formulas.umd_marginal(n, n_bins, alpha, delta),
+        ),
+        (
+            guarantees.epsilon(n, n_bins, alpha, "expected-ece", "hoeffding", delta=delta),
+            formulas.expected_ece(n, n_bins, delta),
+        ),
+    ]
+    for found, expected in pairs:
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_figure_2_and_the_other_claims_of_the_paper() -> None:
+    for n, n_bins, limit in ((1_000, 5, 0.12), (5_000, 10, 0.08), (20_000, 22, 0.06)):
+        assert guarantees.epsilon(n, n_bins, 0.1, bound="hoeffding") <= limit
+        assert guarantees.epsilon(n, n_bins, 0.1) < guarantees.epsilon(n, n_bins, 0.1, bound="hoeffding")
+    assert guarantees.epsilon(2900, 10, 0.1, bound="hoeffding", scheme="ze") < 0.1
+    # "n = 1500 gives a marginal epsilon below 0.1" is false; 1510 is the smallest n that does.
+    below = [n for n in range(1400, 1600) if guarantees.epsilon(n, 10, 0.1, "marginal", "hoeffding") < 0.1]
+    assert below == list(range(1510, 1600))
+
+
+def test_samples_needed_for_a_tenth_with_ten_bins() -> None:
+    def enough(kind: str, bound: str, start: int) -> int:
+        return next(n for n in range(start, 3000) if guarantees.epsilon(n, 10, 0.1, kind, bound) <= 0.1)
+
+    assert enough("conditional", "hoeffding", 2000) == 2660
+    assert enough("marginal", "hoeffding", 1000) == 1510
+    # Bins of 70 and 165 samples reach a tenth exactly; ten bins hold so many from n = 709 and 1659 on.
+    assert enough("marginal", "exact", 500) == 709
+    assert enough("conditional", "exact", 1200) == 1659
+    assert guarantees.epsilon(710, 10, 0.1, "marginal") <= 0.1
+    assert guarantees.epsilon(1660, 10, 0.1) <= 0.1
+    # The rational search agrees at that very point, where doubles might decide either way.
+    assert (
+        reference.coverage_of_radius(70, Fraction(1, 10)) >= Fraction(9, 10) > reference.coverage_of_radius(69, Fraction(1, 10))
+    )
+
+
+def test_exact_epsilon_is_the_worst_of_the_bins() -> None:
+    level = bounds.sidak(0.1, 7)
+    radii = {count: guarantees.exact_radius(count, level) for count in (142, 143)}
+    assert guarantees.epsilon(1002, 7, 0.1) == max(radii.values())
+    ze = max(radii[142] + 1 / 143, radii[143] + 1 / 144)
+    assert guarantees.epsilon(1002, 7, 0.1, scheme="ze") == pytest.approx(ze, rel=1e-14)
+    assert guarantees.epsilon(1002, 7, 0.1, delta=0.25) == pytest.approx(max(radii.values()) + 0.25)
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_ece_kind_follows_the_counts_of_the_scheme(scheme: str) -> None:
+    n, n_bins = 503, 7
+    ranks = [math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)]
+    if scheme == "umb":
+        ranks = [n * b // n_bins for b in range(n_bins)] + [n + 1]
+    counts = np.diff(ranks) - 1
+    shifts = [0.0 if scheme == "umd" or b == n_bins - 1 else 1 / (counts[b] + 1) for b in range(n_bins)]
+    assert guarantees.epsilon(n, n_bins, 0.1, "ece", scheme=scheme) == guarantees.ece_bound(counts, n, 0.1, shifts=shifts)
+
+
+def test_epsilon_says_what_is_wrong() -> None:
+    with pytest.raises(GuaranteeError, match="at least one bin would be empty"):
+        guarantees.epsilon(5, 10)
+    with pytest.raises(GuaranteeError, match="needs n >= 2 n_bins"):
+        guarantees.epsilon(12, 10)
+    with pytest.raises(GuaranteeError, match="at least 2 samples"):
+        guarantees.epsilon(1, 1, bound="hoeffding")
+    with pytest.raises(InputError, match=r"Theorem 4\(b\) is about scheme 'umd', not 'ze'"):
+        guarantees.epsilon(100, 2, kind="expected-ece", bound="hoeffding", scheme="ze")
+    with pytest.raises(InputError, match="kind is 'both'; choose one of 'conditional', 'marginal'"):
+        guarantees.epsilon(100, 2, kind="both")
+    with pytest.raises(InputError, match="scheme is 'ums'"):
+        guarantees.epsilon(100, 2, scheme="ums")
+    with pytest.raises(InputError, match="delta is 1"):
+        guarantees.epsilon(100, 2, delta=1.0)
+
+
+# ---------------------------------------------------------------------------------------------- how many bins
+
+
+@pytest.mark.parametrize("kind", ["conditional", "marginal"])
+@pytest.mark.parametrize("bound", ["exact", "hoeffding"])
+@pytest.mark.parametrize(("n", "alpha", "target"), [(300, 0.1, 0.2), (907, 0.1, 0.1), (1200, 0.3, 0.12), (2000, 0.05, 0.15)])
+def test_choose_n_bins_is_the_largest_of_all(n: int, alpha: float, target: float, kind: str, bound: str) -> None:
+    promises = [guarantees.epsilon(n, n_bins, alpha, kind, bound) for n_bins in range(1, n // 2 + 1)]
+    expected = max(i + 1 for i, promise in enumerate(promises) if promise <= target)
+    assert guarantees.choose_n_bins(n, alpha, target, kind, bound) == expected
+
+
+def test_the_promise_is_not_monotone_in_the_number_of_bins() -> None:
+    # So the largest number is found by looking at all, not by halving: some smaller ones fail where it holds.
+    promises = [guarantees.epsilon(2000, n_bins, 0.1) for n_bins in range(1, 200)]
+    assert any(after < before for before, after in pairwise(promises))
+
+
+def test_choose_n_bins_refuses_what_no_number_can_promise() -> None:
+    with pytest.raises(
+        GuaranteeError, match=r"50 samples in a single bin promise no more than 0\.12 .*about 151 samples would do"
+    ):
+        guarantees.choose_n_bins(50)
+    with pytest.raises(GuaranteeError, match="1 samples"):
+        guarantees.choose_n_bins(1, bound="hoeffding")
+    assert guarantees.choose_n_bins(151) >= 1
+    with pytest.raises(InputError, match="epsilon is 1"):
+        guarantees.choose_n_bins(100, epsilon=1.0)
+    with pytest.raises(InputError, match="kind is 'ece'"):
+        guarantees.choose_n_bins(100, kind="ece")
+
+
+def test_auto_n_bins_keeps_its_rule() -> None:
+    for n in (1, 5, 19, 20, 60, 99, 100, 400, 843, 1000, 1660, 5000, 9000, 14_000, 100_000):
+        found = guarantees.auto_n_bins(n)
+        fewest = max(1, min(5, n // 20))
+        most = max(fewest, 2 * guarantees.integer_cube_root(n))
+        assert fewest <= found <= most
+        assert 2 * found <= n or n == 1
+        if fewest < found < most:
+            assert found == guarantees.choose_n_bins(n, 0.1, 0.1)
+        if found > fewest:
+            assert found == most or guarantees.epsilon(n, found) <= 0.1
+    assert guarantees.auto_n_bins(1660) == 10
+
+
+def test_auto_n_bins_is_fast_and_does_not_fall() -> None:
+    guarantees.auto_n_bins(2)
+    sizes = np.unique(np.logspace(0, 9, 60).astype(int))
+    started = time.perf_counter()
+    found = [guarantees.auto_n_bins(int(n)) for n in sizes]
+    assert (time.perf_counter() - started) / len(sizes) < 0.05
+    assert found == sorted(found)
+    assert found[-1] == 2000
+
+
+def test_trade_off_rows_are_the_promises() -> None:
+    rows = guarantees.trade_off(1000, 0.1)
+    assert [row.n_bins for row in rows] == sorted({row.n_bins for row in rows})
+    assert guarantees.auto_n_bins(1000) in {row.n_bins for row in rows}
+    for row in rows:
+        assert row.conditional == guarantees.epsilon(1000, row.n_bins, 0.1)
+        assert row.marginal == guarantees.epsilon(1000, row.n_bins, 0.1, "marginal")
+        assert row.conditional_hoeffding == guarantees.epsilon(1000, row.n_bins, 0.1, bound="hoeffding")
+        assert row.expected_ece == guarantees.epsilon(1000, row.n_bins, 0.1, "expected-ece")
+        assert row.samples_per_bin == 1001 // row.n_bins - 1
+    assert [row.n_bins for row in guarantees.trade_off(2)] == [1]
+    assert [row.n_bins for row in guarantees.trade_off(50, n_bins=[7, 3, 3])] == [3, 7]
+    with pytest.raises(GuaranteeError, match="take at most 5 bins"):
+        guarantees.trade_off(10, n_bins=[6])
+    with pytest.raises(InputError, match="n is 1"):
+        guarantees.trade_off(1)
