@@ -1,0 +1,37 @@
+"""The hand-written stubs of the compiled modules agree with what is in the compiled modules.
+
+There is no allowlist: names that only a stub has start with an underscore, and classes that own C memory say so with
+``disjoint_base``, so nothing is left to be excused.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastbin as fb
+
+ROOT = Path(__file__).resolve().parent.parent
+NATIVE = sorted(path.stem for path in (ROOT / "fastbin/_native").glob("*.pyx"))
+
+
+def test_every_compiled_module_has_a_stub() -> None:
+    assert {path.stem for path in (ROOT / "fastbin/_native").glob("*.pyi")} == set(NATIVE)
+
+
+def test_stubs_agree_with_the_compiled_modules(tmp_path: Path) -> None:
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed (it comes with the extra `lint`)")
+    environment = os.environ | {"MYPY_CACHE_DIR": str(tmp_path / "cache")}
+    place = Path(fb.__file__).parent.parent
+    if place.name not in ("site-packages", "dist-packages"):  # run from a source tree
+        environment |= {"MYPYPATH": str(place), "PYTHONPATH": str(place)}
+    modules = [f"fastbin._native.{name}" for name in NATIVE]
+    command = [sys.executable, "-m", "mypy.stubtest", "--concise", "--mypy-config-file", str(ROOT / "pyproject.toml"), *modules]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
