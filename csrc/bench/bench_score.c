@@ -92,10 +92,13 @@ static void check_answers(const fastbin_model *model, const fastbin_rows *rows, 
   spec.struct_size = sizeof spec;
   fastbin_model_describe(model, &spec);
   for (size_t i = 0; i < rows->n_rows; i += 1 + rows->n_rows / 20000) {
-    double score = rows->score_type == FASTBIN_FLOAT32 ? (double)((const float *)rows->scores)[i] : ((const double *)rows->scores)[i];
+    int narrow = rows->score_type == FASTBIN_FLOAT32;
+    double score = narrow ? (double)((const float *)rows->scores)[i] : ((const double *)rows->scores)[i];
     uint64_t key = rows->keys ? rows->keys[i] : fastbin_row_key(rows->seed, i);
     int bin = 0;
-    while (bin < spec.n_bins - 1 && (score > spec.edges[bin] || (score == spec.edges[bin] && key >= spec.edge_keys[bin]))) bin++;
+    for (int k = 0; k < spec.n_bins - 1; k++) {
+      bin += score > spec.edges[k] || (score == spec.edges[k] && key >= spec.edge_keys[k]);
+    }
     if (values[i] != spec.values[bin]) {
       fprintf(stderr, "wrong answer for row %zu, score %.17g\n", i, score);
       exit(1);

@@ -8,7 +8,11 @@
  *
  *     fastbin_model *model;
  *     double probability;
- *     if (fastbin_model_load("credit.fbm", &model) != FASTBIN_OK) return 1;
+ *     fastbin_status status = fastbin_model_load("credit.fbm", &model);
+ *     if (status != FASTBIN_OK) {
+ *       fprintf(stderr, "credit.fbm: %s\n", fastbin_status_string(status));
+ *       return 1;
+ *     }
  *     fastbin_predict_one(model, 0.37, key_of_this_customer, &probability);
  *     fastbin_model_free(model);
  *
@@ -30,19 +34,37 @@
  *   below it, and any other edge key splits the tied mass at random, exactly as it was split when the model was
  *   fitted. A key must be uniform on 0 ... 2^64 - 2 and independent of the sample's score and label: draw it from a
  *   generator, or hash the id of the entity with a secret salt so that the same entity always gets the same answer.
- *   Never hash the score. The key 2^64 - 1 is read as 2^64 - 2.
+ *   Never hash the score. The key 2^64 - 1 is read as 2^64 - 2. Where no edge splits ties and no value is randomised,
+ *   the key does not matter and may be 0; fastbin_needs_key() tells for one score.
  *
  * ERRORS
  *
- *   Functions that can fail return a fastbin_status: 0 is success, fastbin_status_string() gives the text. Nothing
- *   is clamped, guessed or printed; errno is not touched; there is no global state. On failure an out-parameter that
- *   receives a model is set to NULL; arrays may have been partly written.
+ *   Functions that can fail return a fastbin_status: 0 is success, fastbin_status_string() gives the text. Nothing is
+ *   clamped, guessed or printed, and nothing is reported through errno (scoring does not even touch it; the file
+ *   functions may, as the C library does). On failure an out-parameter that receives a model is set to NULL; arrays
+ *   may have been partly written.
+ *
+ *   Pointers are required unless a comment says "may be NULL". Functions that make, read or write a model and the batch
+ *   functions answer a missing one with FASTBIN_ERROR_ARGUMENT, except for the model itself when scoring and the value
+ *   or bin of the *_one() functions: those are on the hot path and are not looked at before use.
  *
  * OWNERSHIP AND THREADS
  *
- *   The caller owns every buffer that it passes in; the library keeps no pointer to any of them. A model is
- *   immutable once made: any number of threads may score with one model at once, without a lock. Freeing it while
- *   another thread scores is the caller's error. Functions given a model must not be given NULL unless they say so.
+ *   The caller owns every buffer that it passes in; the library keeps no pointer to any of them after the call. A model
+ *   is one block of memory from malloc(), immutable once made: any number of threads may score with one model at once,
+ *   without a lock. Freeing it while another thread uses it is the caller's error. There is no global state.
+ *
+ * SAME INPUT, SAME OUTPUT
+ *
+ *   The bin and the value of a score are exact consequences of the definitions below, bit for bit the same on every
+ *   machine, in single and in batch calls, whatever instructions the processor has; that is tested. Batch calls choose
+ *   among several builds of one loop by what the processor can do when the model is made. The environment variable
+ *   FASTBIN_CPU, read then, restricts them: "baseline", "avx2" or "avx512".
+ *
+ *   The library expects the floating-point environment that C programs start with: rounding to nearest, subnormal
+ *   numbers kept. Setting flush-to-zero in a thread, as -ffast-math does at program start, makes scores beside zero
+ *   equal, and is the caller's error. FASTBIN_SMOOTH models call exp() and log() of the C library, whose last bit may
+ *   differ between systems.
  */
 #ifndef FASTBIN_H
 #define FASTBIN_H
@@ -51,14 +73,19 @@
 #include <stdint.h>
 
 /*
- * The version: stated here and nowhere else; setup.py and CMake read these lines.
- * Within one major version structs only grow at their end, and status codes and enumerators keep their numbers.
+ * The version: stated here and nowhere else; setup.py, CMake and make read these lines.
+ *
+ * Promised within one major version: a program compiled against an older header works with a newer library. Structs only
+ * grow at their end (each begins with its size), and status codes and enumerators keep their numbers. Keys, edges and
+ * values keep their meaning for ever, as files outlive versions. Not promised: which of several errors is reported, the
+ * texts, the memory a model takes, the speed.
  */
 #define FASTBIN_VERSION_MAJOR 0
 #define FASTBIN_VERSION_MINOR 1
 #define FASTBIN_VERSION_PATCH 0
 #define FASTBIN_VERSION_STRING "0.1.0"
 
+/* Define FASTBIN_SHARED when linking the shared library on Windows; CMake and pkg-config do it for their users. */
 #if defined(FASTBIN_SHARED) && defined(_WIN32)
 #  ifdef FASTBIN_BUILD
 #    define FASTBIN_API __declspec(dllexport)
@@ -82,35 +109,40 @@ FASTBIN_API const char *fastbin_version(void);
 /* Status                                                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* What a call came to. Numbers are pinned for ever; the gaps are for codes to come. */
+/* What a call came to. Numbers are pinned for ever; the gaps are for codes to come, so compare with FASTBIN_OK. */
 typedef enum fastbin_status {
   FASTBIN_OK = 0,
   /* The call. */
-  FASTBIN_ERROR_ARGUMENT = 10,      /* NULL where a pointer is required, a size of zero, an unknown enumerator */
-  FASTBIN_ERROR_STRUCT_SIZE = 11,   /* struct_size was not set, or is smaller than the first release of the struct */
-  FASTBIN_ERROR_MEMORY = 20,        /* malloc failed */
+  FASTBIN_ERROR_ARGUMENT = 10,      /* NULL where a pointer is required, a size of zero, an unknown enumerator, a model
+                                       of a kind that cannot do this */
+  FASTBIN_ERROR_STRUCT_SIZE = 11,   /* struct_size was not set, is smaller than the first release of the struct, or
+                                       covers members that are set but that this version of the library does not know */
+  FASTBIN_ERROR_MEMORY = 20,        /* malloc failed, or the size does not fit in a size_t */
   FASTBIN_ERROR_BUFFER = 21,        /* the buffer given is smaller than the result */
   /* The scores. */
   FASTBIN_ERROR_SCORE_NAN = 30,     /* a score is NaN */
   FASTBIN_ERROR_SCORE_RANGE = 31,   /* a score is outside the model's range, or infinite */
   /* The model handed to fastbin_model_create. */
-  FASTBIN_ERROR_EDGES = 40,         /* edges not finite, or not in ascending order of (edge, key) */
+  FASTBIN_ERROR_EDGES = 40,         /* edges not finite, not in ascending order of (edge, key), or unfit for the kind */
   FASTBIN_ERROR_VALUES = 41,        /* a value that is not in [0, 1] */
-  FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, or a label sum that is not in 0 ... count */
-  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, or only partly given */
-  FASTBIN_ERROR_RANGE = 44,         /* a score range that is empty or NaN */
-  FASTBIN_ERROR_MAP = 45,           /* map parameters that are not finite, or a map where there can be none */
-  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta or odds_ratio impossible */
+  FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, a label sum that is not in 0 ... count, only one of the two
+                                       given, or a tally on a model that is not FASTBIN_STEP */
+  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, or without a tally */
+  FASTBIN_ERROR_RANGE = 44,         /* a score range that holds no finite score, or is NaN */
+  FASTBIN_ERROR_MAP = 45,           /* map parameters that are not finite or not unused where they should be, or a map
+                                       where there can be none */
+  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta or odds_ratio impossible, or a
+                                       tally of more samples than the fit has seen */
   /* The bytes handed to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
-  FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read */
+  FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read: update the library */
   FASTBIN_ERROR_LENGTH = 62,        /* truncated, or with bytes behind the end */
   FASTBIN_ERROR_CHECKSUM = 63,      /* the checksum does not match: damaged */
   FASTBIN_ERROR_CONTENT = 64,       /* the checksum matches but the content contradicts itself */
   /* Files. */
-  FASTBIN_ERROR_OPEN = 80,
-  FASTBIN_ERROR_READ = 81,
-  FASTBIN_ERROR_WRITE = 82
+  FASTBIN_ERROR_OPEN = 80,          /* the file does not exist or may not be read; saving: its folder may not be written */
+  FASTBIN_ERROR_READ = 81,          /* reading failed half-way */
+  FASTBIN_ERROR_WRITE = 82          /* writing failed, a full disk for instance; what was at `path` is still there */
 } fastbin_status;
 
 /* One English sentence for a status, also for a number that is none. Static text, never NULL. */
@@ -120,25 +152,29 @@ FASTBIN_API const char *fastbin_status_string(fastbin_status status);
 /* Model                                                                                                         */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* A fitted model: opaque and immutable. */
+/* A fitted model: opaque and immutable. Made by fastbin_model_create(), _read() or _load(); freed by fastbin_model_free(). */
 typedef struct fastbin_model fastbin_model;
 
 /* How a score becomes a probability. */
 typedef enum fastbin_kind {
-  FASTBIN_STEP = 0,    /* the value of the score's bin: n_bins - 1 edges, n_bins values */
-  FASTBIN_LINEAR = 1,  /* straight lines between knots (edges[i], values[i]), level outside; n_bins of each, and strictly
-                          ascending knots. Interpolated isotonic regression; has no tally */
+  FASTBIN_STEP = 0,    /* the value of the score's bin: n_bins - 1 edges, n_bins values. The only kind with bins, keys,
+                          a tally and, perhaps, a guarantee */
+  FASTBIN_LINEAR = 1,  /* straight lines between knots (edges[i], values[i]), level outside: n_bins of each, knots strictly
+                          ascending, no keys. Interpolated isotonic regression. Between knots x0 <= s < x1 with values v0
+                          and v1 the value is v0 + (v1 - v0) * ((s - x0) / (x1 - x0)) in double arithmetic, not let past v1
+                          by rounding; s, x0 and x1 are halved first where x1 - x0 overflows */
   FASTBIN_SMOOTH = 2   /* the map below alone; no edges, no values, n_bins = 0 */
 } fastbin_kind;
 
-/* The smooth maps. g(s) is increasing when its slopes are positive. */
+/* The smooth maps, in double arithmetic. A term whose slope is 0 is 0, at s = 0 and s = 1 too. Rising where slopes are > 0. */
 typedef enum fastbin_map {
   FASTBIN_MAP_NONE = 0,
-  FASTBIN_MAP_LOGISTIC = 1,  /* 1 / (1 + exp(-(p0 * s + p1)))                                   Platt on the score */
-  FASTBIN_MAP_BETA = 2       /* 1 / (1 + exp(-(p0 * log(s) - p1 * log(1 - s) + p2)))            beta; temperature is p0 = p1, p2 = 0 */
+  FASTBIN_MAP_LOGISTIC = 1,  /* 1 / (1 + exp(-(p0 * s + p1))): Platt scaling on the score */
+  FASTBIN_MAP_BETA = 2       /* 1 / (1 + exp(-(p0 * log(s) - p1 * log(1 - s) + p2))): beta calibration; temperature scaling
+                                is p0 = p1, p2 = 0. A FASTBIN_SMOOTH model of it needs its score range within [0, 1] */
 } fastbin_map;
 
-/* How the partition and the values came about. Recorded, not interpreted, by the library. */
+/* How the partition and the values came about. Recorded, not interpreted, by the library; unknown numbers are refused. */
 typedef enum fastbin_scheme {
   FASTBIN_SCHEME_OTHER = 0,
   FASTBIN_SCHEME_UMD = 1,            /* uniform-mass, double dipped (Gupta and Ramdas 2021, Algorithm 1) */
@@ -163,13 +199,15 @@ typedef enum fastbin_ties {
   FASTBIN_TIES_ISOLATE = 4   /* a score value that holds several cuts is a bin of its own */
 } fastbin_ties;
 
-#define FASTBIN_KEY_ABOVE ((uint64_t)0)
-#define FASTBIN_KEY_BELOW (UINT64_MAX)
-#define FASTBIN_MAX_BINS 16777216
+#define FASTBIN_KEY_ABOVE ((uint64_t)0)  /* as an edge's key: ties go above it, whatever the sample's key */
+#define FASTBIN_KEY_BELOW (UINT64_MAX)   /* ties go below it */
+#define FASTBIN_MAX_BINS 16777216        /* 2^24 */
 
 /*
- * Everything a model is made of. Fill one (zero it first, set struct_size) to create a model; fastbin_model_describe()
- * fills one from a model, with pointers into the model that live as long as it does.
+ * Everything a model is made of. Fill one (zero it first, set struct_size, the range and odds_ratio) to create a model;
+ * fastbin_model_describe() fills one from a model, with pointers into the model that live as long as it does.
+ *
+ * -0.0 is taken as 0.0 in every member.
  */
 typedef struct fastbin_model_spec {
   size_t struct_size;         /* sizeof(fastbin_model_spec) */
@@ -180,13 +218,15 @@ typedef struct fastbin_model_spec {
                                  pulled back into the edges (evidence; scoring never evaluates it) */
   double map_parameters[4];   /* p0 ... p3; unused ones 0 */
 
-  int32_t n_bins;             /* STEP: at least 1. LINEAR: at least 1 knot. SMOOTH: 0 */
+  int32_t n_bins;             /* STEP: 1 ... FASTBIN_MAX_BINS. LINEAR: as many knots. SMOOTH: 0 */
   int32_t n_bins_asked;       /* as requested; may differ from n_bins. 0 where nothing was requested */
-  const double *edges;        /* ascending by (edge, key); finite. NULL when there are none */
-  const uint64_t *edge_keys;  /* NULL: FASTBIN_KEY_ABOVE for all */
+  const double *edges;        /* finite, ascending by (edge, key). STEP: n_bins - 1, and equal pairs are allowed (no sample
+                                 can lie between them). LINEAR: n_bins. May be NULL when there are none, and then is */
+  const uint64_t *edge_keys;  /* one per edge. May be NULL: FASTBIN_KEY_ABOVE for all. Described: NULL only without edges */
   const double *values;       /* n_bins, each in [0, 1] */
 
-  const int64_t *counts;      /* samples averaged in each bin; NULL: no tally (then label_sums is NULL too) */
+  const int64_t *counts;      /* samples averaged in each bin; NULL: no tally (then label_sums is NULL too). Over all bins
+                                 at most n_samples, and n_positive and n_samples - n_positive for the two labels */
   const int64_t *label_sums;  /* of these, samples with label 1 */
   const double *weight_sums;           /* sum of w in each bin; NULL for an unweighted model, then the next two as well */
   const double *weighted_label_sums;   /* sum of w y */
@@ -194,43 +234,65 @@ typedef struct fastbin_model_spec {
 
   double score_min;           /* scores outside [score_min, score_max] are refused; -INFINITY and INFINITY for any finite */
   double score_max;
-  double delta;               /* size of the value randomisation (Gupta and Ramdas 2021, Algorithm 2); 0: none. Less than 1 */
-  double odds_ratio;          /* label shift: the values were mapped by z -> r z / (r z + 1 - z); 1: none. The tally is
-                                 that of the source */
+  double delta;               /* size of the value randomisation (Gupta and Ramdas 2021, Algorithm 2), STEP only; 0: none.
+                                 Less than 1. A sample with key k in a bin of value v is given (v + delta V(k)) /
+                                 (1 + delta), V(k) being uniform on [0, 1) and spelled out in FORMAT.md */
+  double odds_ratio;          /* label shift: the values are those of the fit after z -> r z / (r z + 1 - z), with r this
+                                 number; positive; 1: none. Recorded: scoring does not apply it again. The tally is that of
+                                 the source */
   uint64_t seed;              /* of the fit */
   int64_t n_samples;          /* samples seen by the fit, dropped and split-off ones included */
   int64_t n_positive;         /* of these, samples with label 1 */
-  int64_t n_tied;             /* of these, samples whose score equals an edge that splits ties at random */
+  int64_t n_tied;             /* of these, samples that share their score with another one and with an edge at which the tie
+                                 rule (random, upper or lower) decides. With isolate, scores that are bins do not count */
 
-  const char *note;           /* free text, UTF-8, not NUL-terminated; by convention JSON written by the fitting program */
+  const char *note;           /* free text, UTF-8, not NUL-terminated; by convention JSON written by the fitting program.
+                                 Not looked into. May be NULL when note_size is 0, and then is */
   size_t note_size;
 } fastbin_model_spec;
 
-/* Copy a spec into a new model, checking all of it. *model is NULL on failure. O(n_bins). */
+/*
+ * Copy a spec into a new model, checking all of it, and prepare the search. Reads nothing beyond the arrays that the spec
+ * describes. O(n_bins) time. Memory: the arrays, the note, for the search 8 to 28 bytes a bin and a table of at most 128 KB
+ * (at most 16 KB up to 512 bins).
+ */
 FASTBIN_API fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model);
 
 /* Free a model. NULL is fine. */
 FASTBIN_API void fastbin_model_free(fastbin_model *model);
 
-/* Show what a model is made of. Set spec->struct_size first; its other members are overwritten. */
+/* Show what a model is made of. Set spec->struct_size first; its other members are overwritten, and those that this version
+   of the library does not know are zeroed. O(1): nothing is copied. */
 FASTBIN_API fastbin_status fastbin_model_describe(const fastbin_model *model, fastbin_model_spec *spec);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Bytes and files (FORMAT.md is the specification)                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes that fastbin_model_write() will write. */
+/* The number of bytes that fastbin_model_write() will write: about 250, plus 24 to 64 a bin, plus the note. O(1). NULL: 0. */
 FASTBIN_API size_t fastbin_model_size(const fastbin_model *model);
 
-/* Write the model to a buffer of `capacity` bytes, at least fastbin_model_size(). The same model always gives the same
-   bytes, on any machine. */
+/*
+ * Write the model to a buffer of `capacity` bytes, at least fastbin_model_size(); FASTBIN_ERROR_BUFFER, with nothing written,
+ * if it is smaller. The same model always gives the same bytes, on any machine. What lies behind them is left alone.
+ */
 FASTBIN_API fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, size_t capacity);
 
-/* Read a model from exactly `size` bytes. The bytes are not trusted: every length, order and checksum is verified. */
+/*
+ * Read a model from exactly `size` bytes, of any alignment. The bytes are not trusted: every length, order and checksum is
+ * verified before it is used, and the content must pass fastbin_model_create(), whose refusals are reported as
+ * FASTBIN_ERROR_CONTENT. What is read and written again gives the same bytes, unless a later version of fastbin had added
+ * sections that may be skipped: those are dropped. O(size); at no time more than about three times `size` is allocated, plus
+ * the search table. The checksum guards against damage, not against forgery: whoever can write the file can make it valid.
+ */
 FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model);
 
-/* The same with files. Saving writes to a temporary name beside `path` and renames it, so a reader never sees half a
-   model and a failure leaves the old file. */
+/*
+ * The same with files, by the names that fopen() takes. Saving writes to a temporary name beside `path` (".", 16 hexadecimal
+ * digits and ".tmp" appended) and renames it, so that a reader never sees half a model and a failure leaves the old file;
+ * several threads or processes may save to one path, and one of them wins. A link at `path` is replaced, not followed. Not
+ * promised: that the file survives a power failure right after the call, for which C has no means.
+ */
 FASTBIN_API fastbin_status fastbin_model_save(const fastbin_model *model, const char *path);
 FASTBIN_API fastbin_status fastbin_model_load(const char *path, fastbin_model **model);
 
@@ -238,46 +300,65 @@ FASTBIN_API fastbin_status fastbin_model_load(const char *path, fastbin_model **
 /* One score                                                                                                     */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The calibrated probability of one score. O(1) expected; no lock, no allocation. On failure *value is NaN. */
+/*
+ * The cost of a search: one comparison beside a small table, for up to 65,535 edges that are spread evenly, crowd towards
+ * either end, or lie in between; a logarithmic number of comparisons at worst. A few nanoseconds. No lock, no allocation.
+ */
+
+/* The calibrated probability of one score. `key` decides ties and value randomisation (see TIES). On failure *value is NaN. */
 FASTBIN_API fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value);
 
 /* The bin of one score, 0 ... n_bins - 1 (STEP models only; otherwise FASTBIN_ERROR_ARGUMENT). On failure *bin is -1. */
 FASTBIN_API fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin);
 
-/* 1 when this score needs a key: it equals an edge that splits ties at random, or the model randomises values. */
+/* 1 when the answer for this score depends on the key: it equals an edge that splits ties at random, or the model randomises
+   values. 0 otherwise, and for a score that would be refused. So a key need only be drawn when this says so. */
 FASTBIN_API int fastbin_needs_key(const fastbin_model *model, double score);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Many scores                                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+/* The type of a score in memory. */
 typedef enum fastbin_type { FASTBIN_FLOAT64 = 0, FASTBIN_FLOAT32 = 1 } fastbin_type;
+
+/* What a NaN score does: it is an error, or its row's result is NaN (bin -1). An infinite score is always an error. */
 typedef enum fastbin_nan { FASTBIN_NAN_ERROR = 0, FASTBIN_NAN_PROPAGATE = 1 } fastbin_nan;
 
-/* The rows to be scored. Zero it first, set struct_size. */
+/* The rows to be scored. Zero it first, set struct_size. Read, never written. */
 typedef struct fastbin_rows {
   size_t struct_size;        /* sizeof(fastbin_rows) */
-  const void *scores;        /* the first score; need not be aligned. float32 scores are compared exactly, as doubles */
+  const void *scores;        /* the first score; need not be aligned. May be NULL when n_rows is 0. float32 scores are
+                                compared exactly, as doubles: (float)0.1 is above 0.1 */
   ptrdiff_t score_stride;    /* bytes from one score to the next, may be negative or 0; sizeof(double) when contiguous */
   size_t n_rows;             /* may be 0 */
   int32_t score_type;        /* fastbin_type */
-  int32_t nan_policy;        /* fastbin_nan: NaN is an error, or gives NaN (bin -1) */
-  const uint64_t *keys;      /* one key per row, contiguous; NULL: row i has fastbin_row_key(seed, first_row + i) */
-  uint64_t seed;
+  int32_t nan_policy;        /* fastbin_nan */
+  const uint64_t *keys;      /* one key per row, contiguous, aligned. May be NULL: row i has fastbin_row_key(seed, first_row +
+                                i), which is good for rows that are scored once; for entities that come back, hash their ids */
+  uint64_t seed;             /* any number; without meaning when keys are given */
   uint64_t first_row;        /* so that rows scored in blocks get the keys they would get in one call */
 } fastbin_rows;
 
-/* Calibrated probabilities: values[i] for row i. On a bad score, *bad_row (may be NULL) is the first bad row, and what was
-   written to values is unspecified. O(n_rows) expected. No allocation; rows are read once, in order. */
+/*
+ * In the three calls below, on FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_row (may be NULL) is the first bad
+ * row, counted from 0 in this call, and what was written to the output is unspecified; on other errors neither is touched.
+ * The output may be the scores' own memory if those are contiguous float64 and the output has one double per row; any other
+ * overlap is the caller's error. A row costs one to two nanoseconds, a few more where it ties with an edge that splits ties.
+ * No allocation, about 10 KB of stack; rows are read in order.
+ */
+
+/* Calibrated probabilities: values[i] for row i, the same as fastbin_predict_one() gives. */
 FASTBIN_API fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values,
                                            size_t *bad_row);
 
-/* Bin numbers, 0 ... n_bins - 1 (STEP models only). */
+/* Bin numbers, 0 ... n_bins - 1 (STEP models only; otherwise FASTBIN_ERROR_ARGUMENT). */
 FASTBIN_API fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins,
                                           size_t *bad_row);
 
-/* One row of a table per score: out[i * width + c] = table[bin(i) * width + c]; NaN rows where NaN propagates. For intervals
-   ({value, lower, upper}: width 3), sets, anything that depends on the bin. STEP models only. */
+/* One row of a table per score: out[i * width + c] = table[bin(i) * width + c], for a table of n_bins rows; NaN rows where
+   NaN propagates. For intervals ({value, lower, upper}: width 3), sets, anything that depends on the bin. STEP models only.
+   A width of 0 is FASTBIN_ERROR_ARGUMENT. Values of the table are copied as they are, and not randomised. */
 FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table,
                                           size_t width, double *out, size_t *bad_row);
 
@@ -285,10 +366,15 @@ FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fast
 /* Keys (FORMAT.md gives the arithmetic; it never changes)                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+/*
+ * All three are below 2^64 - 1 and come from separate streams of the seed. They are statistically uniform and cost a few
+ * nanoseconds; they are no secret: whoever knows the seed can compute them.
+ */
+
 /* Prediction: the key of row i under a seed. */
 FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
 
-/* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. */
+/* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. */
 FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
 
 /* Sample splitting: the key that decides to which part the j-th sample of a group goes. */

@@ -167,7 +167,8 @@ static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint
   for (size_t i = rows.first; i < rows.end; i++) {
     uint32_t rank = rank_in_cell(g, scores[i], b->cells[i], window);
     int tie = at_threshold(g, scores[i], rank);
-    uint32_t bin = bin_among_ties(g, bin_of_rank(g, rank - (uint32_t)tie), bin_of_rank(g, rank), keys[i - rows.first], run_window);
+    uint32_t low = bin_of_rank(g, rank - (uint32_t)tie);
+    uint32_t bin = bin_among_ties(g, low, bin_of_rank(g, rank), keys[i - rows.first], run_window);
     ties |= tie;
     if (values) values[i] = b->model->spec.values[bin];
     if (bins) bins[i] = (int32_t)bin;

@@ -151,6 +151,7 @@ static unsigned char *put_payload(unsigned char *at, const fastbin_model_spec *s
 
 size_t fastbin_model_size(const fastbin_model *model) {
   size_t size = HEADER_SIZE + CHECKSUM_SIZE;
+  if (!model) return 0;
   for (int k = 0; k < N_SECTIONS; k++) {
     size_t payload = section_size(&model->spec, (enum section)k);
     if (payload > 0) size += SECTION_HEADER_SIZE + padded(payload);
@@ -310,11 +311,7 @@ static int core_is_canonical(const fastbin_model_spec *spec) {
   return !found;
 }
 
-/*
- * Decodes the words of a section to *free_part, and returns where they start. Doubles and integers are the same to it:
- * 64-bit words. The caller looks at them as what they are, which effective types allow, the storage being malloc's and
- * each word being written with the type that it will be read with.
- */
+/* These three take the words of a section to *free_part, and return where they start there, or NULL without the section. */
 static const double *decode_doubles(const struct payload *payload, unsigned char **free_part, int *canonical) {
   double *to = (double *)(void *)*free_part;
   if (!payload->start) return NULL;
@@ -381,7 +378,9 @@ fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model 
   if (get_half(start + 8) != FORMAT_VERSION) return FASTBIN_ERROR_CONTENT; /* version 0 was never written */
   status = find_sections(start, size - CHECKSUM_SIZE, payloads);
   if (status != FASTBIN_OK) return status;
-  if (payloads[CORE].size != CORE_SIZE) return FASTBIN_ERROR_CONTENT;
+  if (payloads[CORE].start != start + HEADER_SIZE + SECTION_HEADER_SIZE || payloads[CORE].size != CORE_SIZE) {
+    return FASTBIN_ERROR_CONTENT;
+  }
   get_core(payloads[CORE].start, &spec);
   if (!fastbin_known_enumerators(&spec)) return FASTBIN_ERROR_FORMAT_VERSION;
   if (spec.n_bins < 0 || spec.n_bins > FASTBIN_MAX_BINS || !sizes_fit(payloads, &spec)) return FASTBIN_ERROR_CONTENT;

@@ -70,12 +70,12 @@ struct guide {
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
-  const uint64_t *tie_keys;  /* one per edge, 0 where no key decides; 2 * run_window more follow. NULL when none decides */
-  const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1, as they are the same */
+  const uint64_t *tie_keys;  /* one per edge, 0 where no key decides; 2 * run_window more follow. NULL if none decides */
+  const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
 };
 
-/* guide.c: chooses the guide of a spec that has been checked; adds up the bytes its tables take; fills them, returning their end. */
+/* guide.c: chooses the guide of a checked spec; adds up the bytes its tables take; fills them, and returns their end. */
 struct fastbin_model_spec;
 void fastbin_plan_guide(guide *g, const struct fastbin_model_spec *spec);
 int fastbin_add_guide_size(size_t *bytes, const guide *g, const struct fastbin_model_spec *spec);

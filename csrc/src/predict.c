@@ -17,9 +17,9 @@ fastbin_status fastbin_check_score(const fastbin_model *model, double score) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static double logistic(double x) {
-  /* Where the exponential overflows, or vanishes beside 1. Leaving it out there keeps errno untouched. */
-  if (x < -709.0) return 0.0;
-  if (x > 709.0) return 1.0;
+  /* Where the exponential overflows (above the logarithm of DBL_MAX) or vanishes beside 1; this way errno stays untouched. */
+  if (x < -709.78271289338397) return 0.0;
+  if (x > 40.0) return 1.0;
   return 1.0 / (1.0 + exp(-x));
 }
 

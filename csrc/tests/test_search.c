@@ -126,7 +126,8 @@ static uint64_t key_near(const fastbin_model_spec *spec) {
   }
 }
 
-static void check_singles(const fastbin_model *model, const fastbin_model_spec *spec, const double *scores, const uint64_t *keys) {
+static void check_singles(const fastbin_model *model, const fastbin_model_spec *spec, const double *scores,
+                          const uint64_t *keys) {
   for (size_t i = 0; i < N_SCORES; i++) {
     int32_t expected = bin_by_definition(spec, scores[i], keys[i]), bin = -7;
     int needs = bin_by_definition(spec, scores[i], 0) != bin_by_definition(spec, scores[i], UINT64_MAX - 1);
@@ -137,7 +138,8 @@ static void check_singles(const fastbin_model *model, const fastbin_model_spec *
   }
 }
 
-static void check_batches(const fastbin_model *model, const fastbin_model_spec *spec, const double *scores, const uint64_t *keys) {
+static void check_batches(const fastbin_model *model, const fastbin_model_spec *spec, const double *scores,
+                          const uint64_t *keys) {
   static double values[N_SCORES], in_place[N_SCORES], pairs[2 * N_SCORES];
   static int32_t bins[N_SCORES];
   double *table = must_malloc(2 * (size_t)spec->n_bins * sizeof *table);

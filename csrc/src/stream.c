@@ -1,0 +1,238 @@
+/*
+ * stream.c: count outcomes as they arrive.
+ *
+ * The search from a score to its bin is fastbin_assign()'s; this file adds what happens in the bin.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "stream.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Making                                                                                                        */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
+  return spec->edge_keys[edge] != FASTBIN_KEY_ABOVE && spec->edge_keys[edge] != FASTBIN_KEY_BELOW;
+}
+
+fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **stream) {
+  fastbin_model_spec spec;
+  fastbin_stream *made = NULL;
+  size_t bytes = sizeof *made;
+  spec.struct_size = sizeof spec;
+  fastbin_model_describe(partition, &spec);
+  if (add_size(&bytes, (size_t)spec.n_bins, sizeof(struct tally))) made = calloc(1, bytes);
+  if (!made) {
+    fastbin_model_free(partition);
+    return FASTBIN_ERROR_MEMORY;
+  }
+  made->partition = partition;
+  made->spec = spec;
+  made->has_variance = 1;
+  for (int32_t i = 0; i < spec.n_bins - 1; i++) made->splits_ties |= splits_ties(&spec, i);
+  *stream = made;
+  return FASTBIN_OK;
+}
+
+static void begin_with_tally(fastbin_stream *stream) {
+  const fastbin_model_spec *spec = &stream->spec;
+  stream->n_samples = spec->n_samples;
+  stream->n_positive = spec->n_positive;
+  stream->n_tied = spec->n_tied;
+  stream->has_variance = 0;
+  stream->began_with_tally = 1;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    stream->tallies[b].count = spec->counts[b];
+    stream->tallies[b].label_sum = spec->label_sums[b];
+  }
+}
+
+fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream_start start, fastbin_stream **stream) {
+  fastbin_model_spec spec;
+  fastbin_model *partition;
+  fastbin_status status;
+  if (!stream) return FASTBIN_ERROR_ARGUMENT;
+  *stream = NULL;
+  if (!model || (start != FASTBIN_STREAM_EMPTY && start != FASTBIN_STREAM_TALLY)) return FASTBIN_ERROR_ARGUMENT;
+  spec.struct_size = sizeof spec;
+  fastbin_model_describe(model, &spec);
+  if (spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
+  if (start == FASTBIN_STREAM_TALLY && (!spec.counts || spec.weight_sums)) return FASTBIN_ERROR_TALLY;
+  status = fastbin_model_create(&spec, &partition);
+  if (status == FASTBIN_OK) status = fastbin_stream_over(partition, stream);
+  if (status == FASTBIN_OK && start == FASTBIN_STREAM_TALLY) begin_with_tally(*stream);
+  return status;
+}
+
+void fastbin_stream_free(fastbin_stream *stream) {
+  if (!stream) return;
+  fastbin_model_free(stream->partition);
+  free(stream);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Counting                                                                                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* Whether an edge that splits ties has this score. Of the edges of one score, one that splits ties is next to the sample. */
+static int is_tied(const fastbin_stream *stream, int32_t bin, double score) {
+  const fastbin_model_spec *spec = &stream->spec;
+  return (bin > 0 && score == spec->edges[bin - 1] && splits_ties(spec, bin - 1)) ||
+         (bin < spec->n_bins - 1 && score == spec->edges[bin] && splits_ties(spec, bin));
+}
+
+static void count_sample(fastbin_stream *stream, int32_t bin, double score, int label) {
+  struct tally *tally = &stream->tallies[bin];
+  if (stream->has_variance) {
+    double mean = tally->count > 0 ? (double)tally->label_sum / (double)tally->count : 0.5;
+    double difference = (double)label - mean;
+    tally->running_variance += difference * difference;
+  }
+  tally->count++;
+  tally->label_sum += label;
+  stream->n_samples++;
+  stream->n_positive += label;
+  if (stream->splits_ties) stream->n_tied += is_tied(stream, bin, score);
+}
+
+fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label, int32_t *bin) {
+  int32_t counted_in = -1;
+  fastbin_status status = FASTBIN_ERROR_ARGUMENT;
+  if (label == 0 || label == 1) status = fastbin_assign_one(stream->partition, score, key, &counted_in);
+  if (status == FASTBIN_OK) count_sample(stream, counted_in, score, label);
+  if (bin) *bin = counted_in;
+  return status;
+}
+
+static double score_of(const fastbin_rows *rows, size_t row) {
+  const unsigned char *at = (const unsigned char *)rows->scores + (ptrdiff_t)row * rows->score_stride;
+  float single;
+  double score;
+  if (rows->score_type == FASTBIN_FLOAT32) {
+    memcpy(&single, at, sizeof single);
+    return (double)single;
+  }
+  memcpy(&score, at, sizeof score);
+  return score;
+}
+
+/* Nothing may be counted before everything is known to be good. */
+static fastbin_status check_labels(const uint8_t *labels, size_t n_rows, size_t *bad_row) {
+  uint8_t seen = 0;
+  for (size_t row = 0; row < n_rows; row++) seen |= labels[row];
+  if (seen <= 1) return FASTBIN_OK;
+  if (bad_row) {
+    *bad_row = 0;
+    while (labels[*bad_row] <= 1) ++*bad_row;
+  }
+  return FASTBIN_ERROR_ARGUMENT;
+}
+
+fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
+                                     int32_t *bins, size_t *bad_row) {
+  fastbin_status status = fastbin_assign(stream->partition, rows, bins, bad_row);
+  if (status != FASTBIN_OK) return status;
+  if (rows->nan_policy != FASTBIN_NAN_ERROR || (rows->n_rows > 0 && !labels)) return FASTBIN_ERROR_ARGUMENT;
+  status = check_labels(labels, rows->n_rows, bad_row);
+  if (status != FASTBIN_OK) return status;
+  for (size_t row = 0; row < rows->n_rows; row++) {
+    count_sample(stream, bins[row], stream->splits_ties ? score_of(rows, row) : 0.0, labels[row]);
+  }
+  return FASTBIN_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Reading                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream) { return stream->partition; }
+
+int64_t fastbin_stream_n_samples(const fastbin_stream *stream) { return stream->n_samples; }
+
+int fastbin_stream_has_variance(const fastbin_stream *stream) { return stream->has_variance; }
+
+fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *counts, int64_t *label_sums,
+                                    double *running_variances) {
+  if (running_variances && !stream->has_variance) return FASTBIN_ERROR_ARGUMENT;
+  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+    if (counts) counts[b] = stream->tallies[b].count;
+    if (label_sums) label_sums[b] = stream->tallies[b].label_sum;
+    if (running_variances) running_variances[b] = stream->tallies[b].running_variance;
+  }
+  return FASTBIN_OK;
+}
+
+/* The three arrays of a snapshot, in one allocation. */
+struct columns {
+  double *values;
+  int64_t *counts;
+  int64_t *label_sums;
+};
+
+static int allocate_columns(struct columns *columns, size_t n_bins) {
+  unsigned char *bytes = malloc(3 * 8 * n_bins); /* the stream itself is as large */
+  if (!bytes) return 0;
+  columns->values = (double *)(void *)bytes;
+  columns->counts = (int64_t *)(void *)(bytes + 8 * n_bins);
+  columns->label_sums = (int64_t *)(void *)(bytes + 16 * n_bins);
+  return 1;
+}
+
+fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model) {
+  fastbin_model_spec spec = stream->spec;
+  struct columns columns;
+  fastbin_status status;
+  if (!model) return FASTBIN_ERROR_ARGUMENT;
+  *model = NULL;
+  if (!allocate_columns(&columns, (size_t)spec.n_bins)) return FASTBIN_ERROR_MEMORY;
+  fastbin_stream_tally(stream, columns.counts, columns.label_sums, NULL);
+  for (int32_t b = 0; b < spec.n_bins; b++) {
+    int64_t count = columns.counts[b];
+    columns.values[b] = count > 0 ? (double)columns.label_sums[b] / (double)count : 0.5;
+  }
+  spec.scheme = FASTBIN_SCHEME_EXPLICIT;
+  if (!stream->began_with_tally) spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
+  spec.values = columns.values;
+  spec.counts = columns.counts;
+  spec.label_sums = columns.label_sums;
+  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.delta = 0.0;
+  spec.odds_ratio = 1.0;
+  spec.n_samples = stream->n_samples;
+  spec.n_positive = stream->n_positive;
+  spec.n_tied = stream->n_tied;
+  status = fastbin_model_create(&spec, model);
+  free(columns.values);
+  return status;
+}
+
+static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
+  size_t n_edges = (size_t)a->n_bins - 1;
+  if (a->n_bins != b->n_bins || a->score_min != b->score_min || a->score_max != b->score_max) return 0;
+  return n_edges == 0 || (memcmp(a->edges, b->edges, n_edges * sizeof *a->edges) == 0 &&
+                          memcmp(a->edge_keys, b->edge_keys, n_edges * sizeof *a->edge_keys) == 0);
+}
+
+fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other) {
+  int is_first, is_empty;
+  if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
+  if (stream->began_with_tally && other->began_with_tally) return FASTBIN_ERROR_ARGUMENT;
+  is_first = stream->n_samples == 0;
+  is_empty = other->n_samples == 0;
+  if (is_first) stream->has_variance = other->has_variance;
+  if (!is_first && !is_empty) stream->has_variance = 0;
+  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+    struct tally *into = &stream->tallies[b];
+    const struct tally *from = &other->tallies[b];
+    into->count += from->count;
+    into->label_sum += from->label_sum;
+    into->running_variance = stream->has_variance ? into->running_variance + from->running_variance : 0.0;
+  }
+  stream->n_samples += other->n_samples;
+  stream->n_positive += other->n_positive;
+  stream->n_tied += other->n_tied;
+  stream->began_with_tally |= other->began_with_tally;
+  return FASTBIN_OK;
+}

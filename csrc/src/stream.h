@@ -1,0 +1,33 @@
+/*
+ * stream.h: a stream, for the two files that know its inside.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_STREAM_INTERNAL_H
+#define FASTBIN_STREAM_INTERNAL_H
+
+#include "internal.h"
+
+/* Of one bin; together, because a sample touches all three. */
+struct tally {
+  int64_t count;
+  int64_t label_sum;
+  double running_variance; /* stays 0 where the order is not known */
+};
+
+struct fastbin_stream {
+  fastbin_model *partition;
+  fastbin_model_spec spec;  /* of the partition; its pointers point into it */
+  int64_t n_samples;
+  int64_t n_positive;
+  int64_t n_tied;
+  int has_variance;
+  int began_with_tally;
+  int splits_ties;          /* whether some edge splits ties at random */
+  struct tally tallies[];   /* spec.n_bins */
+};
+
+/* An empty stream over the bins of a STEP model, which it takes over, also on failure. */
+fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **stream);
+
+#endif /* FASTBIN_STREAM_INTERNAL_H */
