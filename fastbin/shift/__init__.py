@@ -1,0 +1,30 @@
+"""Calibration for a target population that differs from the source that was labelled.
+
+Covariate shift: P(Y | features) stays and the features' distribution moves. `ImportanceWeightedBinning` weighs source samples
+by the density ratio, which `ULSIF` estimates where it is not known. Label shift: P(score | Y) stays and P(Y) moves.
+`LabelShift` moves a fitted model to the target's class rate, which the functions named ``rate_*`` estimate.
+"""
+
+from __future__ import annotations
+
+from fastbin.shift.importance import ULSIF
+from fastbin.shift.label import LabelShift
+from fastbin.shift.rates import RateEstimate, rate_from_labels, shift_probabilities, source_rate_of
+from fastbin.shift.risk import ShiftRisk, label_shift_risk, label_shift_risk_bound
+from fastbin.shift.unlabelled import confusion_weights, maximum_likelihood_rate, rate_by_confusion, rate_by_likelihood
+
+__all__ = [
+    "ULSIF",
+    "LabelShift",
+    "RateEstimate",
+    "ShiftRisk",
+    "confusion_weights",
+    "label_shift_risk",
+    "label_shift_risk_bound",
+    "maximum_likelihood_rate",
+    "rate_by_confusion",
+    "rate_by_likelihood",
+    "rate_from_labels",
+    "shift_probabilities",
+    "source_rate_of",
+]

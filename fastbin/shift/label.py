@@ -1,0 +1,324 @@
+"""Calibration under label shift: the class rates move, P(score | label) stays (Sun, Song & Hero 2023, section 5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin import bounds
+from fastbin._calibrator import Calibrator
+from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._validation import check_alpha, check_choice, check_labels, check_same_length, check_scores
+from fastbin.guarantees import Certificate
+from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.shift.rates import RateEstimate, check_rate, move_odds, rate_from_labels, source_rate_of
+from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["LabelShift"]
+
+Float64s = npt.NDArray[np.float64]
+
+
+class LabelShift(Calibrator):
+    """A source model moved to a target population with other class rates (Sun, Song & Hero 2023, section 5.2).
+
+    The composite estimator: the source model's values, mapped through g of equation (13). It needs the model and its class
+    rate, and of the target either some labels (a hundred will do), or scores without labels, or the rate itself. No source
+    data: a model loaded from a file is enough.
+
+    Parameters
+    ----------
+    source : BinnedModel or fitted calibrator
+        Calibrated at the source.
+    method : {"labels", "likelihood", "confusion", "known"}
+        How the target rate is found. "labels": the share of label 1 among target labels. "likelihood": maximum likelihood on
+        target scores (`rate_by_likelihood`). "confusion": from a confusion matrix (`rate_by_confusion`). "known":
+        `target_rate`.
+    target_rate : float in (0, 1), optional
+        For "known".
+    source_rate : float in (0, 1), optional
+        P(Y = 1) at the source. By default the share of label 1 among all samples of the source fit.
+    smoothing : {"refuse", "add-half"}
+        What to do about rates of exactly 0 or 1, under which g is constant: "refuse" raises; "add-half" counts half a sample
+        more of either label in every rate that is estimated, (k + 1/2) / (n + 1). With 100 target labels and a rate of 0.01,
+        none of them is 1 with probability 0.37.
+    threshold : float, optional
+        For "confusion".
+    alpha : float
+        One minus the confidence of the interval in `rate_`.
+    n_bootstrap : int
+        Resamples of that interval for "likelihood" and "confusion".
+    seed : int or None
+        For "likelihood" and "confusion": of tie keys and resamples.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        The source's partition and tally, with the values moved and `odds_ratio` = w1 / w0 recorded. Its own intervals are
+        moved likewise and take the rates as exact.
+    rate_ : RateEstimate
+        The target rate before smoothing.
+    source_rate_, target_rate_ : float
+        The rates used.
+    weights_ : tuple of float
+        (w0, w1) of equation (16).
+
+    Notes
+    -----
+    Equations (15) and (17): if P(score | label) is the same at source and target, the best recalibration at the target is g
+    after that at the source. `label_shift_risk_bound` is the paper's bound on the risk of the composite (Theorem 2). Where
+    P(score | label) moves as well, nothing here holds.
+
+    References
+    ----------
+    .. [1] Z. Sun, D. Song and A. Hero, "Minimum-risk recalibration of classifiers", NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97]
+    >>> labels = [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
+    >>> source = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+    >>> source.values
+    array([0.4 , 0.75])
+    >>> cal = fb.shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90)
+    >>> cal.model_.values.round(4), cal.rate_.rate
+    (array([0.069, 0.25 ]), 0.1)
+    """
+
+    def __init__(
+        self,
+        source: BinnedModel | Calibrator,
+        *,
+        method: str = "labels",
+        target_rate: float | None = None,
+        source_rate: float | None = None,
+        smoothing: str = "refuse",
+        threshold: float | None = None,
+        alpha: float = 0.1,
+        n_bootstrap: int = 1000,
+        seed: int | None = 0,
+    ) -> None:
+        self.source = source
+        self.method = method
+        self.target_rate = target_rate
+        self.source_rate = source_rate
+        self.smoothing = smoothing
+        self.threshold = threshold
+        self.alpha = alpha
+        self.n_bootstrap = n_bootstrap
+        self.seed = seed
+
+    def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None) -> Self:
+        """Find the target rate and move the model.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Target scores, for "likelihood" and "confusion". With "labels" they are not needed: equation (16) takes the labels
+            alone, and scores are only checked.
+        labels : array-like of shape (n,)
+            Target labels, for "labels".
+        keys : array-like of shape (n,), optional
+            Tie keys of the scores.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError, InputTypeError
+            When what the method needs is missing or bad, or a rate of 0 or 1 is met and `smoothing` is "refuse".
+        """
+        model = _movable(self.source)
+        smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
+        self.rate_ = self._estimate(model, scores, labels, keys)
+        if self.source_rate is not None:
+            self.source_rate_ = check_rate(self.source_rate, "source_rate")
+        else:
+            self.source_rate_ = _smoothed(source_rate_of(model), model.n_samples, smoothing, "source")
+        if self.rate_.method == "known":
+            self.target_rate_ = self.rate_.rate
+        else:
+            self.target_rate_ = _smoothed(self.rate_.rate, self.rate_.n_samples, smoothing, "target")
+        p, q = self.source_rate_, self.target_rate_
+        self.weights_ = (1.0 - q) / (1.0 - p), q / p
+        self.model_ = _with_rates(model, p, q)
+        return self
+
+    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any) -> RateEstimate:
+        method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
+        if method == "known":
+            if self.target_rate is None:
+                raise InputError("target_rate is None; method='known' needs it")
+            rate = check_rate(self.target_rate, "target_rate")
+            return RateEstimate(rate, rate, rate, "known", 0)
+        if self.target_rate is not None:
+            raise InputError(f"target_rate is given, and method={method!r} would estimate it; pass method='known'")
+        if method == "labels":
+            if labels is None:
+                raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
+            if scores is not None:
+                check_same_length(scores=check_scores(scores, model.score_range), labels=check_labels(labels))
+            return rate_from_labels(labels, alpha=self.alpha)
+        if labels is not None:
+            raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")
+        if scores is None:
+            raise InputError(f"scores is None; method={method!r} needs target scores")
+        told: dict[str, Any] = {"alpha": self.alpha, "n_bootstrap": self.n_bootstrap, "keys": keys, "seed": self.seed}
+        if method == "likelihood":
+            return rate_by_likelihood(model, scores, source_rate=self.source_rate, **told)
+        return rate_by_confusion(model, scores, source_rate=self.source_rate, threshold=self.threshold, **told)
+
+    def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
+        """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
+
+        Half of alpha goes to the bins' intervals at the source, the rest to exact intervals for the rates that were estimated
+        (Clopper & Pearson 1934); by the union bound the moved ends then cover with probability at least 1 - alpha, for any
+        sample sizes, if label shift holds (equation (15)). Rates that were given are taken as exact.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that any interval misses (each one's, where not `simultaneous`).
+        method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+            For the bins at the source; see `BinnedModel.interval`.
+        simultaneous : bool
+            Whether the bins' half of alpha is shared among them.
+
+        Returns
+        -------
+        float64 (n_bins, 2)
+
+        Raises
+        ------
+        GuaranteeError
+            When the rate was estimated from scores, whose interval is approximate (``model_.interval`` takes rates as exact),
+            or the source model has no guarantee.
+        """
+        alpha, source = check_alpha(alpha), _movable(self.source)
+        if self.rate_.method not in ("labels", "known"):
+            raise GuaranteeError(
+                f"the target rate was estimated by {self.rate_.method!r}, for which no finite-sample interval is known (Sun, "
+                "Song & Hero 2023, Remark 5 is asymptotic); use method='labels', or model_.interval, which takes the rates as "
+                "exact"
+            )
+        n_estimated = int(self.rate_.method == "labels") + int(self.source_rate is None)
+        share = alpha / (2.0 * n_estimated) if n_estimated else 0.0
+        p_low = p_high = self.source_rate_
+        q_low = q_high = self.target_rate_
+        if self.source_rate is None:
+            p_low, p_high = bounds.clopper_pearson([source.n_positive], [source.n_samples], share)[0]
+        if self.rate_.method == "labels":
+            n_ones = round(self.rate_.rate * self.rate_.n_samples)
+            q_low, q_high = bounds.clopper_pearson([n_ones], [self.rate_.n_samples], share)[0]
+        ends = source.interval(alpha / 2.0 if n_estimated else alpha, method, simultaneous)
+        return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+
+    def predict_interval(
+        self,
+        scores: Any,
+        *,
+        alpha: float = 0.1,
+        method: IntervalMethod = "clopper-pearson",
+        simultaneous: bool = True,
+        keys: Any = None,
+        seed: int | None = None,
+        nan: str = "error",
+    ) -> Float64s:
+        """float64 (n, 2): for each score the `interval` of its bin; other arguments as in `BinnedModel.predict`."""
+        return self.model_.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
+
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+        """What is guaranteed about the values at the target, from `interval`.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that the promise fails.
+        kind : {"conditional"}
+            All bins at once; the marginal kinds depend on the target's bin masses and follow from it.
+        bound : {"exact"}
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        GuaranteeError
+            As `interval`.
+        """
+        check_choice(kind, "kind", ("conditional",))
+        check_choice(bound, "bound", ("exact",))
+        ends, values = self.interval(alpha), np.asarray(self.model_.values)
+        empty = np.asarray(self.model_.counts) == 0
+        radii = np.where(empty, 1.0, np.maximum(ends[:, 1] - values, values - ends[:, 0]) + self.model_.delta)
+        if empty.all():
+            raise GuaranteeError("no bin holds a sample, so there is nothing to certify")
+        known = [f"P(Y = 1) at the {name} is as given" for name, given in self._given_rates() if given]
+        return Certificate(
+            epsilon=min(1.0, float(radii[~empty].max())),
+            alpha=check_alpha(alpha),
+            kind=kind,
+            bound=bound,
+            theorem="Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)",
+            assumptions=(
+                "the calibration samples are independent draws from the source population",
+                "the scores were trained on other data",
+                "P(score | label) is the same in the target population, of which the promise speaks",
+                *known,
+            ),
+            scheme=self.model_.scheme,
+            n_samples=self.model_.n_samples,
+            n_bins=self.model_.n_bins,
+            radii=tuple(float(radius) for radius in np.minimum(radii, 1.0)),
+            uncovered_bins=tuple(int(b) for b in np.flatnonzero(empty)),
+        )
+
+    def _given_rates(self) -> tuple[tuple[str, bool], ...]:
+        return ("source", self.source_rate is not None), ("target", self.method == "known")
+
+
+def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
+    model = source.model_ if isinstance(source, Calibrator) else source
+    if not isinstance(model, BinnedModel):
+        raise InputTypeError(
+            f"source must be a BinnedModel or a fitted calibrator, got {type(source).__name__}; fb.load reads a file"
+        )
+    if model.kind != "step":
+        raise InputError(f"source is a {model.kind!r} model; label shift moves the values of a step function: fit a binning")
+    if model.odds_ratio != 1.0:
+        raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g}); move the source model instead")
+    return model
+
+
+def _with_rates(model: BinnedModel, source_rate: float, target_rate: float) -> BinnedModel:
+    """The model with its values moved from one rate to the other, and everything else as it was."""
+    map_word, map_parameters = model.map
+    return BinnedModel.from_parts(
+        edges=model.edges, edge_keys=model.edge_keys, values=move_odds(np.asarray(model.values), source_rate, target_rate),
+        counts=model.counts, label_sums=model.label_sums, weight_sums=model.weight_sums,
+        weighted_label_sums=model.weighted_label_sums, weight_square_sums=model.weight_square_sums,
+        scheme=model.scheme, ties=model.ties, n_bins_asked=model.n_bins_asked, n_samples=model.n_samples,
+        n_positive=model.n_positive, n_tied=model.n_tied, score_range=model.score_range, delta=model.delta,
+        odds_ratio=target_rate * (1.0 - source_rate) / ((1.0 - target_rate) * source_rate), seed=model.seed,
+        map=map_word, map_parameters=map_parameters, note=model.note,
+    )  # fmt: skip
+
+
+def _smoothed(rate: float, n: int, smoothing: str, population: str) -> float:
+    if smoothing == "add-half":
+        return (rate * n + 0.5) / (n + 1.0)
+    if not 0.0 < rate < 1.0:
+        raise InputError(
+            f"the {population} rate is {rate:g} among {n} samples, and equation (13) of Sun, Song & Hero 2023 is constant or "
+            "undefined then; give more samples, pass the rate, or smoothing='add-half'"
+        )
+    return rate
