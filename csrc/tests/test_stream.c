@@ -1,0 +1,388 @@
+/*
+ * Count the samples of the shared streams, to the last bit: test_stream PATH-TO/streams.txt
+ *
+ * tests/vectors/make_stream_vectors.py describes the file. Every stream is counted one sample at a time, all at once, in
+ * batches, and with a stop in between; then come merging, refusals, and bytes that are not what they say.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "fastbin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE = 512, MAX_ROWS = 4096, MAX_BINS = 256, MAX_BYTES = 1 << 16 };
+
+static struct {
+  char name[128];
+  fastbin_model_spec spec;
+  double edges[MAX_BINS], values[MAX_BINS];
+  uint64_t edge_keys[MAX_BINS];
+  int64_t tally_counts[MAX_BINS], tally_sums[MAX_BINS];
+  fastbin_stream_start start;
+  int n_edges, n_tally, n_rows, n_states;
+  double scores[MAX_ROWS];
+  uint8_t labels[MAX_ROWS];
+  uint64_t keys[MAX_ROWS];
+  int32_t bins[MAX_ROWS];
+  int keyed;
+  int64_t n_samples, n_positive, n_tied;
+  int64_t counts[MAX_BINS], label_sums[MAX_BINS];
+  double variances[MAX_BINS];
+  fastbin_model *model;
+} current;
+
+static long n_passed, n_failed;
+
+static void check(int holds, const char *what) {
+  if (holds) {
+    ++n_passed;
+  } else {
+    ++n_failed;
+    if (n_failed <= 20) fprintf(stderr, "%s: %s\n", current.name, what);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------- counting */
+
+static fastbin_stream *begun(void) {
+  fastbin_stream *stream = NULL;
+  check(fastbin_stream_create(current.model, current.start, &stream) == FASTBIN_OK, "create failed");
+  if (!stream) exit(1);
+  return stream;
+}
+
+static fastbin_rows rows_from(int first, int n, int64_t first_row) {
+  fastbin_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.struct_size = sizeof rows;
+  rows.scores = current.scores + first;
+  rows.score_stride = (ptrdiff_t)sizeof(double);
+  rows.n_rows = (size_t)n;
+  rows.seed = current.spec.seed;
+  rows.first_row = (uint64_t)first_row;
+  if (current.keyed) rows.keys = current.keys + first;
+  return rows;
+}
+
+static void count(fastbin_stream *stream, int first, int n) {
+  static int32_t bins[MAX_ROWS];
+  fastbin_rows rows = rows_from(first, n, fastbin_stream_n_samples(stream));
+  check(fastbin_stream_update(stream, &rows, current.labels + first, bins, NULL) == FASTBIN_OK, "update failed");
+  check(memcmp(bins, current.bins + first, (size_t)n * sizeof *bins) == 0, "bins of a batch");
+}
+
+static void count_one(fastbin_stream *stream, int row) {
+  uint64_t key = current.keys[row];
+  int32_t bin = -2;
+  if (!current.keyed) key = fastbin_row_key(current.spec.seed, (uint64_t)fastbin_stream_n_samples(stream));
+  check(fastbin_stream_update_one(stream, current.scores[row], key, current.labels[row], &bin) == FASTBIN_OK,
+        "update_one failed");
+  check(bin == current.bins[row], "bin of one sample");
+}
+
+static void check_state(const fastbin_stream *stream, const char *how) {
+  static int64_t counts[MAX_BINS], label_sums[MAX_BINS];
+  static double variances[MAX_BINS];
+  size_t n_bins = (size_t)current.n_states;
+  int has_variance = fastbin_stream_has_variance(stream);
+  check(fastbin_stream_n_samples(stream) == current.n_samples, how);
+  check(has_variance == (current.start == FASTBIN_STREAM_EMPTY), how);
+  check(fastbin_stream_tally(stream, counts, label_sums, has_variance ? variances : NULL) == FASTBIN_OK, how);
+  check(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0, how);
+  check(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0, how);
+  if (has_variance) check(memcmp(variances, current.variances, n_bins * sizeof *variances) == 0, how);
+}
+
+static size_t write_stream(const fastbin_stream *stream, unsigned char *bytes) {
+  size_t size = fastbin_stream_size(stream);
+  check(size <= MAX_BYTES && fastbin_stream_write(stream, bytes, MAX_BYTES) == FASTBIN_OK, "write failed");
+  return size;
+}
+
+/* All ways of counting lead to the same bytes. */
+static void check_batches(void) {
+  static unsigned char expected[MAX_BYTES], bytes[MAX_BYTES];
+  static const int sizes[] = {MAX_ROWS, 1, 2, 7, 64};
+  fastbin_stream *stream = begun();
+  size_t size;
+  for (int row = 0; row < current.n_rows; ++row) count_one(stream, row);
+  check_state(stream, "one by one");
+  size = write_stream(stream, expected);
+  fastbin_stream_free(stream);
+  for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
+    stream = begun();
+    for (int first = 0; first < current.n_rows; first += sizes[k]) {
+      count(stream, first, current.n_rows - first < sizes[k] ? current.n_rows - first : sizes[k]);
+    }
+    check_state(stream, "in batches");
+    check(write_stream(stream, bytes) == size && memcmp(bytes, expected, size) == 0, "bytes after batches");
+    fastbin_stream_free(stream);
+  }
+}
+
+static void check_resumed(void) {
+  static unsigned char bytes[MAX_BYTES];
+  int half = current.n_rows / 2;
+  fastbin_stream *stream = begun(), *resumed = NULL;
+  size_t size;
+  count(stream, 0, half);
+  size = write_stream(stream, bytes);
+  fastbin_stream_free(stream);
+  check(fastbin_stream_read(bytes, size, &resumed) == FASTBIN_OK, "read failed");
+  if (!resumed) exit(1);
+  count(resumed, half, current.n_rows - half);
+  check_state(resumed, "resumed");
+  fastbin_stream_free(resumed);
+}
+
+/* A stream of each half, merged. Without keys the rows of the second half would be numbered from 0. */
+static void check_merged(void) {
+  static int64_t counts[MAX_BINS], label_sums[MAX_BINS];
+  static double variances[MAX_BINS];
+  size_t n_bins = (size_t)current.n_states;
+  int half = current.n_rows / 2;
+  fastbin_stream *left = begun(), *right = begun(), *empty = NULL;
+  check(fastbin_stream_create(current.model, FASTBIN_STREAM_EMPTY, &empty) == FASTBIN_OK, "create failed");
+  count(left, 0, half);
+  check(fastbin_stream_merge(left, empty) == FASTBIN_OK, "merge of an empty stream failed");
+  check(fastbin_stream_has_variance(left) == (current.start == FASTBIN_STREAM_EMPTY), "an empty stream took the variance");
+  check(fastbin_stream_merge(empty, left) == FASTBIN_OK, "merge into an empty stream failed");
+  check(fastbin_stream_has_variance(empty) == fastbin_stream_has_variance(left), "variance of the only stream with samples");
+  if (current.start == FASTBIN_STREAM_TALLY) {
+    check(fastbin_stream_merge(left, right) == FASTBIN_ERROR_ARGUMENT, "the tally of the model was counted twice");
+  } else if (current.keyed) {
+    count(right, half, current.n_rows - half);
+    check(fastbin_stream_merge(left, right) == FASTBIN_OK, "merge failed");
+    check(fastbin_stream_n_samples(left) == current.n_samples, "samples after a merge");
+    check(!fastbin_stream_has_variance(left), "a merged stream kept its variance");
+    check(fastbin_stream_tally(left, NULL, NULL, variances) == FASTBIN_ERROR_ARGUMENT, "a lost variance was shown");
+    check(fastbin_stream_tally(left, counts, label_sums, NULL) == FASTBIN_OK, "tally failed");
+    check(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0, "counts after a merge");
+    check(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0, "label sums after a merge");
+  }
+  check(fastbin_stream_merge(left, left) == FASTBIN_ERROR_ARGUMENT, "a stream was merged with itself");
+  fastbin_stream_free(left);
+  fastbin_stream_free(right);
+  fastbin_stream_free(empty);
+}
+
+static void check_snapshot(void) {
+  fastbin_stream *stream = begun();
+  fastbin_model *model = NULL;
+  fastbin_model_spec spec;
+  count(stream, 0, current.n_rows);
+  check(fastbin_stream_snapshot(stream, &model) == FASTBIN_OK, "snapshot failed");
+  if (!model) exit(1);
+  spec.struct_size = sizeof spec;
+  fastbin_model_describe(model, &spec);
+  check(spec.n_samples == current.n_samples && spec.n_positive == current.n_positive && spec.n_tied == current.n_tied, "totals");
+  check(spec.scheme == FASTBIN_SCHEME_EXPLICIT && spec.seed == current.spec.seed, "origin of a snapshot");
+  for (int b = 0; b < current.n_states; ++b) {
+    double mean = current.counts[b] > 0 ? (double)current.label_sums[b] / (double)current.counts[b] : 0.5;
+    check(spec.counts[b] == current.counts[b] && spec.label_sums[b] == current.label_sums[b], "tally of a snapshot");
+    check(spec.values[b] == mean, "value of a snapshot");
+  }
+  fastbin_model_free(model);
+  fastbin_stream_free(stream);
+}
+
+/* ------------------------------------------------------------------------------------------------- refusals */
+
+static void check_refusals(void) {
+  static unsigned char before[MAX_BYTES], after[MAX_BYTES];
+  double nan = strtod("nan", NULL), bad_scores[2];
+  uint8_t labels[2] = {1, 2};
+  int32_t bins[2], bin = 5;
+  size_t bad_row = 9, size;
+  fastbin_stream *stream = begun();
+  fastbin_rows rows = rows_from(0, 2, 0);
+  count(stream, 0, current.n_rows);
+  size = write_stream(stream, before);
+  check(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_ARGUMENT && bad_row == 1, "label 2");
+  bad_scores[0] = current.scores[0];
+  bad_scores[1] = nan;
+  rows.scores = bad_scores;
+  labels[1] = 0;
+  check(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_SCORE_NAN && bad_row == 1, "NaN");
+  rows.nan_policy = FASTBIN_NAN_PROPAGATE;
+  check(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "NaN cannot be propagated");
+  rows.nan_policy = FASTBIN_NAN_ERROR;
+  bad_scores[1] = strtod("inf", NULL);
+  check(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_SCORE_RANGE, "infinity");
+  check(fastbin_stream_update(stream, NULL, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "no rows");
+  check(fastbin_stream_update(stream, &rows, labels, NULL, NULL) == FASTBIN_ERROR_ARGUMENT, "no bins");
+  rows.scores = current.scores;
+  check(fastbin_stream_update(stream, &rows, NULL, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "no labels");
+  check(fastbin_stream_update_one(stream, nan, 0, 1, &bin) == FASTBIN_ERROR_SCORE_NAN && bin == -1, "one NaN");
+  check(fastbin_stream_update_one(stream, current.scores[0], 0, 2, NULL) == FASTBIN_ERROR_ARGUMENT, "one label 2");
+  check(write_stream(stream, after) == size && memcmp(before, after, size) == 0, "a refused batch was counted");
+  fastbin_stream_free(stream);
+}
+
+/* Every byte that is changed, and every length, is noticed. */
+static void check_damage(void) {
+  static unsigned char bytes[MAX_BYTES];
+  fastbin_stream *stream = begun(), *read = NULL;
+  size_t size;
+  count(stream, 0, current.n_rows);
+  size = write_stream(stream, bytes);
+  fastbin_stream_free(stream);
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] ^= 0x40;
+    check(fastbin_stream_read(bytes, size, &read) != FASTBIN_OK && read == NULL, "damage was not noticed");
+    bytes[i] ^= 0x40;
+    check(fastbin_stream_read(bytes, i, &read) != FASTBIN_OK && read == NULL, "truncation was not noticed");
+  }
+  check(fastbin_stream_read(bytes, size, NULL) == FASTBIN_ERROR_ARGUMENT, "nowhere to put a stream");
+  check(fastbin_stream_read(NULL, size, &read) == FASTBIN_ERROR_ARGUMENT, "no bytes");
+}
+
+static void check_making(void) {
+  fastbin_stream *stream = NULL;
+  fastbin_stream_free(NULL);
+  check(fastbin_stream_create(NULL, FASTBIN_STREAM_EMPTY, &stream) == FASTBIN_ERROR_ARGUMENT && !stream, "no model");
+  check(fastbin_stream_create(current.model, FASTBIN_STREAM_EMPTY, NULL) == FASTBIN_ERROR_ARGUMENT, "nowhere to put it");
+  check(fastbin_stream_create(current.model, (fastbin_stream_start)7, &stream) == FASTBIN_ERROR_ARGUMENT, "no such start");
+  if (!current.spec.counts) {
+    check(fastbin_stream_create(current.model, FASTBIN_STREAM_TALLY, &stream) == FASTBIN_ERROR_TALLY, "no tally to begin with");
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------- lines */
+
+static char *cursor;
+static const char *next_word(void) {
+  char *start = cursor;
+  while (*cursor != '\0' && *cursor != ' ') ++cursor;
+  if (*cursor == ' ') *cursor++ = '\0';
+  return start;
+}
+static double next_double(void) { return strtod(next_word(), NULL); }
+static uint64_t next_u64(void) { return strtoull(next_word(), NULL, 16); }
+static int64_t next_i64(void) { return strtoll(next_word(), NULL, 10); }
+
+static int take(int *n, int limit) {
+  if (*n == limit) {
+    fprintf(stderr, "%s: more than %d items of a kind\n", current.name, limit);
+    exit(2);
+  }
+  return (*n)++;
+}
+
+static void create_model(void) {
+  for (int b = 0; b <= current.n_edges; ++b) current.values[b] = 0.5;
+  current.spec.struct_size = sizeof current.spec;
+  current.spec.scheme = FASTBIN_SCHEME_EXPLICIT;
+  current.spec.odds_ratio = 1.0;
+  current.spec.n_bins = current.n_edges + 1;
+  current.spec.edges = current.edges;
+  current.spec.edge_keys = current.edge_keys;
+  current.spec.values = current.values;
+  if (current.n_tally > 0) {
+    current.spec.counts = current.tally_counts;
+    current.spec.label_sums = current.tally_sums;
+  }
+  check(fastbin_model_create(&current.spec, &current.model) == FASTBIN_OK, "model_create failed");
+  if (!current.model) exit(1);
+}
+
+static void read_begin(void) {
+  current.start = strcmp(next_word(), "tally") == 0 ? FASTBIN_STREAM_TALLY : FASTBIN_STREAM_EMPTY;
+  if (current.start == FASTBIN_STREAM_TALLY) {
+    current.spec.n_samples = next_i64();
+    current.spec.n_positive = next_i64();
+    current.spec.n_tied = next_i64();
+  }
+}
+
+static void read_sample(void) {
+  int row = take(&current.n_rows, MAX_ROWS);
+  const char *key;
+  current.scores[row] = next_double();
+  current.labels[row] = (uint8_t)next_i64();
+  key = next_word();
+  current.keyed = strcmp(key, "-") != 0;
+  current.keys[row] = current.keyed ? strtoull(key, NULL, 16) : 0;
+  current.bins[row] = (int32_t)next_i64();
+}
+
+static void read_state(void) {
+  int b = take(&current.n_states, MAX_BINS);
+  current.counts[b] = next_i64();
+  current.label_sums[b] = next_i64();
+  current.variances[b] = next_double();
+}
+
+static void finish_stream(void) {
+  check(current.n_states == current.spec.n_bins, "one state for each bin");
+  check_making();
+  check_batches();
+  check_resumed();
+  check_merged();
+  check_snapshot();
+  check_refusals();
+  check_damage();
+  fastbin_model_free(current.model);
+}
+
+static void read_line(void) {
+  const char *keyword = next_word();
+  if (strcmp(keyword, "stream") == 0) {
+    memset(&current, 0, sizeof current);
+    snprintf(current.name, sizeof current.name, "%s", next_word());
+  } else if (strcmp(keyword, "range") == 0) {
+    current.spec.score_min = next_double();
+    current.spec.score_max = next_double();
+  } else if (strcmp(keyword, "seed") == 0) {
+    current.spec.seed = next_u64();
+  } else if (strcmp(keyword, "edge") == 0) {
+    int i = take(&current.n_edges, MAX_BINS - 1);
+    current.edges[i] = next_double();
+    current.edge_keys[i] = next_u64();
+  } else if (strcmp(keyword, "begin") == 0) {
+    read_begin();
+  } else if (strcmp(keyword, "bin") == 0) {
+    int b = take(&current.n_tally, MAX_BINS);
+    current.tally_counts[b] = next_i64();
+    current.tally_sums[b] = next_i64();
+  } else if (strcmp(keyword, "create") == 0) {
+    create_model();
+  } else if (strcmp(keyword, "sample") == 0) {
+    read_sample();
+  } else if (strcmp(keyword, "totals") == 0) {
+    current.n_samples = next_i64();
+    current.n_positive = next_i64();
+    current.n_tied = next_i64();
+  } else if (strcmp(keyword, "state") == 0) {
+    read_state();
+  } else if (strcmp(keyword, "end") == 0) {
+    finish_stream();
+  } else {
+    check(0, "a line that this program does not know");
+  }
+}
+
+int main(int argc, char **argv) {
+  char line[MAX_LINE];
+  FILE *file;
+  if (argc != 2) {
+    fprintf(stderr, "usage: test_stream PATH-TO/streams.txt\n");
+    return 2;
+  }
+  file = fopen(argv[1], "rb");
+  if (!file || !fgets(line, sizeof line, file) || strcmp(line, "fastbin-stream-vectors 1\n") != 0) {
+    fprintf(stderr, "%s: not a file of shared streams\n", argv[1]);
+    return 2;
+  }
+  while (fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0] == '\0' || line[0] == '#') continue;
+    cursor = line;
+    read_line();
+  }
+  fclose(file);
+  printf("%ld passed, %ld failed\n", n_passed, n_failed);
+  return n_failed == 0 && n_passed > 0 ? 0 : 1;
+}

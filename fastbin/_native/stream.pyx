@@ -1,0 +1,284 @@
+"""The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
+
+As with `NativeModel`, arrays that C can read are handled here, and hooks that the Python class above it
+(`fastbin.online.StreamingBinning`) fills in raise the errors for bad scores and labels. C leaves it to the caller that one
+thread at a time touches a stream: a lock does that here, so threads may share one.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
+
+from threading import Lock
+
+import numpy as np
+
+from fastbin._errors import FastbinError, FormatError, InputError
+
+from fastbin._native.cfastbin cimport *
+
+cnp.import_array()
+
+__all__ = ["NativeStream"]
+
+cdef extern from "fastbin.h" nogil:
+    ctypedef enum fastbin_stream_start:
+        FASTBIN_STREAM_EMPTY
+        FASTBIN_STREAM_TALLY
+
+    ctypedef struct fastbin_stream:
+        pass
+
+    fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream_start start, fastbin_stream **stream)
+    void fastbin_stream_free(fastbin_stream *stream)
+    fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label, int32_t *bin)
+    fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
+                                         int32_t *bins, size_t *bad_row)
+    const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream)
+    int64_t fastbin_stream_n_samples(const fastbin_stream *stream)
+    int fastbin_stream_has_variance(const fastbin_stream *stream)
+    fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *counts, int64_t *label_sums,
+                                        double *running_variances)
+    fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model)
+    fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other)
+    size_t fastbin_stream_size(const fastbin_stream *stream)
+    fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity)
+    fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_stream **stream)
+
+
+cdef int succeed(fastbin_status status) except -1:
+    """Raise for any status but success."""
+    if status == FASTBIN_OK:
+        return 0
+    text = fastbin_status_string(status).decode("ascii")
+    if status == FASTBIN_ERROR_MEMORY:
+        raise MemoryError(text)
+    if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
+        raise FormatError(text)
+    if status == FASTBIN_ERROR_ARGUMENT or FASTBIN_ERROR_EDGES <= status <= FASTBIN_ERROR_ORIGIN:
+        raise InputError(text)
+    raise FastbinError(text)
+
+
+cdef bytes bytes_of_model(const fastbin_model *model):
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, fastbin_model_size(model))
+    succeed(fastbin_model_write(model, PyBytes_AS_STRING(data), len(data)))
+    return data
+
+
+cdef class NativeStream:
+    """Counts, label sums and running variances per bin, owned by C. Mutable; may be shared between threads."""
+
+    cdef fastbin_stream *stream
+    cdef fastbin_model_spec spec
+    cdef object lock
+    cdef object __weakref__
+
+    def __cinit__(self, *args, **kwargs):
+        self.stream = NULL
+        self.lock = Lock()
+
+    def __dealloc__(self):
+        fastbin_stream_free(self.stream)
+
+    # ------------------------------------------------------------------ making
+
+    def _begin(self, const unsigned char[::1] model_bytes, bint with_tally):
+        """Start over the bins of the model in these bytes, at zero samples or at its tally."""
+        cdef fastbin_model *model
+        cdef fastbin_stream *stream
+        cdef fastbin_status status = fastbin_model_read(&model_bytes[0], model_bytes.shape[0], &model)
+        if status == FASTBIN_OK:
+            status = fastbin_stream_create(model, FASTBIN_STREAM_TALLY if with_tally else FASTBIN_STREAM_EMPTY, &stream)
+            fastbin_model_free(model)
+        succeed(status)
+        self._adopt(stream)
+
+    def _resume(self, const unsigned char[::1] data):
+        """Go on from the bytes of FORMAT-stream.md."""
+        cdef fastbin_stream *stream
+        if data.shape[0] == 0:
+            raise FormatError("no bytes: an empty file is not a stream")
+        succeed(fastbin_stream_read(&data[0], data.shape[0], &stream))
+        self._adopt(stream)
+
+    cdef int _adopt(self, fastbin_stream *stream) except -1:
+        with self.lock:
+            fastbin_stream_free(self.stream)
+            self.stream = stream
+            self.spec.struct_size = sizeof(fastbin_model_spec)
+            fastbin_model_describe(fastbin_stream_partition(stream), &self.spec)
+        return 0
+
+    cdef int _require(self) except -1:
+        if self.stream == NULL:
+            raise FastbinError("this stream was never begun: its __init__ did not run")
+        return 0
+
+    def to_bytes(self):
+        """The stream in the bytes of csrc/FORMAT-stream.md, to go on from, bit for bit."""
+        cdef bytes data
+        self._require()
+        with self.lock:
+            data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(self.stream))
+            succeed(fastbin_stream_write(self.stream, PyBytes_AS_STRING(data), len(data)))
+        return data
+
+    def _partition_bytes(self):
+        """The model whose bins are counted in, as bytes."""
+        self._require()
+        return bytes_of_model(fastbin_stream_partition(self.stream))
+
+    def _snapshot_bytes(self):
+        """A model of what was counted so far, as bytes."""
+        cdef fastbin_model *model
+        self._require()
+        with self.lock:
+            succeed(fastbin_stream_snapshot(self.stream, &model))
+        try:
+            return bytes_of_model(model)
+        finally:
+            fastbin_model_free(model)
+
+    # ------------------------------------------------------------------ counting
+
+    def update_one(self, double score, label, key=None):
+        """Count one sample.
+
+        Parameters
+        ----------
+        score : float
+            Inside the score range of the partition.
+        label : 0 or 1
+            Or False or True.
+        key : int, optional
+            The tie key of the entity, in [0, 2**64 - 2]; without it, the sample gets the key of its row, as in `update`.
+
+        Returns
+        -------
+        int
+            The bin in which the sample was counted, from 0.
+
+        Raises
+        ------
+        InputError
+            If the score is NaN or outside the range, or the label neither 0 nor 1. Nothing is counted then.
+        """
+        cdef int32_t bin_number
+        cdef uint64_t tie_key
+        cdef fastbin_status status
+        cdef int y = 0
+        self._require()
+        if label == 1:
+            y = 1
+        elif label != 0:
+            self._refuse_labels(label, -1)
+        if key is not None and not 0 <= key < 0xFFFFFFFFFFFFFFFF:
+            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
+        with self.lock:
+            tie_key = key if key is not None else fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
+            status = fastbin_stream_update_one(self.stream, score, tie_key, y, &bin_number)
+        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
+            self._refuse_scores(score, -1)
+        succeed(status)
+        return bin_number
+
+    def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
+        """Count all rows or none, and return their bins as int32. `scores` is float32 or float64 in native order."""
+        cdef fastbin_rows rows
+        cdef fastbin_status status
+        cdef cnp.npy_intp n = cnp.PyArray_DIM(scores, 0)
+        cdef cnp.ndarray bins = cnp.PyArray_EMPTY(1, &n, cnp.NPY_INT32, 0)
+        cdef int32_t *counted_in = <int32_t *>cnp.PyArray_DATA(bins)
+        cdef const uint8_t *ys = &labels[0] if n else NULL
+        cdef size_t bad_row = n
+        self._require()
+        memset(&rows, 0, sizeof(rows))
+        rows.struct_size = sizeof(rows)
+        rows.scores, rows.score_stride, rows.n_rows = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0), n
+        rows.score_type = FASTBIN_FLOAT64 if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 else FASTBIN_FLOAT32
+        rows.nan_policy = FASTBIN_NAN_ERROR
+        rows.seed = self.spec.seed if seed is None else seed
+        if keys is not None and n:
+            rows.keys = &keys[0]
+        with self.lock:
+            rows.first_row = fastbin_stream_n_samples(self.stream)
+            with nogil:
+                status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
+        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
+            self._refuse_scores(scores, bad_row)
+        if status == FASTBIN_ERROR_ARGUMENT and bad_row < <size_t>n:
+            self._refuse_labels(np.asarray(labels), bad_row)
+        succeed(status)
+        return bins
+
+    def _merge(self, const unsigned char[::1] data):
+        """Add what the stream in these bytes has counted."""
+        cdef fastbin_stream *other
+        cdef fastbin_status status
+        self._require()
+        succeed(fastbin_stream_read(&data[0], data.shape[0], &other))
+        with self.lock:
+            status = fastbin_stream_merge(self.stream, other)
+        fastbin_stream_free(other)
+        succeed(status)
+
+    # ------------------------------------------------------------------ reading
+
+    def tally(self):
+        """Counts, label sums and running variances of one moment: three arrays as the properties of these names."""
+        counts = np.empty(self.spec.n_bins, np.int64)
+        label_sums = np.empty(self.spec.n_bins, np.int64)
+        running_variances = np.empty(self.spec.n_bins, np.float64)
+        cdef int64_t[::1] count_view = counts
+        cdef int64_t[::1] sum_view = label_sums
+        cdef double[::1] variance_view = running_variances
+        cdef bint has_variance
+        self._require()
+        with self.lock:
+            has_variance = fastbin_stream_has_variance(self.stream)
+            succeed(fastbin_stream_tally(self.stream, &count_view[0], &sum_view[0], &variance_view[0] if has_variance else NULL))
+        return counts, label_sums, running_variances if has_variance else None
+
+    @property
+    def counts(self):
+        """int64 (n_bins,): the samples counted in each bin, a copy."""
+        return self.tally()[0]
+
+    @property
+    def label_sums(self):
+        """int64 (n_bins,): of these, the samples with label 1."""
+        return self.tally()[1]
+
+    @property
+    def running_variances(self):
+        """float64 (n_bins,): Gupta, Podkopaev & Ramdas 2020, equation (20), unclipped; ``None`` where the order was lost."""
+        return self.tally()[2]
+
+    @property
+    def n_bins(self):
+        """int: the number of bins."""
+        return self.spec.n_bins
+
+    @property
+    def n_samples(self):
+        """int: the samples counted so far, with those of the fit if the stream began with its tally."""
+        self._require()
+        return fastbin_stream_n_samples(self.stream)
+
+    @property
+    def seed(self):
+        """int: that of the partition; samples without a key get one from it and their row number."""
+        return self.spec.seed
+
+    # ------------------------------------------------------------------ hooks
+
+    def _refuse_scores(self, scores, position):
+        """Raise for the bad score at this position, or for a single one (position -1)."""
+        raise InputError(f"bad score at {position}: {scores!r}")
+
+    def _refuse_labels(self, labels, position):
+        """Raise for the bad label at this position, or for a single one (position -1)."""
+        raise InputError(f"bad label at {position}: {labels!r}")
