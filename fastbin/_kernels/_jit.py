@@ -16,7 +16,21 @@ from typing import Any
 import numba
 from numba import types
 
-__all__ = ["boolean", "f64", "f64_in", "f64_out", "i64", "i64_in", "i64_out", "kernel", "u8_in", "u64", "u64_in", "u64_out"]
+__all__ = [
+    "boolean",
+    "f64",
+    "f64_in",
+    "f64_out",
+    "i32_out",
+    "i64",
+    "i64_in",
+    "i64_out",
+    "kernel",
+    "u8_in",
+    "u64",
+    "u64_in",
+    "u64_out",
+]
 
 boolean = types.boolean
 f64, i64, u64 = types.float64, types.int64, types.uint64
@@ -29,6 +43,7 @@ def _array(dtype: types.Type, readonly: bool) -> types.Array:
 # Contiguous one-dimensional arrays: `_in` is read only (and so accepts read-only data), `_out` is written.
 f64_in, f64_out = _array(types.float64, True), _array(types.float64, False)
 i64_in, i64_out = _array(types.int64, True), _array(types.int64, False)
+i32_out = _array(types.int32, False)
 u64_in, u64_out = _array(types.uint64, True), _array(types.uint64, False)
 u8_in = _array(types.uint8, True)
 

@@ -8,7 +8,7 @@ everything beyond, so a node needs no exact knowledge of its range.
 Rows are located a block at a time, so that each root map is written once and its loop can be vectorised, and what becomes of
 a row after that is another loop. The counts are integers: tables filled by different threads or chunks add up to the same
 table, and the result does not depend on how the rows were divided. All arrays are one-dimensional and contiguous; `scores` and
-`codes` are two views of one array, `labels` holds 0 and 1, an empty `weights` stands for a frequency of 1 each.
+`bits` are two views of one array, `labels` holds 0 and 1, an empty `weights` stands for a frequency of 1 each.
 """
 
 from __future__ import annotations
@@ -51,16 +51,17 @@ def step_of(code, base, shift, n_cells):
 
 
 @kernel(i64(f64_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i32_out))
-def locate(scores, codes, kind, origin, scale, base, shift, n_cells, splitters, cells):
+def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cells):
     """Fill the root cell of each row of a block. NaN goes to some cell. Returns 0.
 
-    LINEAR: (score - origin) * scale, cut off at both ends. BY_CODE: `step_of` the code. BY_SPLITTERS: cell 2 i between two
-    splitters, cell 2 i + 1 for scores that equal splitter i; their number is one less than a power of two, ascending, the last
-    ones may repeat.
+    LINEAR: (score - origin) * scale, cut off at both ends. BY_CODE: `step_of` the code. If there are `points`, one for each
+    of these n_steps cells (NaN for none), each is divided into the scores below its point, those that equal it, and those
+    above. BY_SPLITTERS: cell 2 i below point i and above the one before, cell 2 i + 1 for scores that equal it; the number of
+    points is one less than a power of two, ascending, the last ones may repeat.
     """
     n = scores.size
     if kind == LINEAR:
-        top = float(n_cells - 1)
+        top = float(n_steps - 1)
         for i in range(n):
             x = (scores[i] - origin) * scale
             # Written so that NaN falls to cell 0 and an infinite product to the last.
@@ -69,20 +70,25 @@ def locate(scores, codes, kind, origin, scale, base, shift, n_cells, splitters, 
             cells[i] = np.int32(x)
     elif kind == BY_CODE:
         for i in range(n):
-            cells[i] = step_of(code_of(codes[i]), base, shift, n_cells)
+            cells[i] = step_of(code_of(bits[i]), base, shift, n_steps)
     else:
         for i in range(n):
             cells[i] = 0
         # One step of the binary search for all rows, then the next: no branch depends on a score.
-        half = (splitters.size + 1) >> 1
+        half = (points.size + 1) >> 1
         while half > 0:
             for i in range(n):
-                cells[i] += half * (splitters[cells[i] + half - 1] < scores[i])
+                cells[i] += half * (points[cells[i] + half - 1] < scores[i])
             half >>= 1
-        last = splitters.size - 1
+        last = points.size - 1
         for i in range(n):
             at = cells[i]
-            cells[i] = 2 * at + (splitters[min(at, last)] == scores[i])
+            cells[i] = 2 * at + (points[min(at, last)] == scores[i])
+        return 0
+    if points.size:
+        for i in range(n):
+            at, s = cells[i], scores[i]
+            cells[i] = 3 * at + (s >= points[at]) + (s > points[at])
     return 0
 
 
@@ -100,12 +106,12 @@ def check(scores, labels, score_min, score_max):
 
 @kernel(
     i64(
-        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in,
+        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
         f64, f64, i64_out,
     )
 )  # fmt: skip
 def count_rows(
-    scores, codes, labels, weights, kind, origin, scale, base, shift, n_cells, splitters,
+    scores, bits, labels, weights, kind, origin, scale, base, shift, n_steps, points, n_cells,
     score_min, score_max, table,
 ):  # fmt: skip
     """Add each row to table[copy, cell, label] of the root map, and check it on the way.
@@ -118,7 +124,7 @@ def count_rows(
     bad = 0
     for start in range(0, scores.size, BLOCK):
         end = min(start + BLOCK, scores.size)
-        locate(scores[start:end], codes[start:end], kind, origin, scale, base, shift, n_cells, splitters, cells)
+        locate(scores[start:end], bits[start:end], kind, origin, scale, base, shift, n_steps, points, cells)
         bad |= check(scores[start:end], labels[start:end], score_min, score_max)
         if weights.size == 0:
             for i in range(start, end - 1, 2):
@@ -134,12 +140,12 @@ def count_rows(
 
 @kernel(
     i64(
-        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in,
+        f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
         i64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
     )
 )  # fmt: skip
 def descend_rows(
-    scores, codes, labels, weights, kind, origin, scale, base, shift, n_cells, splitters,
+    scores, bits, labels, weights, kind, origin, scale, base, shift, n_steps, points, n_cells,
     link, node_base, node_shift, node_cells, node_offset, table, slot_next, gathered, gathered_weights,
 ):  # fmt: skip
     """Take each row down the links from its root cell to a counter or a slot, and add it there.
@@ -156,7 +162,7 @@ def descend_rows(
         is_open[cell] = link[cell] != IGNORE
     for start in range(0, scores.size, BLOCK):
         end = min(start + BLOCK, scores.size)
-        locate(scores[start:end], codes[start:end], kind, origin, scale, base, shift, n_cells, splitters, cells)
+        locate(scores[start:end], bits[start:end], kind, origin, scale, base, shift, n_steps, points, cells)
         # First which rows matter, without a branch that few of them would take.
         n_held = 0
         for i in range(end - start):
@@ -167,7 +173,9 @@ def descend_rows(
             cell = np.int64(cells[held[h]])
             target = link[cell]
             while target >= 0:
-                cell = node_offset[target] + step_of(code_of(codes[i]), node_base[target], node_shift[target], node_cells[target])
+                cell = node_offset[target] + step_of(
+                    code_of(bits[i]), node_base[target], node_shift[target], node_cells[target]
+                )
                 target = link[cell]
             label = labels[i]
             weight = 1 if weights.size == 0 else weights[i]
@@ -183,41 +191,80 @@ def descend_rows(
     return 0
 
 
-@kernel(i64(f64_out, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
+@kernel(f64(f64_out, i64, i64, i64))
+def select_rank(values, low, high, rank):
+    """The value at place `rank` of values[low:high] if that were sorted (low <= rank < high).
+
+    Afterwards what stands before that place is at most, and what stands behind it at least, that value.
+    """
+    budget = 64  # a guard against orders made to defeat the pivot
+    while high - low > 16 and budget > 0:
+        budget -= 1
+        first, middle, last = values[low], values[(low + high) >> 1], values[high - 1]
+        pivot = max(min(first, middle), min(max(first, middle), last))
+        left, right = low, high - 1
+        while left <= right:
+            while values[left] < pivot:
+                left += 1
+            while values[right] > pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if rank <= right:
+            high = right + 1
+        elif rank >= left:
+            low = left
+        else:
+            return values[rank]
+    values[low:high].sort()
+    return values[rank]
+
+
+@kernel(i64(f64_in, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
 def select_in_slots(gathered, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
-    """Answer each wanted rank from the gathered rows of its slot, which are sorted in place.
+    """Answer each wanted rank from the gathered rows of its slot.
 
     Slot t holds its label-0 rows in gathered[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The
     i-th rank (ascending, slot by slot) is the rank_within[i]-th smallest row, from 1, of slot rank_slot[i]. Filled for each:
     its score, how many rows of the slot lie below that score and how many of those have label 1, and the same for the rows
     that equal it. Returns 0.
     """
-    current = -1
-    for i in range(rank_slot.size):
+    i = 0
+    while i < rank_slot.size:
         slot = rank_slot[i]
         start, split, end = bounds[2 * slot], bounds[2 * slot + 1], bounds[2 * slot + 2]
-        if slot != current:
-            current = slot
-            gathered[start:split].sort()
-            gathered[split:end].sort()
-            zero, one = start, split
-        # (zero, one) never passes the group of the previous rank, so one walk along the slot serves all its ranks.
-        while True:
-            if one == end or (zero < split and gathered[zero] <= gathered[one]):
-                s = gathered[zero]
-            else:
-                s = gathered[one]
-            next_zero, next_one = zero, one
-            while next_zero < split and gathered[next_zero] == s:
-                next_zero += 1
-            while next_one < end and gathered[next_one] == s:
-                next_one += 1
-            if next_zero - start + next_one - split >= rank_within[i]:
-                break
-            zero, one = next_zero, next_one
-        value[i] = s
-        below[i] = zero - start + one - split
-        below_ones[i] = one - split
-        equal[i] = next_zero - zero + next_one - one
-        equal_ones[i] = next_one - one
+        stop = i
+        while stop < rank_slot.size and rank_slot[stop] == slot:
+            stop += 1
+        values = gathered[start:end].copy()
+        if stop - i > 8:
+            values.sort()
+            zeros, ones = gathered[start:split].copy(), gathered[split:end].copy()
+            zeros.sort()
+            ones.sort()
+            for at in range(i, stop):
+                s = values[rank_within[at] - 1]
+                value[at] = s
+                below_ones[at] = np.searchsorted(ones, s)
+                below[at] = np.searchsorted(zeros, s) + below_ones[at]
+                equal_ones[at] = np.searchsorted(ones, s, side="right") - below_ones[at]
+                equal[at] = np.searchsorted(zeros, s, side="right") + below_ones[at] + equal_ones[at] - below[at]
+        else:
+            low = 0
+            for at in range(i, stop):
+                s = select_rank(values, low, values.size, rank_within[at] - 1)
+                low = rank_within[at] - 1
+                n_below, n_equal, n_below_ones, n_equal_ones = 0, 0, 0, 0
+                for row in range(start, split):
+                    n_below += gathered[row] < s
+                    n_equal += gathered[row] == s
+                for row in range(split, end):
+                    n_below_ones += gathered[row] < s
+                    n_equal_ones += gathered[row] == s
+                value[at] = s
+                below[at], below_ones[at] = n_below + n_below_ones, n_below_ones
+                equal[at], equal_ones[at] = n_equal + n_equal_ones, n_equal_ones
+        i = stop
     return 0

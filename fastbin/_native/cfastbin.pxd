@@ -85,4 +85,5 @@ cdef extern from "fastbin.h" nogil:
                                   double *out, size_t *bad_row)
     uint64_t fastbin_row_key(uint64_t seed, uint64_t row)
     uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
+    void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys)
     uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j)

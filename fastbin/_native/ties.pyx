@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc, qsort
 
 import numpy as np
 
-from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_row_key, fastbin_split_key
+from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fastbin_row_key, fastbin_split_key
 
 cnp.import_array()
 
@@ -22,6 +22,7 @@ cdef enum:
     SORT_UP_TO = 4096
     CELL_BITS = 12
     N_CELLS = 4096
+    BLOCK = 1024  # keys made at a time
 
 cdef struct KeyedSample:
     uint64_t key
@@ -111,8 +112,7 @@ cdef int cut_cells(
     """`cut_group` on pointers: count the keys by cell, gather the cells that hold a rank, sort each. 1 if out of memory."""
     cdef int shift = 64 - CELL_BITS
     cdef Py_ssize_t n_cells = N_CELLS, cell, next_rank = 0
-    cdef int64_t j, below = 0, ones_below = 0, n_gathered = 0, rank_end
-    cdef uint64_t key
+    cdef int64_t below = 0, ones_below = 0, n_gathered = 0, rank_end
     cdef int failed = 1
     if count <= SORT_UP_TO:  # one cell holds them all
         n_cells = 1
@@ -139,12 +139,7 @@ cdef int cut_cells(
 
     gathered = <KeyedSample *>malloc((n_gathered if n_gathered else 1) * sizeof(KeyedSample))
     if gathered != NULL:
-        for j in range(count):
-            key = fastbin_group_key(seed, score, <uint64_t>j)
-            cell = 0 if n_cells == 1 else <Py_ssize_t>(key >> shift)
-            if start[cell] >= 0:
-                gathered[start[cell]].key, gathered[start[cell]].j = key, j
-                start[cell] += 1  # afterwards: the end of the cell's samples
+        gather_cells(seed, score, count, n_cells, shift, start, gathered)
         below, next_rank = 0, 0
         for cell in range(n_cells):
             rank_end = below + table[2 * cell] + table[2 * cell + 1]
@@ -165,16 +160,41 @@ cdef void count_cells(
     uint64_t seed, double score, int64_t count, int64_t ones, Py_ssize_t n_cells, int shift, int64_t *table
 ) noexcept nogil:
     """Count the keys of the group per cell and label: table[2 cell + label]."""
-    cdef int64_t j
-    for j in range(2 * n_cells):
-        table[j] = 0
+    cdef uint64_t keys[BLOCK]
+    cdef int64_t i, n, first, end, j = 0
+    for i in range(2 * n_cells):
+        table[i] = 0
     if n_cells == 1:
         table[0], table[1] = count - ones, ones
         return
-    for j in range(ones):
-        table[2 * (fastbin_group_key(seed, score, <uint64_t>j) >> shift) + 1] += 1
-    for j in range(ones, count):
-        table[2 * (fastbin_group_key(seed, score, <uint64_t>j) >> shift)] += 1
+    while j < count:
+        # A block holds one label: those with label 1 come first.
+        end = ones if j < ones else count
+        n = min(<int64_t>BLOCK, end - j)
+        fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
+        first = j < ones
+        for i in range(n):
+            table[2 * (keys[i] >> shift) + first] += 1
+        j += n
+
+
+cdef void gather_cells(
+    uint64_t seed, double score, int64_t count, Py_ssize_t n_cells, int shift, int64_t *start, KeyedSample *gathered
+) noexcept nogil:
+    """Store the samples of every cell with start >= 0 from there on, and leave `start` at their end."""
+    cdef uint64_t keys[BLOCK]
+    cdef int64_t i, n, place, j = 0
+    cdef Py_ssize_t cell
+    while j < count:
+        n = min(<int64_t>BLOCK, count - j)
+        fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
+        for i in range(n):
+            cell = 0 if n_cells == 1 else <Py_ssize_t>(keys[i] >> shift)
+            place = start[cell]
+            if place >= 0:
+                gathered[place].key, gathered[place].j = keys[i], j + i
+                start[cell] = place + 1
+        j += n
 
 
 cdef Py_ssize_t cut_cell(

@@ -127,7 +127,7 @@ class Fold:
         self._weighted = weighted
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
-        wanted = max(min(n_rows // 64, ROOT_CELLS), 8 * n_ranks)
+        wanted = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_cells, n_ranks)
         self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
@@ -140,7 +140,7 @@ class Fold:
     def take(self, chunks: Iterable[Chunk], fork: int = 0) -> None:
         """Fold chunks into the state of one fork."""
         for scores, labels, weights in chunks:
-            rows = (scores, scores.view(np.int64), labels, weights, *self._map.arguments)
+            rows = (scores, scores.view(np.int64), labels, weights, *self._map)
             if not self._planned:
                 self.bad_rows |= self._kernels.count_rows(*rows, *self._limits, self._tables[fork])
             else:

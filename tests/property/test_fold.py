@@ -122,18 +122,28 @@ def test_codes_order_like_scores_and_come_back() -> None:
 
 
 def test_a_root_map_states_ranges_that_hold_its_rows() -> None:
+    """Every kind of map, with and without points, puts each row into a cell whose stated codes include it."""
+    from fastbin._kernels.fold import locate
+
     rng = np.random.default_rng(7)
-    for _, scores in _shapes(5000, rng):
+    seen = set()
+    for name, scores in _shapes(5000, rng):
         codes = np.sort(codes_of(scores))
-        root: RootMap = choose_root(codes[::10], 256)
-        lowest, highest = int(codes[0]), int(codes[-1])
-        if root.linear:
-            cells = np.clip((scores_of(codes) - root.origin) * root.scale, 0, root.n_cells - 1).astype(np.int64)
-        else:
-            cells = np.array([min(max((int(code) - root.base) >> root.shift, 0), root.n_cells - 1) for code in codes])
-        low, high = root.code_ranges(cells, lowest, highest)
-        assert (low <= codes).all()
-        assert (codes <= high).all()
+        scores = scores_of(codes)
+        cells = np.empty(len(scores), np.int32)
+        for n_ranks in (3, 300):
+            root: RootMap = choose_root(codes[::10], 256, n_ranks)
+            splitters = np.append(np.unique(scores)[:: max(1, len(np.unique(scores)) // 6)][:6], scores[-1])
+            for candidate in (root, RootMap.by_splitters(np.append(splitters, [scores[-1]] * (7 - len(splitters))))):
+                seen.add((candidate.kind, bool(candidate.points.size)))
+                locate(scores, scores.view(np.int64), *candidate[:-1], cells)
+                assert (np.diff(cells) >= 0).all(), name
+                assert cells.min() >= 0
+                assert cells.max() < candidate.n_cells
+                low, high = candidate.code_ranges(cells.astype(np.int64), int(codes[0]), int(codes[-1]))
+                assert (low <= codes).all(), name
+                assert (codes <= high).all(), name
+    assert seen == {(0, False), (0, True), (1, False), (1, True), (2, True)}
 
 
 def test_a_node_always_makes_progress() -> None:
