@@ -395,7 +395,7 @@ FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
  * nothing else: one call per sample, or any division into batches, gives the same bits.
  *
  *     fastbin_stream *stream;
- *     if (fastbin_stream_create(model, FASTBIN_STREAM_EMPTY, &stream) != FASTBIN_OK) return 1;
+ *     if (fastbin_stream_create(model, &stream) != FASTBIN_OK) return 1;
  *     fastbin_stream_update_one(stream, 0.37, key_of_this_customer, outcome, NULL);
  *
  * THREADS. A stream is mutable and has no lock. One thread at a time may call a function that changes it (update_one,
@@ -404,17 +404,14 @@ FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
  */
 typedef struct fastbin_stream fastbin_stream;
 
-/* Where a stream begins. */
-typedef enum fastbin_stream_start {
-  FASTBIN_STREAM_EMPTY = 0, /* at zero samples */
-  FASTBIN_STREAM_TALLY = 1  /* at the tally of the model, which must have one and be unweighted. The order of its samples is
-                               not known, so the stream has no running variance. The library does not judge whether the
-                               model's samples and the new ones may be counted together */
-} fastbin_stream_start;
+/* A stream at zero samples over the bins of a STEP model, of which it keeps a copy of its own. O(n_bins). *stream is NULL on
+   failure. */
+FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream);
 
-/* A stream over the bins of a STEP model, of which it keeps a copy of its own. O(n_bins). *stream is NULL on failure. */
-FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream_start start,
-                                                 fastbin_stream **stream);
+/* The same, but going on from the tally of the model, which must have one and be unweighted (else FASTBIN_ERROR_TALLY). The
+   order of its samples is not known, so the stream has no running variance. The library does not judge whether the samples of
+   the fit and the new ones may be counted together; the schemes UMD, UMS, FIXED_WIDTH and EXPLICIT allow it. */
+FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);
 
 /* Free a stream. NULL is fine. */
 FASTBIN_API void fastbin_stream_free(fastbin_stream *stream);
@@ -435,10 +432,10 @@ FASTBIN_API fastbin_status fastbin_stream_update(fastbin_stream *stream, const f
 /* The model whose bins are counted in, as it was given. Owned by the stream; lives as long as it does. */
 FASTBIN_API const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream);
 
-/* The samples counted so far; those of the model's fit are among them if the stream began with its tally. */
+/* The samples counted so far; those of the model's fit are among them if the stream goes on from its tally. */
 FASTBIN_API int64_t fastbin_stream_n_samples(const fastbin_stream *stream);
 
-/* Whether the running variance is known: 1 unless the stream began with a tally, or was merged. */
+/* Whether the running variance is known: 1 unless the stream went on from a tally, or was merged. */
 FASTBIN_API int fastbin_stream_has_variance(const fastbin_stream *stream);
 
 /* Copy what was counted into arrays of n_bins; any may be NULL. FASTBIN_ERROR_ARGUMENT for running_variances that are not
@@ -448,11 +445,11 @@ FASTBIN_API fastbin_status fastbin_stream_tally(const fastbin_stream *stream, in
 
 /* A model of what was counted so far: the bins of the partition, the mean label of each as its value (0.5 where nothing was
    counted), and the tally. Its scheme is FASTBIN_SCHEME_EXPLICIT, as its edges were fixed before its samples were seen; its
-   ties are RANDOM or NONE by its edge keys (those of the partition, if the stream began with its tally). Free it as any. */
+   ties are RANDOM or NONE by its edge keys (those of the partition, if the stream went on from its tally). Free it as any. */
 FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model);
 
 /* Add what `other` has counted to `stream`. Their edges, edge keys and score ranges must be equal, and at most one of them may
-   have begun with the tally of its model; otherwise FASTBIN_ERROR_ARGUMENT, and nothing is changed. The running variance is
+   have gone on from the tally of its model; otherwise FASTBIN_ERROR_ARGUMENT, and nothing is changed. The running variance is
    unknown afterwards, unless one of the two was empty: it depends on an order that is not there. O(n_bins). */
 FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other);
 

@@ -36,34 +36,40 @@ fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **st
   return FASTBIN_OK;
 }
 
-static void begin_with_tally(fastbin_stream *stream) {
-  const fastbin_model_spec *spec = &stream->spec;
-  stream->n_samples = spec->n_samples;
-  stream->n_positive = spec->n_positive;
-  stream->n_tied = spec->n_tied;
-  stream->has_variance = 0;
-  stream->began_with_tally = 1;
-  for (int32_t b = 0; b < spec->n_bins; b++) {
-    stream->tallies[b].count = spec->counts[b];
-    stream->tallies[b].label_sum = spec->label_sums[b];
-  }
-}
-
-fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream_start start, fastbin_stream **stream) {
+fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream) {
   fastbin_model_spec spec;
   fastbin_model *partition;
   fastbin_status status;
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
   *stream = NULL;
-  if (!model || (start != FASTBIN_STREAM_EMPTY && start != FASTBIN_STREAM_TALLY)) return FASTBIN_ERROR_ARGUMENT;
+  if (!model) return FASTBIN_ERROR_ARGUMENT;
   spec.struct_size = sizeof spec;
   fastbin_model_describe(model, &spec);
   if (spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
-  if (start == FASTBIN_STREAM_TALLY && (!spec.counts || spec.weight_sums)) return FASTBIN_ERROR_TALLY;
   status = fastbin_model_create(&spec, &partition);
-  if (status == FASTBIN_OK) status = fastbin_stream_over(partition, stream);
-  if (status == FASTBIN_OK && start == FASTBIN_STREAM_TALLY) begin_with_tally(*stream);
-  return status;
+  return status == FASTBIN_OK ? fastbin_stream_over(partition, stream) : status;
+}
+
+fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream) {
+  const fastbin_model_spec *spec;
+  fastbin_status status = fastbin_stream_create(model, stream);
+  if (status != FASTBIN_OK) return status;
+  spec = &(*stream)->spec;
+  if (!spec->counts || spec->weight_sums) {
+    fastbin_stream_free(*stream);
+    *stream = NULL;
+    return FASTBIN_ERROR_TALLY;
+  }
+  (*stream)->n_samples = spec->n_samples;
+  (*stream)->n_positive = spec->n_positive;
+  (*stream)->n_tied = spec->n_tied;
+  (*stream)->has_variance = 0;
+  (*stream)->has_fit = 1;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    (*stream)->tallies[b].count = spec->counts[b];
+    (*stream)->tallies[b].label_sum = spec->label_sums[b];
+  }
+  return FASTBIN_OK;
 }
 
 void fastbin_stream_free(fastbin_stream *stream) {
@@ -193,7 +199,7 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
     columns.values[b] = count > 0 ? (double)columns.label_sums[b] / (double)count : 0.5;
   }
   spec.scheme = FASTBIN_SCHEME_EXPLICIT;
-  if (!stream->began_with_tally) spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
+  if (!stream->has_fit) spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
   spec.values = columns.values;
   spec.counts = columns.counts;
   spec.label_sums = columns.label_sums;
@@ -218,7 +224,7 @@ static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
 fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other) {
   int is_first, is_empty;
   if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
-  if (stream->began_with_tally && other->began_with_tally) return FASTBIN_ERROR_ARGUMENT;
+  if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
   is_first = stream->n_samples == 0;
   is_empty = other->n_samples == 0;
   if (is_first) stream->has_variance = other->has_variance;
@@ -233,6 +239,6 @@ fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream
   stream->n_samples += other->n_samples;
   stream->n_positive += other->n_positive;
   stream->n_tied += other->n_tied;
-  stream->began_with_tally |= other->began_with_tally;
+  stream->has_fit |= other->has_fit;
   return FASTBIN_OK;
 }

@@ -22,7 +22,7 @@ struct fastbin_stream {
   int64_t n_positive;
   int64_t n_tied;
   int has_variance;
-  int began_with_tally;
+  int has_fit;              /* whether the samples of the partition's fit are counted */
   int splits_ties;          /* whether some edge splits ties at random */
   struct tally tallies[];   /* spec.n_bins */
 };

@@ -9,7 +9,7 @@
 #define HEADER_SIZE 56
 #define CHECKSUM_SIZE 8
 #define HAS_VARIANCE 1u
-#define BEGAN_WITH_TALLY 2u
+#define HAS_FIT 2u
 
 /* As a model's, but for the fourth byte. */
 static const unsigned char magic[8] = {0x89, 'F', 'B', 'S', '\r', '\n', 0x1A, '\n'};
@@ -57,7 +57,7 @@ fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, 
   size = fastbin_stream_size(stream);
   if (capacity < size) return FASTBIN_ERROR_BUFFER;
   partition_size = fastbin_model_size(stream->partition);
-  flags = (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->began_with_tally ? BEGAN_WITH_TALLY : 0u);
+  flags = (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u);
   memcpy(at, magic, sizeof magic);
   at = put_word(at + sizeof magic, FORMAT_VERSION | flags << 32);
   at = put_word(at, size);
@@ -92,7 +92,7 @@ static fastbin_status check_header(const unsigned char *bytes, size_t size, uint
   checksum = bytes + size - CHECKSUM_SIZE;
   if (checksum_of(bytes, size - CHECKSUM_SIZE) != take_word(&checksum)) return FASTBIN_ERROR_CHECKSUM;
   if (version != FORMAT_VERSION) return FASTBIN_ERROR_CONTENT; /* version 0 was never written */
-  return *flags & ~(uint64_t)(HAS_VARIANCE | BEGAN_WITH_TALLY) ? FASTBIN_ERROR_FORMAT_VERSION : FASTBIN_OK;
+  return *flags & ~(uint64_t)(HAS_VARIANCE | HAS_FIT) ? FASTBIN_ERROR_FORMAT_VERSION : FASTBIN_OK;
 }
 
 static void take_tallies(fastbin_stream *stream, const unsigned char *at) {
@@ -118,7 +118,7 @@ static fastbin_status check_stream(const fastbin_stream *stream) {
   status = fastbin_stream_snapshot(stream, &snapshot);
   if (status != FASTBIN_OK) return status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
   fastbin_model_free(snapshot);
-  if (stream->began_with_tally) return FASTBIN_OK; /* its fit may have seen samples that no bin counts */
+  if (stream->has_fit) return FASTBIN_OK; /* which may have seen samples that no bin counts */
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
     n_counted += stream->tallies[b].count;
     n_positive += stream->tallies[b].label_sum;
@@ -153,7 +153,7 @@ static fastbin_status decode_stream(const unsigned char *bytes, size_t size, uin
   (*stream)->n_positive = n_positive;
   (*stream)->n_tied = n_tied;
   (*stream)->has_variance = (flags & HAS_VARIANCE) != 0;
-  (*stream)->began_with_tally = (flags & BEGAN_WITH_TALLY) != 0;
+  (*stream)->has_fit = (flags & HAS_FIT) != 0;
   take_tallies(*stream, at + partition_size);
   return check_stream(*stream);
 }

@@ -8,9 +8,7 @@
  */
 #include "fastbin.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "check.h"
 
 enum { MAX_LINE = 512, MAX_ROWS = 4096, MAX_BINS = 256, MAX_BYTES = 1 << 16 };
 
@@ -20,7 +18,7 @@ static struct {
   double edges[MAX_BINS], values[MAX_BINS];
   uint64_t edge_keys[MAX_BINS];
   int64_t tally_counts[MAX_BINS], tally_sums[MAX_BINS];
-  fastbin_stream_start start;
+  int from_tally;
   int n_edges, n_tally, n_rows, n_states;
   double scores[MAX_ROWS];
   uint8_t labels[MAX_ROWS];
@@ -33,23 +31,15 @@ static struct {
   fastbin_model *model;
 } current;
 
-static long n_passed, n_failed;
-
-static void check(int holds, const char *what) {
-  if (holds) {
-    ++n_passed;
-  } else {
-    ++n_failed;
-    if (n_failed <= 20) fprintf(stderr, "%s: %s\n", current.name, what);
-  }
-}
-
 /* ------------------------------------------------------------------------------------------------- counting */
 
 static fastbin_stream *begun(void) {
   fastbin_stream *stream = NULL;
-  check(fastbin_stream_create(current.model, current.start, &stream) == FASTBIN_OK, "create failed");
-  if (!stream) exit(1);
+  if (current.from_tally) {
+    REQUIRE(fastbin_stream_continue(current.model, &stream) == FASTBIN_OK);
+  } else {
+    REQUIRE(fastbin_stream_create(current.model, &stream) == FASTBIN_OK);
+  }
   return stream;
 }
 
@@ -69,35 +59,34 @@ static fastbin_rows rows_from(int first, int n, int64_t first_row) {
 static void count(fastbin_stream *stream, int first, int n) {
   static int32_t bins[MAX_ROWS];
   fastbin_rows rows = rows_from(first, n, fastbin_stream_n_samples(stream));
-  check(fastbin_stream_update(stream, &rows, current.labels + first, bins, NULL) == FASTBIN_OK, "update failed");
-  check(memcmp(bins, current.bins + first, (size_t)n * sizeof *bins) == 0, "bins of a batch");
+  CHECK(fastbin_stream_update(stream, &rows, current.labels + first, bins, NULL) == FASTBIN_OK);
+  CHECK(memcmp(bins, current.bins + first, (size_t)n * sizeof *bins) == 0);
 }
 
 static void count_one(fastbin_stream *stream, int row) {
   uint64_t key = current.keys[row];
   int32_t bin = -2;
   if (!current.keyed) key = fastbin_row_key(current.spec.seed, (uint64_t)fastbin_stream_n_samples(stream));
-  check(fastbin_stream_update_one(stream, current.scores[row], key, current.labels[row], &bin) == FASTBIN_OK,
-        "update_one failed");
-  check(bin == current.bins[row], "bin of one sample");
+  CHECK(fastbin_stream_update_one(stream, current.scores[row], key, current.labels[row], &bin) == FASTBIN_OK);
+  CHECK(bin == current.bins[row]);
 }
 
-static void check_state(const fastbin_stream *stream, const char *how) {
+static void check_state(const fastbin_stream *stream) {
   static int64_t counts[MAX_BINS], label_sums[MAX_BINS];
   static double variances[MAX_BINS];
   size_t n_bins = (size_t)current.n_states;
   int has_variance = fastbin_stream_has_variance(stream);
-  check(fastbin_stream_n_samples(stream) == current.n_samples, how);
-  check(has_variance == (current.start == FASTBIN_STREAM_EMPTY), how);
-  check(fastbin_stream_tally(stream, counts, label_sums, has_variance ? variances : NULL) == FASTBIN_OK, how);
-  check(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0, how);
-  check(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0, how);
-  if (has_variance) check(memcmp(variances, current.variances, n_bins * sizeof *variances) == 0, how);
+  CHECK(fastbin_stream_n_samples(stream) == current.n_samples);
+  CHECK(has_variance == !current.from_tally);
+  CHECK(fastbin_stream_tally(stream, counts, label_sums, has_variance ? variances : NULL) == FASTBIN_OK);
+  CHECK(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0);
+  CHECK(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0);
+  CHECK(!has_variance || memcmp(variances, current.variances, n_bins * sizeof *variances) == 0);
 }
 
 static size_t write_stream(const fastbin_stream *stream, unsigned char *bytes) {
   size_t size = fastbin_stream_size(stream);
-  check(size <= MAX_BYTES && fastbin_stream_write(stream, bytes, MAX_BYTES) == FASTBIN_OK, "write failed");
+  CHECK(size <= MAX_BYTES && fastbin_stream_write(stream, bytes, MAX_BYTES) == FASTBIN_OK);
   return size;
 }
 
@@ -108,7 +97,7 @@ static void check_batches(void) {
   fastbin_stream *stream = begun();
   size_t size;
   for (int row = 0; row < current.n_rows; ++row) count_one(stream, row);
-  check_state(stream, "one by one");
+  check_state(stream);
   size = write_stream(stream, expected);
   fastbin_stream_free(stream);
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
@@ -116,8 +105,8 @@ static void check_batches(void) {
     for (int first = 0; first < current.n_rows; first += sizes[k]) {
       count(stream, first, current.n_rows - first < sizes[k] ? current.n_rows - first : sizes[k]);
     }
-    check_state(stream, "in batches");
-    check(write_stream(stream, bytes) == size && memcmp(bytes, expected, size) == 0, "bytes after batches");
+    check_state(stream);
+    CHECK(write_stream(stream, bytes) == size && memcmp(bytes, expected, size) == 0);
     fastbin_stream_free(stream);
   }
 }
@@ -130,10 +119,9 @@ static void check_resumed(void) {
   count(stream, 0, half);
   size = write_stream(stream, bytes);
   fastbin_stream_free(stream);
-  check(fastbin_stream_read(bytes, size, &resumed) == FASTBIN_OK, "read failed");
-  if (!resumed) exit(1);
+  REQUIRE(fastbin_stream_read(bytes, size, &resumed) == FASTBIN_OK);
   count(resumed, half, current.n_rows - half);
-  check_state(resumed, "resumed");
+  check_state(resumed);
   fastbin_stream_free(resumed);
 }
 
@@ -144,25 +132,25 @@ static void check_merged(void) {
   size_t n_bins = (size_t)current.n_states;
   int half = current.n_rows / 2;
   fastbin_stream *left = begun(), *right = begun(), *empty = NULL;
-  check(fastbin_stream_create(current.model, FASTBIN_STREAM_EMPTY, &empty) == FASTBIN_OK, "create failed");
+  REQUIRE(fastbin_stream_create(current.model, &empty) == FASTBIN_OK);
   count(left, 0, half);
-  check(fastbin_stream_merge(left, empty) == FASTBIN_OK, "merge of an empty stream failed");
-  check(fastbin_stream_has_variance(left) == (current.start == FASTBIN_STREAM_EMPTY), "an empty stream took the variance");
-  check(fastbin_stream_merge(empty, left) == FASTBIN_OK, "merge into an empty stream failed");
-  check(fastbin_stream_has_variance(empty) == fastbin_stream_has_variance(left), "variance of the only stream with samples");
-  if (current.start == FASTBIN_STREAM_TALLY) {
-    check(fastbin_stream_merge(left, right) == FASTBIN_ERROR_ARGUMENT, "the tally of the model was counted twice");
+  CHECK(fastbin_stream_merge(left, empty) == FASTBIN_OK);
+  CHECK(fastbin_stream_has_variance(left) == !current.from_tally);
+  CHECK(fastbin_stream_merge(empty, left) == FASTBIN_OK);
+  CHECK(fastbin_stream_has_variance(empty) == fastbin_stream_has_variance(left));
+  if (current.from_tally) {
+    CHECK(fastbin_stream_merge(left, right) == FASTBIN_ERROR_ARGUMENT);
   } else if (current.keyed) {
     count(right, half, current.n_rows - half);
-    check(fastbin_stream_merge(left, right) == FASTBIN_OK, "merge failed");
-    check(fastbin_stream_n_samples(left) == current.n_samples, "samples after a merge");
-    check(!fastbin_stream_has_variance(left), "a merged stream kept its variance");
-    check(fastbin_stream_tally(left, NULL, NULL, variances) == FASTBIN_ERROR_ARGUMENT, "a lost variance was shown");
-    check(fastbin_stream_tally(left, counts, label_sums, NULL) == FASTBIN_OK, "tally failed");
-    check(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0, "counts after a merge");
-    check(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0, "label sums after a merge");
+    CHECK(fastbin_stream_merge(left, right) == FASTBIN_OK);
+    CHECK(fastbin_stream_n_samples(left) == current.n_samples);
+    CHECK(!fastbin_stream_has_variance(left));
+    CHECK(fastbin_stream_tally(left, NULL, NULL, variances) == FASTBIN_ERROR_ARGUMENT);
+    CHECK(fastbin_stream_tally(left, counts, label_sums, NULL) == FASTBIN_OK);
+    CHECK(memcmp(counts, current.counts, n_bins * sizeof *counts) == 0);
+    CHECK(memcmp(label_sums, current.label_sums, n_bins * sizeof *label_sums) == 0);
   }
-  check(fastbin_stream_merge(left, left) == FASTBIN_ERROR_ARGUMENT, "a stream was merged with itself");
+  CHECK(fastbin_stream_merge(left, left) == FASTBIN_ERROR_ARGUMENT);
   fastbin_stream_free(left);
   fastbin_stream_free(right);
   fastbin_stream_free(empty);
@@ -173,16 +161,15 @@ static void check_snapshot(void) {
   fastbin_model *model = NULL;
   fastbin_model_spec spec;
   count(stream, 0, current.n_rows);
-  check(fastbin_stream_snapshot(stream, &model) == FASTBIN_OK, "snapshot failed");
-  if (!model) exit(1);
+  REQUIRE(fastbin_stream_snapshot(stream, &model) == FASTBIN_OK);
   spec.struct_size = sizeof spec;
   fastbin_model_describe(model, &spec);
-  check(spec.n_samples == current.n_samples && spec.n_positive == current.n_positive && spec.n_tied == current.n_tied, "totals");
-  check(spec.scheme == FASTBIN_SCHEME_EXPLICIT && spec.seed == current.spec.seed, "origin of a snapshot");
+  CHECK(spec.n_samples == current.n_samples && spec.n_positive == current.n_positive && spec.n_tied == current.n_tied);
+  CHECK(spec.scheme == FASTBIN_SCHEME_EXPLICIT && spec.seed == current.spec.seed);
   for (int b = 0; b < current.n_states; ++b) {
     double mean = current.counts[b] > 0 ? (double)current.label_sums[b] / (double)current.counts[b] : 0.5;
-    check(spec.counts[b] == current.counts[b] && spec.label_sums[b] == current.label_sums[b], "tally of a snapshot");
-    check(spec.values[b] == mean, "value of a snapshot");
+    CHECK(spec.counts[b] == current.counts[b] && spec.label_sums[b] == current.label_sums[b]);
+    CHECK(spec.values[b] == mean);
   }
   fastbin_model_free(model);
   fastbin_stream_free(stream);
@@ -200,24 +187,24 @@ static void check_refusals(void) {
   fastbin_rows rows = rows_from(0, 2, 0);
   count(stream, 0, current.n_rows);
   size = write_stream(stream, before);
-  check(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_ARGUMENT && bad_row == 1, "label 2");
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_ARGUMENT && bad_row == 1);
   bad_scores[0] = current.scores[0];
   bad_scores[1] = nan;
   rows.scores = bad_scores;
   labels[1] = 0;
-  check(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_SCORE_NAN && bad_row == 1, "NaN");
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_SCORE_NAN && bad_row == 1);
   rows.nan_policy = FASTBIN_NAN_PROPAGATE;
-  check(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "NaN cannot be propagated");
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT);
   rows.nan_policy = FASTBIN_NAN_ERROR;
   bad_scores[1] = strtod("inf", NULL);
-  check(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_SCORE_RANGE, "infinity");
-  check(fastbin_stream_update(stream, NULL, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "no rows");
-  check(fastbin_stream_update(stream, &rows, labels, NULL, NULL) == FASTBIN_ERROR_ARGUMENT, "no bins");
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_SCORE_RANGE);
+  CHECK(fastbin_stream_update(stream, NULL, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_update(stream, &rows, labels, NULL, NULL) == FASTBIN_ERROR_ARGUMENT);
   rows.scores = current.scores;
-  check(fastbin_stream_update(stream, &rows, NULL, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "no labels");
-  check(fastbin_stream_update_one(stream, nan, 0, 1, &bin) == FASTBIN_ERROR_SCORE_NAN && bin == -1, "one NaN");
-  check(fastbin_stream_update_one(stream, current.scores[0], 0, 2, NULL) == FASTBIN_ERROR_ARGUMENT, "one label 2");
-  check(write_stream(stream, after) == size && memcmp(before, after, size) == 0, "a refused batch was counted");
+  CHECK(fastbin_stream_update(stream, &rows, NULL, bins, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_update_one(stream, nan, 0, 1, &bin) == FASTBIN_ERROR_SCORE_NAN && bin == -1);
+  CHECK(fastbin_stream_update_one(stream, current.scores[0], 0, 2, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(write_stream(stream, after) == size && memcmp(before, after, size) == 0);
   fastbin_stream_free(stream);
 }
 
@@ -231,23 +218,21 @@ static void check_damage(void) {
   fastbin_stream_free(stream);
   for (size_t i = 0; i < size; ++i) {
     bytes[i] ^= 0x40;
-    check(fastbin_stream_read(bytes, size, &read) != FASTBIN_OK && read == NULL, "damage was not noticed");
+    CHECK(fastbin_stream_read(bytes, size, &read) != FASTBIN_OK && read == NULL);
     bytes[i] ^= 0x40;
-    check(fastbin_stream_read(bytes, i, &read) != FASTBIN_OK && read == NULL, "truncation was not noticed");
+    CHECK(fastbin_stream_read(bytes, i, &read) != FASTBIN_OK && read == NULL);
   }
-  check(fastbin_stream_read(bytes, size, NULL) == FASTBIN_ERROR_ARGUMENT, "nowhere to put a stream");
-  check(fastbin_stream_read(NULL, size, &read) == FASTBIN_ERROR_ARGUMENT, "no bytes");
+  CHECK(fastbin_stream_read(bytes, size, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_read(NULL, size, &read) == FASTBIN_ERROR_ARGUMENT);
 }
 
 static void check_making(void) {
   fastbin_stream *stream = NULL;
   fastbin_stream_free(NULL);
-  check(fastbin_stream_create(NULL, FASTBIN_STREAM_EMPTY, &stream) == FASTBIN_ERROR_ARGUMENT && !stream, "no model");
-  check(fastbin_stream_create(current.model, FASTBIN_STREAM_EMPTY, NULL) == FASTBIN_ERROR_ARGUMENT, "nowhere to put it");
-  check(fastbin_stream_create(current.model, (fastbin_stream_start)7, &stream) == FASTBIN_ERROR_ARGUMENT, "no such start");
-  if (!current.spec.counts) {
-    check(fastbin_stream_create(current.model, FASTBIN_STREAM_TALLY, &stream) == FASTBIN_ERROR_TALLY, "no tally to begin with");
-  }
+  CHECK(fastbin_stream_create(NULL, &stream) == FASTBIN_ERROR_ARGUMENT && !stream);
+  CHECK(fastbin_stream_create(current.model, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(current.from_tally || fastbin_stream_continue(current.model, &stream) == FASTBIN_ERROR_TALLY);
+  CHECK(!stream);
 }
 
 /* ------------------------------------------------------------------------------------------------- lines */
@@ -284,13 +269,12 @@ static void create_model(void) {
     current.spec.counts = current.tally_counts;
     current.spec.label_sums = current.tally_sums;
   }
-  check(fastbin_model_create(&current.spec, &current.model) == FASTBIN_OK, "model_create failed");
-  if (!current.model) exit(1);
+  REQUIRE(fastbin_model_create(&current.spec, &current.model) == FASTBIN_OK);
 }
 
 static void read_begin(void) {
-  current.start = strcmp(next_word(), "tally") == 0 ? FASTBIN_STREAM_TALLY : FASTBIN_STREAM_EMPTY;
-  if (current.start == FASTBIN_STREAM_TALLY) {
+  current.from_tally = strcmp(next_word(), "tally") == 0;
+  if (current.from_tally) {
     current.spec.n_samples = next_i64();
     current.spec.n_positive = next_i64();
     current.spec.n_tied = next_i64();
@@ -316,7 +300,8 @@ static void read_state(void) {
 }
 
 static void finish_stream(void) {
-  check(current.n_states == current.spec.n_bins, "one state for each bin");
+  long n_failed_before = n_failed;
+  CHECK(current.n_states == current.spec.n_bins);
   check_making();
   check_batches();
   check_resumed();
@@ -324,6 +309,7 @@ static void finish_stream(void) {
   check_snapshot();
   check_refusals();
   check_damage();
+  if (n_failed > n_failed_before) fprintf(stderr, "  in stream %s\n", current.name);
   fastbin_model_free(current.model);
 }
 
@@ -360,7 +346,8 @@ static void read_line(void) {
   } else if (strcmp(keyword, "end") == 0) {
     finish_stream();
   } else {
-    check(0, "a line that this program does not know");
+    fprintf(stderr, "unknown word: %s\n", keyword);
+    exit(2);
   }
 }
 
@@ -383,6 +370,5 @@ int main(int argc, char **argv) {
     read_line();
   }
   fclose(file);
-  printf("%ld passed, %ld failed\n", n_passed, n_failed);
-  return n_failed == 0 && n_passed > 0 ? 0 : 1;
+  return finish();
 }

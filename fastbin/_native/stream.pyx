@@ -24,14 +24,11 @@ cnp.import_array()
 __all__ = ["NativeStream"]
 
 cdef extern from "fastbin.h" nogil:
-    ctypedef enum fastbin_stream_start:
-        FASTBIN_STREAM_EMPTY
-        FASTBIN_STREAM_TALLY
-
     ctypedef struct fastbin_stream:
         pass
 
-    fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream_start start, fastbin_stream **stream)
+    fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream)
+    fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream)
     void fastbin_stream_free(fastbin_stream *stream)
     fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label, int32_t *bin)
     fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
@@ -87,11 +84,11 @@ cdef class NativeStream:
 
     def _begin(self, const unsigned char[::1] model_bytes, bint with_tally):
         """Start over the bins of the model in these bytes, at zero samples or at its tally."""
-        cdef fastbin_model *model
-        cdef fastbin_stream *stream
+        cdef fastbin_model *model = NULL
+        cdef fastbin_stream *stream = NULL
         cdef fastbin_status status = fastbin_model_read(&model_bytes[0], model_bytes.shape[0], &model)
         if status == FASTBIN_OK:
-            status = fastbin_stream_create(model, FASTBIN_STREAM_TALLY if with_tally else FASTBIN_STREAM_EMPTY, &stream)
+            status = fastbin_stream_continue(model, &stream) if with_tally else fastbin_stream_create(model, &stream)
             fastbin_model_free(model)
         succeed(status)
         self._adopt(stream)
@@ -264,7 +261,7 @@ cdef class NativeStream:
 
     @property
     def n_samples(self):
-        """int: the samples counted so far, with those of the fit if the stream began with its tally."""
+        """int: the samples counted so far, with those of the fit if the stream went on from its tally."""
         self._require()
         return fastbin_stream_n_samples(self.stream)
 
