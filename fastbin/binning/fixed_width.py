@@ -1,0 +1,142 @@
+"""Fixed-width binning: bins of equal width, wherever the samples lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError
+from fastbin._validation import check_choice, check_count, check_score_range
+from fastbin.binning.explicit import FixedEdges
+from fastbin.binning.pull_back import pull_back
+from fastbin.binning.rows import Rows, check_rows
+from fastbin.scaling.maps import fitted_scaler
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["FixedWidthBinning", "even_edges"]
+
+
+class FixedWidthBinning(FixedEdges):
+    """Fixed-width (equal-width) histogram binning.
+
+    Parameters
+    ----------
+    n_bins : int or "auto"
+        "auto" is a function of the number of samples alone and so costs no guarantee; see `fastbin.guarantees.auto_n_bins`.
+    scaler : fitted PlattScaling, TemperatureScaling or BetaScaling, or None
+        Bins of equal width on the scaled line, pulled back to edges on the line of the scores: the model is one step function,
+        and scoring never evaluates the map. The scaler must increase, and must have been fitted on other samples: bins have
+        to be fixed before the calibration samples are seen.
+    monotone : bool
+        Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
+    score_range : (low, high)
+        Where scores must lie. Without a scaler the bins divide it; with one, it is the scaler's.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+    empty_bins_ : ndarray of int64
+        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee.
+
+    See Also
+    --------
+    UniformMassBinning : leaves no bin empty, and its guarantee does not depend on the smallest bin.
+
+    Notes
+    -----
+    Edge i is the double nearest to ``low + (high - low) i / n_bins``; for scores in [0, 1] that is the IEEE quotient i /
+    n_bins. A score equal to an edge lies above it, and `high` belongs to the last bin. (``floor(score * n_bins)`` would
+    send 0.29 of 100 bins to the one below 0.29.) Edges that coincide, or that no score can reach, are left out:
+    ``model_.n_bins`` may be less than ``model_.n_bins_asked``, for a scaler whose map does not fill [0, 1] or a range of
+    few doubles.
+
+    Guarantee: given the scores, the label sum of a bin is binomial (Gupta, Podkopaev & Ramdas 2020, section 4.1 and 4.2), so
+    every interval and certificate of the model applies to its non-empty bins. Time O(n), extra memory O(n_bins).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.FixedWidthBinning(n_bins=4).fit([0.1, 0.2, 0.25, 0.8, 0.9, 1.0], [0, 0, 1, 1, 0, 1])
+    >>> cal.model_.edges, cal.model_.counts, cal.empty_bins_
+    (array([0.25, 0.5 , 0.75]), array([2, 1, 0, 3]), array([2]))
+    >>> cal.predict([0.0, 0.6, 1.0]).round(4)
+    array([0.    , 0.5   , 0.6667])
+    """
+
+    def __init__(
+        self,
+        n_bins: int | str = 10,
+        *,
+        scaler: Any = None,
+        monotone: bool = False,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+    ) -> None:
+        self.n_bins = n_bins
+        self.scaler = scaler
+        self.monotone = monotone
+        self.score_range = score_range
+
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to calibration samples that neither the classifier nor the scaler has seen.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            float32 and float64 are read without a copy. NaN, infinity and scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies: the same as repeating the row. Floats are importance weights: values are weighted means,
+            and only bounds made for weights apply.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
+        score_range = check_score_range(self.score_range)
+        rows, _ = check_rows(scores, labels, sample_weight, score_range)
+        n_bins = self._check_n_bins(rows)
+        origin: dict[str, Any] = {"scheme": "fixed-width", "n_bins_asked": n_bins}
+        if self.scaler is None:
+            if score_range is None:
+                raise InputError("score_range is None; bins of equal width need a finite range (low, high) to divide")
+            edges = even_edges(n_bins, *score_range)
+        else:
+            map_model = fitted_scaler(self.scaler, score_range)
+            edges = pull_back(map_model, even_edges(n_bins), rows.limits)
+            origin["map"], origin["map_parameters"] = map_model.map
+        low, _ = rows.limits
+        edges = np.unique(edges)
+        self.model_ = self._fit_edges(
+            edges[edges > low], (scores, labels, sample_weight), score_range, monotone=self.monotone, **origin
+        )
+        return self
+
+    def _check_n_bins(self, rows: Rows) -> int:
+        if not isinstance(self.n_bins, str):
+            return check_count(self.n_bins, "n_bins", maximum=2**24)
+        check_choice(self.n_bins, "n_bins", ("auto",))
+        from fastbin.guarantees import auto_n_bins
+
+        return auto_n_bins(max(1, rows.expanded_size()))
+
+
+def even_edges(n_bins: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
+    """float64 (n_bins - 1,): the doubles nearest to low + (high - low) i / n_bins, for i = 1 ... n_bins - 1."""
+    if (low, high) == (0.0, 1.0):
+        return np.arange(1, n_bins) / n_bins
+    # In integers over a common denominator; Python's division of integers is correctly rounded.
+    (low_top, low_under), (high_top, high_under) = low.as_integer_ratio(), high.as_integer_ratio()
+    under = max(low_under, high_under)  # both are powers of two
+    base = low_top * (under // low_under)
+    span = high_top * (under // high_under) - base
+    return np.array([(base * n_bins + span * i) / (under * n_bins) for i in range(1, n_bins)])

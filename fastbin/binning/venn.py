@@ -1,0 +1,255 @@
+"""Venn prediction: for each score two probabilities, one for each label that the sample might have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._validation import check_score_range
+from fastbin.binning.knots import Knots, count_knots
+from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW
+from fastbin.binning.rows import Rows, check_rows
+from fastbin.guarantees.evidence import require_guarantee
+from fastbin.model import BinnedModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate
+
+__all__ = ["IVAP", "merge_venn", "predict_venn", "venn_pairs"]
+
+Float64s = npt.NDArray[np.float64]
+UInt64s = npt.NDArray[np.uint64]
+
+
+def venn_pairs(model: BinnedModel) -> Float64s:
+    """The Venn pair (p0, p1) of each bin: its share of label 1 once a sample with label 0, or 1, has joined it.
+
+    Parameters
+    ----------
+    model : BinnedModel
+        Its bins must have been fixed without looking at labels, and its tally must hold exactly the samples that are
+        exchangeable with one that falls in the bin: fixed edges, "ums", and "umd", whose tally leaves boundary samples out.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        (k / (N + 1), (k + 1) / (N + 1)) for k ones among N samples; (0, 1) for a bin without samples.
+
+    Raises
+    ------
+    GuaranteeError
+        For models whose pairs would not be valid: isotonic and smooth ones, "ze" and "umb", which average a boundary label,
+        real weights, tied scores sent to one side, values moved to other class rates.
+
+    Notes
+    -----
+    One of the two is calibrated: E[Y | p_Y] = p_Y for a new sample with label Y (Gupta, Podkopaev & Ramdas 2020, Appendix
+    E, after Vovk, Shafer & Nouretdinov 2003). Nobody knows which. p1 - p0 = 1 / (N + 1) is far narrower than any interval
+    that holds the true frequency (`BinnedModel.interval`), so the pair is no such interval. O(n_bins).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1]).model_
+    >>> venn_pairs(model)
+    array([[0.25, 0.5 ],
+           [0.5 , 1.  ]])
+    """
+    if model.scheme == "isotonic":
+        raise GuaranteeError(
+            "the blocks of isotonic regression look at labels, so adding a sample may move them and its bin's pair is not "
+            "valid (Gupta, Podkopaev & Ramdas 2020, Appendix E, needs a fixed taxonomy); fit IVAP, the isotonic Venn "
+            "predictor"
+        )
+    require_guarantee(model)
+    if model.scheme in ("ze", "umb"):
+        raise GuaranteeError(
+            f"scheme {model.scheme!r} averages the label of a boundary sample, which is not exchangeable with a new sample "
+            "of the bin (Gupta, Podkopaev & Ramdas 2020, Appendix E; Gupta & Ramdas 2021, Lemma 2); fit with scheme='umd'"
+        )
+    joined = model.counts + 1.0
+    return np.stack([model.label_sums / joined, (model.label_sums + 1.0) / joined], axis=1)
+
+
+def predict_venn(model: BinnedModel, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Float64s:
+    """Venn pairs of a binned model: float64 (n, 2), (p0, p1) for each score.
+
+    Parameters
+    ----------
+    model : BinnedModel
+        See `venn_pairs`, which gives the pairs, their validity, and the errors.
+    scores, keys, seed, nan
+        As in `BinnedModel.predict`.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1]).model_
+    >>> predict_venn(model, [0.4])
+    array([[0.25, 0.5 ]])
+    """
+    return model.lookup(scores, venn_pairs(model), keys=keys, seed=seed, nan=nan)
+
+
+def merge_venn(pairs: Any) -> Float64s:
+    """One probability for each pair: p1 / (1 - p0 + p1), the minimax choice under log loss (Vovk & Petej 2014).
+
+    Parameters
+    ----------
+    pairs : array-like of float, shape (n, 2)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Between p0 and p1. The point has no validity of its own.
+
+    Examples
+    --------
+    >>> merge_venn([[0.0, 0.5], [0.25, 0.5]])
+    array([0.33333333, 0.4       ])
+    """
+    p0, p1 = np.asarray(pairs, np.float64).T
+    return np.asarray(p1 / (1.0 - p0 + p1))
+
+
+class IVAP(Calibrator):
+    """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
+
+    Parameters
+    ----------
+    score_range : (low, high) or None
+        Where scores must lie; ``None`` takes any finite score.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        The merged probability p1 / (1 - p0 + p1) as a step function, which can be saved and scored like any other.
+    pairs_ : ndarray of float64, shape (n_bins, 2)
+        (p0, p1) of each of its bins. They are kept by this object (and its pickle), not in the model's file.
+
+    Notes
+    -----
+    One of the two probabilities is calibrated: E[Y | p_Y] = p_Y for a new sample exchangeable with those of the fit (Vovk &
+    Petej 2014, Theorem 1). Nobody knows which, and the merged probability has no guarantee, so there is no certificate.
+
+    As functions of the score, p0 and p1 are constant between the scores of the fit, so all their values are computed at the
+    fit: time O(n log n) for the sort and O(n) for the rest (one walk along the cumulative sum diagram for each label),
+    memory O(n). Comparisons are exact and each value is one correctly rounded division.
+
+    References
+    ----------
+    .. [1] V. Vovk and I. Petej, "Venn-Abers predictors", UAI 2014.
+    .. [2] V. Vovk, I. Petej and V. Fedorova, "Large-scale probabilistic predictors with and without guarantees of validity",
+       NeurIPS 2015.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.IVAP().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> cal.predict_venn([0.15, 0.35])
+    array([[0. , 0.5],
+           [0.5, 1. ]])
+    >>> cal.predict([0.15, 0.35]).round(4)
+    array([0.3333, 0.6667])
+    """
+
+    pairs_: Float64s
+
+    def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
+        self.score_range = score_range
+
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            NaN, infinity and scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of int, shape (n,), optional
+            Frequencies: the same as repeating the row. Real weights are refused: weighted samples are not exchangeable.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
+        rows, weights = check_rows(scores, labels, sample_weight, check_score_range(self.score_range))
+        if weights is not None:
+            raise InputError(
+                "sample_weight is real, and the validity of Venn-Abers rests on samples that are exchangeable; "
+                "give frequencies as integers, or use IsotonicCalibration"
+            )
+        knots = count_knots(rows)
+        edges, edge_keys, pairs = _steps(knots, *_knot_pairs(knots), rows)
+        self.model_ = BinnedModel.from_parts(
+            edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
+            n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()),
+        )  # fmt: skip
+        self.pairs_ = pairs
+        return self
+
+    def predict_venn(self, scores: Any, *, nan: str = "error") -> Float64s:
+        """(p0, p1) for each score, float64 (n, 2), with p0 <= p1; arguments as in `predict`. O(log n) a score at most."""
+        return self.model_.lookup(scores, self.pairs_, nan=nan)
+
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+        """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""
+        self._refuse_guarantee()
+
+    def predict_interval(self, scores: Any, **options: Any) -> Float64s:
+        """Raises GuaranteeError: (p0, p1) is no interval for the true frequency."""
+        self._refuse_guarantee()
+
+    def _refuse_guarantee(self) -> NoReturn:
+        raise GuaranteeError(
+            "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its "
+            "merged probability is from the truth; predict_venn gives the pair, and UniformMassBinning has a certificate"
+        )
+
+
+def _knot_pairs(knots: Knots) -> tuple[Float64s, Float64s]:
+    """p0 and p1 of a sample whose score is that of each knot."""
+    from fastbin._kernels import isotonic as kernels
+
+    n_knots = len(knots.scores)
+    scratch = np.empty(n_knots + 1, np.int64), np.empty(n_knots + 1, np.int64)
+
+    def slopes(counts: npt.NDArray[np.int64], label_sums: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        ratio = np.empty((2, n_knots), np.int64)
+        points = (np.concatenate(([0], np.cumsum(column))) for column in (counts, label_sums))
+        kernels.venn_abers_slopes(*points, *ratio, *scratch)
+        return ratio
+
+    ones, joined = slopes(knots.counts, knots.label_sums)
+    # A label 0 at a score is a label 1 where scores are mirrored and labels exchanged.
+    zeros, joined_zeros = slopes(knots.counts[::-1], (knots.counts - knots.label_sums)[::-1])[:, ::-1]
+    return (joined_zeros - zeros) / joined_zeros, ones / joined
+
+
+def _steps(knots: Knots, p0: Float64s, p1: Float64s, rows: Rows) -> tuple[Float64s, UInt64s, Float64s]:
+    """Edges, edge keys and pairs of the step function: below, at and between knots, runs of equal pairs taken together.
+
+    A sample with label 1 is pooled with the next knot at or above its score, one with label 0 with the next at or below.
+    """
+    pairs = np.stack([np.concatenate(([0.0], np.repeat(p0, 2))), np.concatenate((np.repeat(p1, 2), [1.0]))], axis=1)
+    edges = np.repeat(knots.scores, 2)
+    keys = np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(knots.scores))
+    low, high = rows.limits
+    if edges[0] == low:
+        edges, keys, pairs = edges[1:], keys[1:], pairs[1:]
+    if edges[-1] == high:
+        edges, keys, pairs = edges[:-1], keys[:-1], pairs[:-1]
+    changes = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return edges[changes], keys[changes], pairs[np.concatenate(([True], changes))]

@@ -1,0 +1,137 @@
+"""Beta scaling: a logistic map of log(s) and log(1 - s)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import InputError
+from fastbin._validation import check_choice
+from fastbin.scaling.ends import without_ends
+from fastbin.scaling.likelihood import maximise
+from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.samples import Samples, check_samples, logits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BetaScaling"]
+
+LOG_2 = math.log(2.0)
+
+
+class BetaScaling(Calibrator):
+    """Beta scaling: ``1 / (1 + exp(-(a log(s) - b log(1 - s) + c)))`` with a, b >= 0, fitted by maximum likelihood.
+
+    Parameters
+    ----------
+    parameters : {"abm", "am", "ab"}
+        "abm": all three. "am": equal slopes, a = b, and c free. "ab": slopes free and 0.5 kept where it is, c = (a - b) log 2.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        Of kind "smooth".
+    a_, b_, c_ : float
+
+    Notes
+    -----
+    Takes probabilities in [0, 1]. No certificate: no one-to-one map of the score has a distribution-free guarantee (Gupta,
+    Podkopaev & Ramdas 2020, Theorem 3).
+
+    Slopes are kept from being negative, so the map never falls; labels that fall with the score give slopes of 0 and a
+    constant. Labels that a score separates (or of one class) leave the likelihood without a maximum and are refused. With
+    two distinct scores there are as many parameters as the data determine in "am", which "abm" then becomes; with one
+    score, slopes are 0 and the value is the mean label. A score of exactly 0 or 1 stays there under positive slopes: with
+    the label that agrees it does not count, with the other label it is refused.
+
+    Time O(n log n), memory a few arrays of n doubles.
+
+    References
+    ----------
+    .. [1] M. Kull, T. M. Silva Filho and P. Flach, "Beta calibration: a well-founded and easily implemented improvement on
+       logistic calibration for binary classifiers", AISTATS 2017.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.BetaScaling(parameters="am").fit([0.1, 0.3, 0.35, 0.6, 0.8, 0.9], [0, 1, 0, 0, 1, 1])
+    >>> cal.a_ == cal.b_ and cal.a_ > 0
+    True
+    """
+
+    def __init__(self, *, parameters: str = "abm") -> None:
+        self.parameters = parameters
+
+    @property
+    def a_(self) -> float:
+        """The slope of log(s)."""
+        return self.model_.map[1][0]
+
+    @property
+    def b_(self) -> float:
+        """The slope of -log(1 - s)."""
+        return self.model_.map[1][1]
+
+    @property
+    def c_(self) -> float:
+        """The constant."""
+        return self.model_.map[1][2]
+
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on; arguments and errors as in `PlattScaling.fit`."""
+        parameters = check_choice(self.parameters, "parameters", ("abm", "am", "ab"))
+        samples = check_samples(scores, labels, sample_weight, (0.0, 1.0))
+        inside = without_ends(samples, scores, labels)
+        _require_maximum(samples, parameters)
+        a, b, c = _most_likely(inside, parameters)
+        for end, slope in ((0.0, a), (1.0, b)):
+            if slope == 0.0 and (samples.scores == end).any():
+                raise InputError(
+                    f"scores hold {end!r}, and the other samples ask for a slope of 0 towards it, under which the "
+                    "likelihood jumps and has no maximum; move scores inside (0, 1) before both fit and predict"
+                )
+        self.model_ = smooth_model("beta", "beta", (a, b, c), samples, (0.0, 1.0))
+        return self
+
+
+def _require_maximum(samples: Samples, parameters: str) -> None:
+    if parameters == "ab":
+        agreement = (2.0 * samples.labels - 1.0) * (samples.scores - 0.5)
+        separated = bool((agreement >= 0.0).all() and agreement.any())
+    else:
+        zeros, ones = samples.label_weights
+        separated = zeros == 0.0 or ones == 0.0 or (samples.n_distinct > 1 and samples.are_separated())
+    if separated:
+        raise InputError(
+            "labels are of one class, or separated by the score, so an ever steeper map is ever more likely and there is "
+            "no maximum; use PlattScaling, whose smoothed labels keep the map finite"
+        )
+
+
+def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]:
+    """(a, b, c) of the most likely map for samples strictly inside (0, 1)."""
+    targets = inside.labels.astype(np.float64)
+    n_distinct = inside.n_distinct
+    if parameters == "ab":
+        if not (inside.scores != 0.5).any():
+            return 1.0, 1.0, 0.0
+        if n_distinct - bool((inside.scores == 0.5).any()) == 1:
+            slopes, _ = maximise([logits(inside.scores)], targets, inside.weights, intercept=False, increasing=True)
+            return float(slopes[0]), float(slopes[0]), 0.0
+        features = [np.log(inside.scores) + LOG_2, -np.log(1.0 - inside.scores) - LOG_2]
+        slopes, _ = maximise(features, targets, inside.weights, intercept=False, increasing=True)
+        a, b = slopes.tolist()
+        return a, b, (a - b) * LOG_2
+    if n_distinct == 1:
+        zeros, ones = inside.label_weights
+        return 0.0, 0.0, math.log(ones) - math.log(zeros)
+    if parameters == "am" or n_distinct == 2:
+        slopes, c = maximise([logits(inside.scores)], targets, inside.weights, intercept=True, increasing=True)
+        return float(slopes[0]), float(slopes[0]), c
+    features = [np.log(inside.scores), -np.log(1.0 - inside.scores)]
+    slopes, c = maximise(features, targets, inside.weights, intercept=True, increasing=True)
+    return (*slopes.tolist(), c)

@@ -1,0 +1,168 @@
+"""Platt scaling: a logistic map of the score, or of its logit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import InputError
+from fastbin._validation import check_choice, check_score_range
+from fastbin.scaling.likelihood import maximise
+from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.samples import Samples, check_samples, logits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["PlattScaling"]
+
+
+class PlattScaling(Calibrator):
+    """Platt scaling: ``1 / (1 + exp(a f + c))`` of a feature f of the score, fitted by maximum likelihood.
+
+    Parameters
+    ----------
+    smooth_labels : bool
+        Platt's targets (N1 + 1) / (N1 + 2) and 1 / (N0 + 2) in place of 1 and 0, for N1 and N0 samples with label 1 and 0 (or
+        their weights). They keep the map finite where the labels are separated by the score.
+    feature : {"score", "logit"}
+        The score itself, or log(s / (1 - s)). Papers differ, and so do the maps: Gupta & Ramdas 2021 apply it to the
+        probability of a logistic regression. "logit" makes it beta scaling with equal slopes.
+    score_range : (low, high) or None
+        Where scores must lie; ``None`` takes any finite score, such as margins. "logit" needs [0, 1].
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        Of kind "smooth".
+    a_, c_ : float
+        In Platt's sign convention: a_ is negative where labels rise with the score.
+
+    Notes
+    -----
+    No certificate: no one-to-one map of the score has a distribution-free guarantee (Gupta, Podkopaev & Ramdas 2020, Theorem
+    3). Labels that fall with the score give a decreasing map, a_ > 0; bins behind such a map are refused.
+
+    Constant scores, or smoothed labels of one class, give slope 0 and the mean target. Without smoothing, labels that some
+    score separates (or of one class) leave the likelihood without a maximum and are refused. Scores of exactly 0 or 1 have no
+    logit and are refused with feature="logit"; at prediction the map takes its limits there, 0 and 1.
+
+    Time O(n log n), memory a few arrays of n doubles.
+
+    References
+    ----------
+    .. [1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
+       Advances in Large Margin Classifiers, 1999.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.PlattScaling(score_range=None).fit([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0], [0, 0, 1, 0, 1, 1])
+    >>> round(cal.a_, 6), round(cal.c_, 6)
+    (-0.53551, 0.267755)
+    >>> cal.predict([0.5]).round(4)
+    array([0.5])
+    """
+
+    def __init__(
+        self,
+        *,
+        smooth_labels: bool = True,
+        feature: str = "score",
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+    ) -> None:
+        self.smooth_labels = smooth_labels
+        self.feature = feature
+        self.score_range = score_range
+
+    @property
+    def a_(self) -> float:
+        """The slope, in Platt's sign: negative for an increasing map."""
+        return 0.0 - self.model_.map[1][0]
+
+    @property
+    def c_(self) -> float:
+        """The constant, in Platt's sign."""
+        _, parameters = self.model_.map
+        return 0.0 - parameters[1 if self.feature == "score" else 2]
+
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            NaN, infinity and scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Integers repeat rows, floats weight their terms of the likelihood.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy; or saying why there is no most likely map.
+        """
+        feature = check_choice(self.feature, "feature", ("score", "logit"))
+        score_range = check_score_range(self.score_range)
+        if feature == "logit" and score_range != (0.0, 1.0):
+            raise InputError(f"score_range is {score_range}; feature='logit' needs probabilities, score_range=(0.0, 1.0)")
+        samples = check_samples(scores, labels, sample_weight, score_range)
+        if feature == "logit":
+            _refuse_ends(scores, samples)
+        if not self.smooth_labels:
+            _require_overlap(samples)
+        slope, constant = self._most_likely(samples, feature)
+        if feature == "score":
+            self.model_ = smooth_model("platt", "logistic", (slope, constant), samples, score_range)
+        else:
+            self.model_ = smooth_model("platt", "beta", (slope, slope, constant), samples, score_range)
+        return self
+
+    def _most_likely(self, samples: Samples, feature: str) -> tuple[float, float]:
+        n_zeros, n_ones = samples.label_weights
+        targets = samples.labels.astype(np.float64)
+        if self.smooth_labels:
+            targets = np.where(samples.labels == 1, (n_ones + 1.0) / (n_ones + 2.0), 1.0 / (n_zeros + 2.0))
+        if samples.n_distinct == 1 or n_zeros == 0.0 or n_ones == 0.0:
+            return 0.0, _mean_logit(targets, samples)
+        column = samples.scores if feature == "score" else logits(samples.scores)
+        slopes, constant = maximise([column], targets, samples.weights, intercept=True, increasing=False)
+        return float(slopes[0]), constant
+
+
+def _mean_logit(targets: np.ndarray, samples: Samples) -> float:
+    ones = float(samples.weights @ targets)
+    return math.log(ones) - math.log(float(samples.weights @ (1.0 - targets)))
+
+
+def _refuse_ends(scores: Any, samples: Samples) -> None:
+    for end in (0.0, 1.0):
+        if (samples.scores == end).any():
+            position = int(np.argmax(np.asarray(scores, np.float64).ravel() == end))
+            raise InputError(
+                f"scores[{position}] is {end!r}, whose logit is infinite; use feature='score', or move such scores inside "
+                "(0, 1) before both fit and predict"
+            )
+
+
+def _require_overlap(samples: Samples) -> None:
+    n_zeros, n_ones = samples.label_weights
+    if n_zeros == 0.0 or n_ones == 0.0:
+        label = int(n_ones > 0.0)
+        raise InputError(
+            f"labels are all {label}, so the likelihood has no maximum; use smooth_labels=True, or samples of both classes"
+        )
+    mirrored = Samples(samples.scores, 1 - samples.labels, samples.weights, samples.n_samples, samples.n_positive)
+    if samples.n_distinct > 1 and (samples.are_separated() or mirrored.are_separated()):
+        raise InputError(
+            "labels are separated by the score, so an ever steeper map is ever more likely and there is no maximum; "
+            "use smooth_labels=True"
+        )
