@@ -377,6 +377,9 @@ FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
 /* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. */
 FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
 
+/* The same for the n samples from j = first on: keys[i] for sample first + i. About a nanosecond each. */
+FASTBIN_API void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys);
+
 /* Sample splitting: the key that decides to which part the j-th sample of a group goes. */
 FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
 

@@ -1,14 +1,14 @@
 """Order within groups of equal scores, by keys.
 
 The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
-key `fastbin_group_key(seed, score, j)` and label 1 exactly when j < ones. Only groups that hold a boundary come here, so a
-group may be millions of samples: above `SORT_UP_TO` its keys are never stored. They are counted by their top bits, made
-again, and only those in the few cells that hold a wanted rank are gathered and sorted.
+key `fastbin_group_key(seed, score, j)` and label 1 exactly when j < ones. Only groups that hold a boundary come here, but such a
+group may be millions of samples, so its keys are never all stored: they are counted by their top bits, made again, and only
+those in the few cells that hold a wanted rank are gathered and sorted.
 """
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, malloc, qsort, realloc
 
 import numpy as np
 
@@ -16,17 +16,25 @@ from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fas
 
 cnp.import_array()
 
-__all__ = ["cut_group", "group_keys", "row_keys", "split_keys"]
+__all__ = ["cut_groups", "group_keys", "row_keys", "split_keys"]
 
 cdef enum:
-    SORT_UP_TO = 4096
-    CELL_BITS = 12
-    N_CELLS = 4096
+    MAX_CELL_BITS = 12
+    MAX_CELLS = 4096
+    SAMPLES_PER_CELL = 8  # where that many cells are not too many
     BLOCK = 1024  # keys made at a time
 
 cdef struct KeyedSample:
     uint64_t key
     int64_t j
+
+cdef struct Cells:
+    Py_ssize_t n_cells  # a power of two; the cell of a key are its top bits
+    int shift  # for key >> 1, so that a single cell needs no shift by 64
+    int64_t *table
+    int64_t *start
+    KeyedSample *gathered
+    int64_t capacity
 
 
 cdef int compare(const void *left, const void *right) noexcept nogil:
@@ -71,129 +79,132 @@ def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):
     return keys
 
 
-def cut_group(uint64_t seed, double score, int64_t count, int64_t ones, const int64_t[::1] ranks):
-    """Find the samples of given ranks in one group, ordered by key.
+def cut_groups(
+    uint64_t seed, const double[::1] scores, const int64_t[::1] counts, const int64_t[::1] ones, const int64_t[::1] first_rank,
+    const int64_t[::1] ranks,
+):
+    """Find the samples of given ranks in groups ordered by key.
 
     Parameters
     ----------
-    seed, score, count, ones
-        The group: its keys, how many samples, how many of them with label 1.
-    ranks : int64 (m,), ascending, distinct, each in [1, count]
+    seed : int
+    scores, counts, ones : (groups,)
+        The groups: their score, how many samples, how many of these with label 1.
+    first_rank : int64 (groups + 1,)
+        Group g is asked for ranks[first_rank[g]:first_rank[g + 1]].
+    ranks : int64 (m,)
+        Within a group ascending, distinct, and in [1, count].
 
     Returns
     -------
     keys : uint64 (m,)
         The key of the sample at each rank.
     ones_before : int64 (m,)
-        The samples with label 1 among those of lower rank.
+        The samples of its group with label 1 among those of lower rank.
     is_one : int64 (m,)
         1 where the sample at the rank itself has label 1.
 
     Notes
     -----
-    Time O(count), memory O(count / 4096 * m) beyond `SORT_UP_TO` samples.
+    Time O(sum of counts), memory O(samples per cell times ranks).
     """
-    cdef Py_ssize_t m = ranks.shape[0]
+    cdef Py_ssize_t m = ranks.shape[0], group, first
+    cdef int failed = 0
     keys, ones_before, is_one = np.empty(m, np.uint64), np.empty(m, np.int64), np.empty(m, np.int64)
     cdef uint64_t[::1] key_view = keys
     cdef int64_t[::1] before_view = ones_before, one_view = is_one
-    cdef int failed
+    cdef Cells cells
+    cells.table = <int64_t *>malloc(2 * MAX_CELLS * sizeof(int64_t))
+    cells.start = <int64_t *>malloc(MAX_CELLS * sizeof(int64_t))
+    cells.gathered = NULL
+    cells.capacity = 0
     with nogil:
-        failed = cut_cells(seed, score, count, ones, &ranks[0], m, &key_view[0], &before_view[0], &one_view[0])
+        failed = cells.table == NULL or cells.start == NULL
+        for group in range(counts.shape[0]):
+            first = first_rank[group]
+            if not failed and first_rank[group + 1] > first:
+                failed = cut_group(
+                    &cells, seed, scores[group], counts[group], ones[group], &ranks[first], first_rank[group + 1] - first,
+                    &key_view[first], &before_view[first], &one_view[first])
+        free(cells.gathered)
+        free(cells.start)
+        free(cells.table)
     if failed:
-        raise MemoryError(f"no memory to order {count} samples that share the score {score!r}")
+        raise MemoryError("no memory to order samples that share a score")
     return keys, ones_before, is_one
 
 
-cdef int cut_cells(
-    uint64_t seed, double score, int64_t count, int64_t ones, const int64_t *ranks, Py_ssize_t m,
+cdef int cut_group(
+    Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones, const int64_t *ranks, Py_ssize_t m,
     uint64_t *keys, int64_t *ones_before, int64_t *is_one,
 ) noexcept nogil:
-    """`cut_group` on pointers: count the keys by cell, gather the cells that hold a rank, sort each. 1 if out of memory."""
-    cdef int shift = 64 - CELL_BITS
-    cdef Py_ssize_t n_cells = N_CELLS, cell, next_rank = 0
-    cdef int64_t below = 0, ones_below = 0, n_gathered = 0, rank_end
-    cdef int failed = 1
-    if count <= SORT_UP_TO:  # one cell holds them all
-        n_cells = 1
-        shift = 63  # unused: every key is gathered
-    cdef int64_t *table = <int64_t *>malloc(2 * n_cells * sizeof(int64_t))
-    cdef int64_t *start = <int64_t *>malloc(n_cells * sizeof(int64_t))
-    cdef KeyedSample *gathered = NULL
-    if table == NULL or start == NULL:
-        free(table)
-        free(start)
-        return 1
-    count_cells(seed, score, count, ones, n_cells, shift, table)
+    """One group: count the keys by cell, gather the cells that hold a rank, sort each. 1 if out of memory."""
+    cdef Py_ssize_t cell, next_rank = 0
+    cdef int64_t below = 0, ones_below = 0, n_gathered = 0, end
+    cdef int bits = 0
+    cdef KeyedSample *grown
+    while bits < MAX_CELL_BITS and count >> bits > SAMPLES_PER_CELL:
+        bits += 1
+    cells.n_cells, cells.shift = (<Py_ssize_t>1) << bits, 63 - bits
+    count_cells(cells, seed, score, count, ones)
 
     # Where each cell that holds a rank starts among the gathered samples; -1 for the others.
-    for cell in range(n_cells):
-        rank_end = below + table[2 * cell] + table[2 * cell + 1]
-        start[cell] = -1
-        if next_rank < m and ranks[next_rank] <= rank_end:
-            start[cell] = n_gathered
-            n_gathered += rank_end - below
-            while next_rank < m and ranks[next_rank] <= rank_end:
+    for cell in range(cells.n_cells):
+        end = below + cells.table[2 * cell] + cells.table[2 * cell + 1]
+        cells.start[cell] = -1
+        if next_rank < m and ranks[next_rank] <= end:
+            cells.start[cell] = n_gathered
+            n_gathered += end - below
+            while next_rank < m and ranks[next_rank] <= end:
                 next_rank += 1
-        below = rank_end
+        below = end
 
-    gathered = <KeyedSample *>malloc((n_gathered if n_gathered else 1) * sizeof(KeyedSample))
-    if gathered != NULL:
-        gather_cells(seed, score, count, n_cells, shift, start, gathered)
-        below, next_rank = 0, 0
-        for cell in range(n_cells):
-            rank_end = below + table[2 * cell] + table[2 * cell + 1]
-            if start[cell] >= 0:
-                next_rank = cut_cell(
-                    gathered + (start[cell] - (rank_end - below)), rank_end - below, below, ones_below, ones,
-                    ranks, m, next_rank, keys, ones_before, is_one)
-            ones_below += table[2 * cell + 1]
-            below = rank_end
-        failed = 0
-    free(gathered)
-    free(table)
-    free(start)
-    return failed
+    if n_gathered > cells.capacity:
+        grown = <KeyedSample *>realloc(cells.gathered, n_gathered * sizeof(KeyedSample))
+        if grown == NULL:
+            return 1
+        cells.gathered, cells.capacity = grown, n_gathered
+    gather_cells(cells, seed, score, count)
+    below, next_rank = 0, 0
+    for cell in range(cells.n_cells):
+        end = below + cells.table[2 * cell] + cells.table[2 * cell + 1]
+        if cells.start[cell] >= 0:
+            next_rank = cut_cell(
+                cells.gathered + (cells.start[cell] - (end - below)), end - below, below, ones_below, ones,
+                ranks, m, next_rank, keys, ones_before, is_one)
+        ones_below += cells.table[2 * cell + 1]
+        below = end
+    return 0
 
 
-cdef void count_cells(
-    uint64_t seed, double score, int64_t count, int64_t ones, Py_ssize_t n_cells, int shift, int64_t *table
-) noexcept nogil:
+cdef void count_cells(Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones) noexcept nogil:
     """Count the keys of the group per cell and label: table[2 cell + label]."""
     cdef uint64_t keys[BLOCK]
-    cdef int64_t i, n, first, end, j = 0
-    for i in range(2 * n_cells):
-        table[i] = 0
-    if n_cells == 1:
-        table[0], table[1] = count - ones, ones
-        return
+    cdef int64_t i, n, label, j = 0
+    for i in range(2 * cells.n_cells):
+        cells.table[i] = 0
     while j < count:
         # A block holds one label: those with label 1 come first.
-        end = ones if j < ones else count
-        n = min(<int64_t>BLOCK, end - j)
+        label = j < ones
+        n = min(<int64_t>BLOCK, (ones if label else count) - j)
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
-        first = j < ones
         for i in range(n):
-            table[2 * (keys[i] >> shift) + first] += 1
+            cells.table[2 * ((keys[i] >> 1) >> cells.shift) + label] += 1
         j += n
 
 
-cdef void gather_cells(
-    uint64_t seed, double score, int64_t count, Py_ssize_t n_cells, int shift, int64_t *start, KeyedSample *gathered
-) noexcept nogil:
+cdef void gather_cells(Cells *cells, uint64_t seed, double score, int64_t count) noexcept nogil:
     """Store the samples of every cell with start >= 0 from there on, and leave `start` at their end."""
     cdef uint64_t keys[BLOCK]
     cdef int64_t i, n, place, j = 0
-    cdef Py_ssize_t cell
     while j < count:
         n = min(<int64_t>BLOCK, count - j)
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
         for i in range(n):
-            cell = 0 if n_cells == 1 else <Py_ssize_t>(keys[i] >> shift)
-            place = start[cell]
+            place = cells.start[(keys[i] >> 1) >> cells.shift]
             if place >= 0:
-                gathered[place].key, gathered[place].j = keys[i], j + i
-                start[cell] = place + 1
+                cells.gathered[place].key, cells.gathered[place].j = keys[i], j + i
+                cells.start[(keys[i] >> 1) >> cells.shift] = place + 1
         j += n
 
 

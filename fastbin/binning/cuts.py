@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._native.ties import cut_group, group_keys
+from fastbin._native.ties import cut_groups
 from fastbin.binning.fold import BoundaryGroups
 
 __all__ = ["Cuts", "TieKeys", "order_cuts"]
@@ -35,32 +36,15 @@ def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKe
     O(len(ranks)) plus the sizes of the groups of two or more.
     """
     within = ranks - groups.below
+    _, first = np.unique(groups.score, return_index=True)
+    bounds = np.append(first, len(ranks))
     if tie_keys is None:
-        key = group_keys(seed, groups.score, np.zeros(len(ranks), np.int64))
-        ones_before, is_one = groups.below_ones.copy(), groups.equal_ones.copy()
-        tied = groups.equal > 1
+        of_group = (np.ascontiguousarray(column[first]) for column in (groups.score, groups.equal, groups.equal_ones))
+        key, before, is_one = cut_groups(seed, *of_group, bounds, within)
     else:
-        key = np.empty(len(ranks), np.uint64)
-        ones_before, is_one = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
-        tied = np.ones(len(ranks), bool)
-    for first, end in _runs(groups.score, tied):
-        span = slice(first, end)
-        score, count, ones = float(groups.score[first]), int(groups.equal[first]), int(groups.equal_ones[first])
-        if tie_keys is None:
-            key[span], before, is_one[span] = cut_group(seed, score, count, ones, within[span])
-        else:
-            key[span], before, is_one[span] = tie_keys.cut_group(score, within[span])
-        ones_before[span] = groups.below_ones[first] + before
-    return Cuts(groups.score, key, ranks, ones_before, is_one, groups)
-
-
-def _runs(scores: npt.NDArray[np.float64], chosen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """(first, end) of every run of equal scores that is chosen."""
-    positions = np.flatnonzero(chosen)
-    if not positions.size:
-        return []
-    breaks = np.flatnonzero(scores[positions][1:] != scores[positions][:-1]) + 1
-    return [(int(run[0]), int(run[-1]) + 1) for run in np.split(positions, breaks)]
+        found = [tie_keys.cut_group(float(groups.score[a]), within[a:b]) for a, b in pairwise(bounds)]
+        key, before, is_one = (np.concatenate(column) for column in zip(*found, strict=True)) if found else 3 * [within]
+    return Cuts(groups.score, key.astype(np.uint64, copy=False), ranks, groups.below_ones + before, is_one, groups)
 
 
 class TieKeys:
@@ -77,7 +61,7 @@ class TieKeys:
         return TieKeys(scores[order], labels[order], keys[order])
 
     def cut_group(self, score: float, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
-        """As `fastbin._native.ties.cut_group`, on gathered rows."""
+        """As `fastbin._native.ties.cut_groups` for one group, on gathered rows."""
         span = slice(np.searchsorted(self._scores, score), np.searchsorted(self._scores, score, side="right"))
         keys, labels = self._keys[span], self._labels[span].astype(np.int64)
         self.refuse_repeated(np.full(len(ranks), score), keys[ranks - 1])

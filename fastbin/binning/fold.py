@@ -127,7 +127,7 @@ class Fold:
         self._weighted = weighted
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
-        wanted = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
+        wanted = max(min(n_rows // 256, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_cells, n_ranks)
         self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
