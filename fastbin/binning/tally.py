@@ -174,3 +174,4 @@ def assign(model: BinnedModel, rows: Rows, block: Chunk, keys: npt.NDArray[np.ui
         return model.assign(block.scores, keys=keys).astype(np.int64)
     except InputError:
         rows.refuse(bad_scores=True)
+        raise
