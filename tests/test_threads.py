@@ -1,0 +1,151 @@
+"""Threads and forked children: the same answers everywhere, and nobody stalls or dies."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+
+N_THREADS = 8
+
+
+def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    scores = np.random.default_rng(8).integers(0, 1001, n) / 1000
+    return scores, (np.random.default_rng(9).random(n) < scores).astype(np.uint8)
+
+
+def in_threads(work: Callable[[int], Any]) -> list[Any]:
+    """work(0) ... work(7), all started at once."""
+    barrier = threading.Barrier(N_THREADS)
+
+    def start(number: int) -> Any:
+        barrier.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        return list(pool.map(start, range(N_THREADS)))
+
+
+def test_one_model_scored_by_many_threads() -> None:
+    scores, labels = rows(20_000)
+    model = fb.UniformMassBinning(n_bins=20).fit(scores, labels).model_
+    keys = np.arange(len(scores), dtype=np.uint64) << np.uint64(40)
+    expected = model.predict(scores, keys=keys)
+    bins = model.assign(scores, keys=keys)
+    sample = Random(1).sample(range(len(scores)), 500)
+
+    def work(number: int) -> None:
+        out = np.empty(len(scores))
+        for _ in range(20):
+            assert np.array_equal(model.predict(scores, keys=keys, out=out), expected)
+            assert np.array_equal(model.assign(scores, keys=keys), bins)
+        assert [model.predict_one(scores[i], key=int(keys[i])) for i in sample] == [expected[i] for i in sample]
+        assert fb.BinnedModel.from_bytes(model.to_bytes()) == model
+
+    in_threads(work)
+
+
+def test_keys_drawn_in_threads_differ() -> None:
+    """The stream of drawn keys is the model's own; two threads never share a place in it."""
+    model = fb.UniformMassBinning(n_bins=2).fit([0.5] * 100, [0, 1] * 50).model_
+    shared = in_threads(lambda number: [model.predict([0.5] * 64).tolist() for _ in range(100)])
+    draws = [tuple(draw) for draws in shared for draw in draws]
+    assert len(set(draws)) == len(draws)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_many_fits_at_once(n_threads: int) -> None:
+    """Fits in Python threads, each with threads of its own: no shared state, the same bytes."""
+    scores, labels = rows(60_000)
+    expected = fb.UniformMassBinning(n_bins=20).fit(scores, labels).model_.to_bytes()
+
+    def work(number: int) -> bytes:
+        return fb.UniformMassBinning(n_bins=20).fit(scores, labels, n_threads=n_threads).model_.to_bytes()
+
+    assert set(in_threads(work)) == {expected}
+
+
+def test_a_worker_thread_hands_its_error_on() -> None:
+    scores, labels = rows(60_000)
+    scores[50_000] = np.nan
+    before = threading.active_count()
+    with pytest.raises(fb.InputError, match=r"scores\[50000\] is NaN"):
+        fb.UniformMassBinning(n_bins=20).fit(scores, labels, n_threads=4)
+    assert threading.active_count() == before
+
+
+def test_long_calls_release_the_gil() -> None:
+    """While one thread scores 20 million rows, another goes on: it never waits for more than a part of the call."""
+    model = fb.UniformMassBinning(n_bins=100).fit(*rows(5000)).model_
+    scores = np.random.default_rng(2).random(20_000_000)
+    out = np.empty_like(scores)
+    finished = threading.Event()
+    moments: list[float] = []
+
+    def score() -> None:
+        for _ in range(3):
+            model.predict(scores, out=out, seed=0)
+        finished.set()
+
+    worker = threading.Thread(target=score)
+    start = time.perf_counter()
+    worker.start()
+    while not finished.is_set():
+        moments.append(time.perf_counter())
+        time.sleep(0.0005)
+    worker.join()
+    span = time.perf_counter() - start
+    # Were the lock held, there would be a few moments between calls; without it there are hundreds.
+    assert len(moments) > 20, f"{len(moments)} moments in {span:.3f} s"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_fits_and_scores() -> None:
+    """After a fit with threads in the parent, as in a pre-forking server: the child does the same and exits cleanly."""
+    program = """
+import os, signal, sys
+import numpy as np
+import fastbin as fb
+
+scores = np.random.default_rng(8).integers(0, 1001, 60_000) / 1000
+labels = (np.arange(60_000) % 3 == 0).astype(np.uint8)
+parent = fb.UniformMassBinning(n_bins=20).fit(scores, labels, n_threads=2).model_
+expected = parent.predict(scores, seed=1)
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        again = fb.UniformMassBinning(n_bins=20).fit(scores, labels, n_threads=2).model_
+        same = again == parent and np.array_equal(again.predict(scores, seed=1), expected)
+        os._exit(0 if same and np.array_equal(parent.predict(scores, seed=1), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+    place = str(Path(fb.__file__).parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))}
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=180)
+    assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_models_travel_between_processes(protocol: int) -> None:
+    cal = fb.UniformMassBinning(n_bins=5, seed=3).fit(*rows(200))
+    again = pickle.loads(pickle.dumps(cal, protocol))
+    assert again.model_ == cal.model_
+    assert again.get_params() == cal.get_params()
+    assert again.predict_one(0.3, key=1) == cal.predict_one(0.3, key=1)
+    assert pickle.loads(pickle.dumps(cal.model_, protocol)) == cal.model_
