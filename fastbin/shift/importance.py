@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,20 @@ from fastbin._validation import check_count, check_features, check_seed
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ULSIF"]
+__all__ = ["ULSIF", "ImportanceEstimator", "Progress"]
 
 Float64s = npt.NDArray[np.float64]
 Progress = Callable[[float], object]
 
 # Entries of one kernel block: 8 MB, and a handful of temporaries of that size.
 BLOCK_ENTRIES = 2**20
+
+
+class ImportanceEstimator(Protocol):
+    """What `ImportanceWeightedBinning.fit_to_target` asks of a method that estimates weights; `ULSIF` is one."""
+
+    def fit(self, source: Any, target: Any, *, progress: Progress | None = None) -> Any: ...
+    def weights(self, features: Any) -> Float64s: ...
 
 
 class ULSIF:

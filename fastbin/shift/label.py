@@ -13,6 +13,7 @@ from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._validation import check_alpha, check_choice, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.shift.promise import certificate_of_ends
 from fastbin.shift.rates import RateEstimate, check_rate, move_odds, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
 
@@ -257,33 +258,19 @@ class LabelShift(Calibrator):
         """
         check_choice(kind, "kind", ("conditional",))
         check_choice(bound, "bound", ("exact",))
-        ends, values = self.interval(alpha), np.asarray(self.model_.values)
-        empty = np.asarray(self.model_.counts) == 0
-        radii = np.where(empty, 1.0, np.maximum(ends[:, 1] - values, values - ends[:, 0]) + self.model_.delta)
-        if empty.all():
-            raise GuaranteeError("no bin holds a sample, so there is nothing to certify")
-        known = [f"P(Y = 1) at the {name} is as given" for name, given in self._given_rates() if given]
-        return Certificate(
-            epsilon=min(1.0, float(radii[~empty].max())),
-            alpha=check_alpha(alpha),
-            kind=kind,
-            bound=bound,
-            theorem="Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)",
-            assumptions=(
-                "the calibration samples are independent draws from the source population",
-                "the scores were trained on other data",
-                "P(score | label) is the same in the target population, of which the promise speaks",
-                *known,
-            ),
-            scheme=self.model_.scheme,
-            n_samples=self.model_.n_samples,
-            n_bins=self.model_.n_bins,
-            radii=tuple(float(radius) for radius in np.minimum(radii, 1.0)),
-            uncovered_bins=tuple(int(b) for b in np.flatnonzero(empty)),
+        assumptions = [
+            "the calibration samples are independent draws from the source population",
+            "the scores were trained on other data",
+            "P(score | label) is the same in the target population, of which the promise speaks",
+        ]
+        given = {"source": self.source_rate is not None, "target": self.rate_.method == "known"}
+        assumptions += [f"P(Y = 1) at the {name} is as given" for name, is_given in given.items() if is_given]
+        return certificate_of_ends(
+            self.model_, self.interval(alpha), alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
         )
 
-    def _given_rates(self) -> tuple[tuple[str, bool], ...]:
-        return ("source", self.source_rate is not None), ("target", self.method == "known")
+
+THEOREM = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
 
 
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:

@@ -1,0 +1,404 @@
+"""Calibration under covariate shift: binning with importance weights (Gupta, Podkopaev & Ramdas 2020, section 4.4)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import InputError
+from fastbin._validation import (
+    as_key_array,
+    check_choice,
+    check_count,
+    check_features,
+    check_labels,
+    check_same_length,
+    check_score_range,
+    check_scores,
+    check_seed,
+    check_unit_interval,
+)
+from fastbin.guarantees import Certificate
+from fastbin.model import BinnedModel
+from fastbin.shift.estimates import (
+    ESTIMATORS,
+    Unlabelled,
+    WeightedRows,
+    check_relative_mass,
+    check_weights,
+    estimate,
+    limit_to_unit,
+    relative_mass_of,
+    tally_rows,
+)
+from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
+from fastbin.shift.promise import certificate_of_ends
+from fastbin.shift.source_bins import SourceBins, bins_of_partition, uniform_mass_bins
+from fastbin.shift.weighted import (
+    METHODS,
+    UNION_METHODS,
+    WeightLimits,
+    check_limits,
+    effective_sample_sizes,
+    interval_of_rows,
+    level_per_bin,
+    require_weight_guarantee,
+    weighted_interval,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["ImportanceWeightedBinning"]
+
+Float64s = npt.NDArray[np.float64]
+
+
+class ImportanceWeightedBinning(Calibrator):
+    """Binning for a target population whose features are distributed otherwise, from labelled samples of the source.
+
+    Under covariate shift P(Y | features) is the same at source and target. A source sample then stands for w samples of the
+    target, w being the ratio of the two densities at its features, and the weighted mean label of a bin estimates the bin's
+    frequency at the target.
+
+    Parameters
+    ----------
+    n_bins : int
+        Not used where `partition` is given.
+    partition : BinnedModel or array-like of float, optional
+        Bins fixed before these samples were seen: those of a model fitted to other samples, or inner edges, ascending.
+    scheme : {"umd", "ums"}
+        Where there is no `partition`: bins of equal source mass. "umd": boundaries from the samples themselves, boundary
+        samples left out of the means. "ums": boundaries from one random part of the samples, means from the other (Gupta,
+        Podkopaev & Ramdas 2020, Appendix D.4).
+    estimator : {"self-normalised", "known-mass", "counted-mass"}
+        "self-normalised": sum w Y / sum w, equation (22), the one to use. "known-mass": the mean of m w Y, equation (40), which
+        is unbiased, where m, the bin's mass at the source over that at the target, is known. "counted-mass": the same with m
+        from counts of unlabelled scores, equation (47): weaker, as its two noises do not cancel (the paper's Figure 3 shows
+        twice the error). The last two can pass 1 and are cut there, with a warning.
+    split : float in (0, 1)
+        "ums" alone: the share of the samples that places the boundaries.
+    seed : int or None
+        Of tie keys, of the split, and of the order of "betting-in-order". ``None`` draws one afresh.
+    score_range : (low, high) or None
+        Where scores must lie, as in `fastbin.UniformMassBinning`. A model given as `partition` brings its own.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        With the weight tally: `weighted_interval` and `effective_sample_sizes` work from its file.
+    estimates_ : float64 (n_bins,)
+        The estimates before any cut at 1.
+    relative_mass_ : float64 (n_bins,)
+        m of each bin: given, counted, or count / sum w, equation (42). NaN for a bin without samples.
+    effective_sample_sizes_ : float64 (n_bins,)
+        (sum w)^2 / sum w^2.
+
+    Notes
+    -----
+    With known weights at most U the intervals hold in finite samples. Estimated weights are right in the limit only
+    (Proposition 2), and a distribution-free guarantee for them is impossible. Time O(n log n); the samples' weights, labels and
+    bins are kept for the intervals, not in the model.
+
+    References
+    ----------
+    .. [1] C. Gupta, A. Podkopaev and A. Ramdas, "Distribution-free binary classification: prediction sets, confidence
+       intervals and calibration", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(2000)  # at the target, scores have density 2 s
+    >>> labels = rng.random(2000) < scores**2
+    >>> cal = fb.shift.ImportanceWeightedBinning(n_bins=4).fit(scores, labels, weights=2 * scores)
+    >>> cal.model_.values.round(2)
+    array([0.03, 0.16, 0.37, 0.8 ])
+    >>> cal.interval(alpha=0.1, weight_bound=2.0).round(2)
+    array([[0.01, 0.13],
+           [0.11, 0.23],
+           [0.3 , 0.45],
+           [0.73, 0.86]])
+    """
+
+    def __init__(
+        self,
+        n_bins: int = 10,
+        *,
+        partition: Any = None,
+        scheme: str = "umd",
+        estimator: str = "self-normalised",
+        split: float = 0.5,
+        seed: int | None = 0,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+    ) -> None:
+        self.n_bins = n_bins
+        self.partition = partition
+        self.scheme = scheme
+        self.estimator = estimator
+        self.split = split
+        self.seed = seed
+        self.score_range = score_range
+
+    def fit(
+        self,
+        scores: Any,
+        labels: Any,
+        weights: Any = None,
+        *,
+        relative_mass: Any = None,
+        source_scores: Any = None,
+        target_scores: Any = None,
+        tie_keys: Any = None,
+        estimated: bool = False,
+    ) -> Self:
+        """Fit to labelled source samples and their weights.
+
+        Parameters
+        ----------
+        scores, labels : array-like of shape (n,)
+            Source samples that the classifier was not trained on.
+        weights : array-like of float, shape (n,)
+            The density ratio target / source at each sample's features: finite and not negative. Their scale matters for
+            "known-mass" and "counted-mass", and relative to `weight_bound` for intervals.
+        relative_mass : array-like of float, shape (n_bins,), optional
+            For "known-mass", and for "theorem10" intervals: P_source(bin) / P_target(bin), positive.
+        source_scores, target_scores : array-like of float, optional
+            For "counted-mass": unlabelled scores of both populations.
+        tie_keys : array-like of shape (n,), optional
+            With a `partition` that splits ties at random: the samples' keys.
+        estimated : bool
+            Whether the weights are estimates; noted in the model, and asked for by intervals.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Naming the argument, the first bad position, its value, and the remedy; also for a bin all of whose weights are 0,
+            and for a bin without target scores under "counted-mass".
+        """
+        estimator = check_choice(self.estimator, "estimator", ESTIMATORS)
+        seed = check_seed(self.seed)
+        score_range = (
+            self.partition.score_range if isinstance(self.partition, BinnedModel) else check_score_range(self.score_range)
+        )
+        score_array = np.asarray(check_scores(scores, score_range), np.float64)
+        label_array, weight_array = check_labels(labels), check_weights(weights)
+        n = check_same_length(scores=score_array, labels=label_array, weights=weight_array)
+        keys = None if tie_keys is None else as_key_array(tie_keys, n, "tie_keys")
+        cells = self._cells(score_array, label_array, weight_array, keys, seed)
+        counted = cells.bins >= 0
+        rows = WeightedRows(weight_array[counted], label_array[counted], cells.bins[counted])
+        tally = tally_rows(rows, cells)
+        given = None if relative_mass is None else check_relative_mass(relative_mass, cells.n_bins)
+        unlabelled = Unlabelled(source_scores, target_scores, score_range, seed)
+        self.relative_mass_ = relative_mass_of(estimator, cells, tally, given, unlabelled)
+        self.estimates_ = estimate(estimator, tally, self.relative_mass_)
+        self._rows, self._given_mass = rows, given
+        note = {"shift": "covariate", "estimator": estimator, "weights": "estimated" if estimated else "known"}
+        self.model_ = BinnedModel.from_parts(
+            edges=cells.edges, edge_keys=cells.edge_keys, values=limit_to_unit(self.estimates_, cells), scheme=cells.scheme,
+            ties=cells.ties, n_bins_asked=0 if self.partition is not None else cells.n_bins, n_samples=n,
+            n_positive=int(label_array.sum(dtype=np.int64)), n_tied=cells.n_tied, seed=seed, score_range=score_range,
+            note=json.dumps(note), **tally,
+        )  # fmt: skip
+        self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
+        return self
+
+    def fit_to_target(
+        self,
+        scores: Any,
+        labels: Any,
+        features: Any,
+        target_features: Any,
+        *,
+        source_features: Any = None,
+        importance: ImportanceEstimator | None = None,
+        progress: Progress | None = None,
+        **arguments: Any,
+    ) -> Self:
+        """The whole procedure of Gupta, Podkopaev & Ramdas 2020, Appendix D.4: estimate weights, then fit with them.
+
+        Parameters
+        ----------
+        scores, labels : array-like of shape (n,)
+            Labelled source samples.
+        features : array-like of float, shape (n, d)
+            Their features.
+        target_features : array-like of float, shape (m, d)
+            Unlabelled target rows.
+        source_features : array-like of float, shape (k, d), optional
+            Unlabelled source rows for the weights; by default `features`.
+        importance : ImportanceEstimator, optional
+            How to estimate weights; ``ULSIF()`` by default. It is fitted here, and kept as ``importance_``.
+        progress : callable, optional
+            Called with the share of that work done, from 0 to 1.
+        **arguments
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `fit` and `ULSIF.fit`.
+        """
+        rows = check_features(features)
+        check_same_length(scores=np.asarray(check_scores(scores, None)), features=rows)
+        method: ImportanceEstimator = ULSIF() if importance is None else importance
+        method.fit(rows if source_features is None else source_features, target_features, progress=progress)
+        self.importance_ = method
+        return self.fit(scores, labels, method.weights(rows), estimated=True, **arguments)
+
+    def _cells(
+        self, scores: Float64s, labels: npt.NDArray[np.uint8], weights: Float64s, keys: npt.NDArray[np.uint64] | None, seed: int
+    ) -> SourceBins:
+        """The bins, and where each sample is counted."""
+        if scores.shape[0] == 0:
+            raise InputError("scores is empty; a calibrator needs samples")
+        if self.partition is not None:
+            return bins_of_partition(scores, self.partition, keys, seed)
+        if keys is not None:
+            raise InputError("tie_keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
+        n_bins = check_count(self.n_bins, "n_bins", maximum=2**24)
+        scheme = check_choice(self.scheme, "scheme", ("umd", "ums"))
+        return uniform_mass_bins(scores, labels, weights, n_bins, scheme, check_unit_interval(self.split, "split"), seed)
+
+    def interval(
+        self,
+        alpha: float = 0.1,
+        method: str = "betting",
+        simultaneous: bool = True,
+        *,
+        weight_bound: Any = None,
+        weight_min: float | None = None,
+        weight_error: float | None = None,
+    ) -> Float64s:
+        """An interval for the target frequency of label 1 in each bin, valid in finite samples for known, bounded weights.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that any interval misses (each one's, where not `simultaneous`).
+        method : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
+            The functions of `fastbin.bounds`. "betting" does not depend on the order of samples; "betting-in-order" draws the
+            order from the seed and is narrower by a sixth or so. "self-normalised-hoeffding" is what `weighted_interval` gives
+            from the model alone. "theorem7" (with `weight_min`) and "theorem10" (with `relative_mass` at the fit) are Gupta,
+            Podkopaev & Ramdas 2020, with the constants of their proofs. Choose before looking at the results.
+        simultaneous : bool
+            Whether alpha is shared among the bins.
+        weight_bound : float or array-like of float, shape (n_bins,)
+            Required: the largest weight in the source population, not merely in the sample; of each bin where it is known,
+            which narrows the intervals where the weight depends on the score.
+        weight_min : float, optional
+            For "theorem7": the least weight in the population, positive.
+        weight_error : float, optional
+            For estimated weights: the factor G >= 1 by which they may be off. The interval is valid whatever the true weights
+            in [w / G, w G] are; "betting" and "self-normalised-hoeffding" alone can do this. 1 takes the weights as exact.
+
+        Returns
+        -------
+        float64 (n_bins, 2)
+            [0, 1] for a bin without samples.
+
+        Raises
+        ------
+        GuaranteeError
+            When the weights were estimated and `weight_error` is not given.
+        InputError
+            When a weight is above the bound, or what the method needs is missing.
+
+        Notes
+        -----
+        Given the edges, the pairs (w, Y) of a bin are independent draws from it, and bins are independent (Gupta & Ramdas 2021,
+        Lemma 2, applied to pairs), so Sidak's level is used; the theorems come with their union bound.
+        """
+        model, method = self.model_, check_choice(method, "method", METHODS)
+        error = require_weight_guarantee(model, weight_error)
+        limits = WeightLimits(weight_bound, weight_min, error)
+        check_limits(limits, self._rows, model.n_bins)
+        if method == "self-normalised-hoeffding":
+            return weighted_interval(model, weight_bound, alpha=alpha, simultaneous=simultaneous, weight_error=error)
+        level = level_per_bin(np.asarray(model.weight_sums), alpha, simultaneous, method in UNION_METHODS)
+        return interval_of_rows(model, self._rows, method, level, limits, self._given_mass)
+
+    def predict_interval(
+        self,
+        scores: Any,
+        *,
+        alpha: float = 0.1,
+        method: str = "betting",
+        simultaneous: bool = True,
+        keys: Any = None,
+        seed: int | None = None,
+        nan: str = "error",
+        weight_bound: Any = None,
+        weight_min: float | None = None,
+        weight_error: float | None = None,
+    ) -> Float64s:
+        """float64 (n, 2): for each score the `interval` of its bin; other arguments as in `BinnedModel.predict`."""
+        ends = self.interval(
+            alpha, method, simultaneous, weight_bound=weight_bound, weight_min=weight_min, weight_error=weight_error
+        )
+        return self.model_.lookup(scores, ends, keys=keys, seed=seed, nan=nan)
+
+    def certificate(
+        self,
+        alpha: float = 0.1,
+        kind: str = "conditional",
+        bound: str = "betting",
+        *,
+        weight_bound: Any = None,
+        weight_error: float | None = None,
+    ) -> Certificate:
+        """What is guaranteed about the values at the target: the largest distance to an end of `interval`.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that the promise fails.
+        kind : {"conditional", "marginal"}
+            All bins at once, or the bin of the next target sample.
+        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}
+            The `method` of `interval`.
+        weight_bound, weight_error
+            As in `interval`.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        GuaranteeError, InputError
+            As `interval`.
+        """
+        kind = check_choice(kind, "kind", ("conditional", "marginal"))
+        check_choice(bound, "bound", METHODS[:4])
+        ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
+        assumptions = [
+            "the calibration samples are independent draws from the source population",
+            "the scores and the weights came from other data",
+            "P(Y | features) is the same in the target population, of which the promise speaks",
+            "no weight in the population passes its bound",
+        ]
+        if weight_error is not None:
+            assumptions.append(f"the weights are off by a factor of at most {float(weight_error):g}")
+        return certificate_of_ends(
+            self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
+        )
+
+
+THEOREM = (
+    "bounds for w (Y - theta) in each bin; pairs (w, Y) are independent draws given the edges: Gupta & Ramdas 2021, Lemma 2"
+)

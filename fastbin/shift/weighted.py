@@ -1,0 +1,249 @@
+"""Intervals under importance weights: from the tally of a weighted model alone, or from its samples."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin import bounds
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._validation import check_alpha
+from fastbin.model import BinnedModel
+from fastbin.shift.estimates import WeightedRows
+
+__all__ = [
+    "METHODS",
+    "UNION_METHODS",
+    "WeightLimits",
+    "check_limits",
+    "check_weight_error",
+    "effective_sample_sizes",
+    "interval_of_rows",
+    "level_per_bin",
+    "require_weight_guarantee",
+    "weighted_interval",
+    "weights_are_estimated",
+]
+
+Float64s = npt.NDArray[np.float64]
+
+METHODS = ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10")
+UNION_METHODS = ("theorem7", "theorem10")  # whose statement shares alpha by a union bound
+
+# Edges that looked at no label, and bins that average no boundary sample.
+_INDEPENDENT_GIVEN_EDGES = ("umd", "ums", "fixed-width", "explicit")
+
+
+def effective_sample_sizes(model: BinnedModel) -> Float64s:
+    """Kish's effective number of samples per bin, (sum w)^2 / sum w^2.
+
+    The variance of a weighted mean is about that of a plain mean of so many samples. No guarantee may be computed from it: a
+    Clopper-Pearson interval at this size covers far too rarely where a few weights are large.
+
+    Parameters
+    ----------
+    model : BinnedModel
+        Fitted with importance weights.
+
+    Returns
+    -------
+    float64 (n_bins,)
+        Between 0 (a bin without samples) and the count.
+
+    Raises
+    ------
+    InputError
+        When the model is not weighted.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.UniformMassBinning(n_bins=1).fit([0.1, 0.2, 0.6], [0, 1, 1], sample_weight=[1.0, 1.0, 2.0])
+    >>> effective_sample_sizes(cal.model_).round(4)
+    array([2.6667])
+    """
+    _require_weights(model)
+    squares = np.asarray(model.weight_square_sums)
+    return np.divide(np.asarray(model.weight_sums) ** 2, squares, out=np.zeros(model.n_bins), where=squares > 0.0)
+
+
+def weighted_interval(
+    model: BinnedModel,
+    weight_bound: Any,
+    *,
+    alpha: float = 0.1,
+    simultaneous: bool = True,
+    weight_error: float | None = None,
+) -> Float64s:
+    """Intervals for the target frequency of label 1 in each bin of a weighted model, from its tally alone.
+
+    Self-normalised Hoeffding (`fastbin.bounds.self_normalised_hoeffding`): all that a saved model allows. The betting intervals
+    of `ImportanceWeightedBinning.interval` are narrower and need the samples.
+
+    Parameters
+    ----------
+    model : BinnedModel
+        Fitted with importance weights, by `ImportanceWeightedBinning` or by ``UniformMassBinning.fit(sample_weight=...)``; also
+        loaded from a file.
+    weight_bound : float or array-like of float, shape (n_bins,)
+        The largest weight in the source population (of each bin, where known), not merely in the sample.
+    alpha : float
+        The chance that an interval misses; of any, where `simultaneous`. Strictly between 0 and 1.
+    simultaneous : bool
+        Whether alpha is shared among the bins.
+    weight_error : float, optional
+        For estimated weights: the factor G >= 1 by which they may be off, so that every true weight lies in [w / G, w G].
+        The interval then covers whatever the true weights in that range are. 1 takes the weights as exact.
+
+    Returns
+    -------
+    float64 (n_bins, 2)
+        [0, 1] for a bin without weight.
+
+    Raises
+    ------
+    GuaranteeError
+        When the model's bins are not independent of the labels (isotonic, "ze", "umb", tied scores sent to one side), or its
+        weights were estimated and `weight_error` is not given.
+    InputError
+        When the model is not weighted, or an argument is out of range.
+
+    Notes
+    -----
+    Given the edges, the pairs (w, Y) of a bin are independent draws and bins are independent (Gupta & Ramdas 2021, Lemma 2 for
+    pairs), so Sidak's level is used. O(n_bins).
+    """
+    error = require_weight_guarantee(model, weight_error)
+    ones, weights = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)
+    zeros, counts = np.maximum(weights - ones, 0.0), np.asarray(model.counts)
+    level = level_per_bin(weights, alpha, simultaneous)
+    # The lower end is least when label-1 samples weigh as little and label-0 samples as much as they may; the upper reversed.
+    lower, upper = (
+        bounds.self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, weight_bound)
+        for up in (1.0 / error, error)
+    )
+    return np.stack([lower[:, 0], upper[:, 1]], axis=1)
+
+
+class WeightLimits(NamedTuple):
+    """What is known of the weights: the largest and the least in the population, and the factor by which they may be off."""
+
+    weight_bound: Any
+    weight_min: float | None
+    weight_error: float
+
+
+def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
+    """Refuse a bound that is missing, has the wrong shape, or is passed by a weight even if that is off."""
+    if limits.weight_bound is None:
+        raise InputError(
+            "weight_bound is None; intervals need the largest weight in the source population (the largest among the samples, "
+            f"{rows.weights.max(initial=0.0):g}, is only a lower bound on it)"
+        )
+    bound = np.asarray(limits.weight_bound, dtype=np.float64)
+    if bound.shape not in ((), (n_bins,)):
+        raise InputError(f"weight_bound has shape {bound.shape}; give one number, or one for each of the {n_bins} bins")
+    heaviest = np.zeros(n_bins)
+    np.maximum.at(heaviest, rows.bins, rows.weights / limits.weight_error)
+    if (heaviest > bound).any():
+        b = int(np.argmax(heaviest > bound))
+        raise InputError(
+            f"a weight in bin {b} is {heaviest[b] * limits.weight_error:g}, above the weight_bound "
+            f"{np.broadcast_to(bound, (n_bins,))[b]:g}; the bound must hold in the whole source population"
+        )
+
+
+def interval_of_rows(
+    model: BinnedModel, rows: WeightedRows, method: str, level: float, limits: WeightLimits, relative_mass: Float64s | None
+) -> Float64s:
+    """The interval of one of METHODS that looks at samples, at failure probability `level` per bin."""
+    told: dict[str, Any] = {"bins": rows.bins, "n_bins": model.n_bins}
+    bound = limits.weight_bound
+    if method == "betting":
+        return _betting(rows, level, limits, told)
+    if limits.weight_error > 1.0:
+        raise GuaranteeError(
+            f"method={method!r} cannot allow for weight_error: its ends do not move one way with each weight; use 'betting' or "
+            "'self-normalised-hoeffding'"
+        )
+    if method == "betting-in-order":
+        return bounds.betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **told)
+    if method == "empirical-bernstein":
+        return bounds.weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **told)
+    if method == "theorem7":
+        if limits.weight_min is None:
+            raise InputError("weight_min is None; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight")
+        sums = model.weighted_label_sums, model.weight_sums, model.counts
+        return bounds.theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
+    if relative_mass is None:
+        raise InputError("Gupta, Podkopaev & Ramdas 2020, Theorem 10 needs relative_mass, known, at the fit")
+    return bounds.theorem10(rows.weights, rows.labels, level, bound, relative_mass, **told)
+
+
+def _betting(rows: WeightedRows, level: float, limits: WeightLimits, told: dict[str, Any]) -> Float64s:
+    """Each end from the weights in [w / error, w error] that are worst for it; its stakes are settled beforehand."""
+    weights, labels, bins = rows
+    bound, error = limits.weight_bound, limits.weight_error
+    if error == 1.0:
+        return bounds.betting(weights, labels, level, bound, **told)
+    light = weights / error
+    # A true weight is at most the bound, too.
+    heavy = np.maximum(light, np.minimum(weights * error, np.broadcast_to(np.asarray(bound, float), (told["n_bins"],))[bins]))
+    lower = bounds.betting(np.where(labels == 1, light, heavy), labels, level, bound, **told)
+    upper = bounds.betting(np.where(labels == 1, heavy, light), labels, level, bound, **told)
+    return np.stack([lower[:, 0], upper[:, 1]], axis=1)
+
+
+def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> float:
+    """The factor by which weights may be off; raises where no finite-sample statement about the bins can be made."""
+    _require_weights(model)
+    if model.scheme not in _INDEPENDENT_GIVEN_EDGES:
+        raise GuaranteeError(
+            f"scheme {model.scheme!r} chooses edges by labels or averages boundary samples, so its weighted samples are not "
+            "independent draws from their bins (Gupta & Ramdas 2021, Lemma 2); use scheme 'umd' or 'ums', or fixed edges"
+        )
+    if model.ties in ("upper", "lower") and model.n_tied > 0:
+        raise GuaranteeError(
+            f"{model.n_tied} samples share a score with an edge and ties={model.ties!r} sends them all to one side; "
+            "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random'"
+        )
+    if weight_error is None and weights_are_estimated(model):
+        raise GuaranteeError(
+            "the weights were estimated, and no finite-sample guarantee holds for estimated weights (Gupta, Podkopaev & Ramdas "
+            "2020, Proposition 2 is asymptotic); give weight_error, the factor by which they may be off, or weight_error=1 to "
+            "take them as exact"
+        )
+    return 1.0 if weight_error is None else check_weight_error(weight_error)
+
+
+def check_weight_error(weight_error: Any) -> float:
+    """A factor of at least 1."""
+    factor = float(weight_error)
+    if not (1.0 <= factor < np.inf):
+        raise InputError(f"weight_error is {factor!r}; it is a factor, at least 1 and finite")
+    return factor
+
+
+def weights_are_estimated(model: BinnedModel) -> bool:
+    """Whether the note of the model says so."""
+    try:
+        note = json.loads(model.note or "{}")
+    except json.JSONDecodeError:
+        return False
+    return isinstance(note, dict) and note.get("weights") == "estimated"
+
+
+def level_per_bin(weight_sums: Float64s, alpha: float, simultaneous: bool, union: bool = False) -> float:
+    """The failure probability of each bin: alpha shared among the bins with weight, by Sidak or by a union bound."""
+    n_known = int(np.count_nonzero(weight_sums))
+    if not simultaneous or n_known < 2:
+        return check_alpha(alpha)
+    return bounds.bonferroni(alpha, n_known) if union else bounds.sidak(alpha, n_known)
+
+
+def _require_weights(model: BinnedModel) -> None:
+    if not model.is_weighted:
+        raise InputError("the model was fitted without importance weights; its intervals are model.interval(...)")
