@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
-__all__ = ["NativeModel", "library_version", "status_text"]
+__all__ = ["EmptyCall", "NativeModel", "library_version", "status_text"]
 
 _Array = npt.NDArray[Any]
 _Float64s = npt.NDArray[np.float64]
@@ -102,3 +102,6 @@ class NativeModel:
     def _coerce_rows(self, scores: Any, keys: Any) -> tuple[_Array, npt.NDArray[np.uint64] | None]: ...
     def _refuse_row(self, scores: _Array, position: int) -> None: ...
     def _refuse_score(self, score: float) -> None: ...
+
+class EmptyCall:
+    def predict_one(self, score: float, key: int | None = None) -> float: ...
