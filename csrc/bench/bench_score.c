@@ -112,7 +112,7 @@ static double median(double *times) {
 }
 
 static void bench_batch(const char *name, double (*draw)(void), int n_bins, size_t n, int with_keys, int as_float32) {
-  double *scores = malloc(n * sizeof *scores), *values = malloc(n * sizeof *values);
+  double *scores = calloc(n, sizeof *scores), *values = malloc(n * sizeof *values);
   float *narrow = malloc(n * sizeof *narrow);
   uint64_t *keys = malloc(n * sizeof *keys);
   double batch_times[REPEATS], copy_times[REPEATS];

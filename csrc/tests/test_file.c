@@ -1,0 +1,177 @@
+/*
+ * test_file.c: models in files. Works in the folder named by its argument, or the current one.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "check.h"
+#include "specs.h"
+
+#if !defined(_WIN32)
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+static char folder[4096];
+
+static const char *in_folder(const char *name) {
+  static char path[8192];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+static fastbin_model *must_create(const fastbin_model_spec *spec) {
+  fastbin_model *model;
+  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
+  return model;
+}
+
+/* n_bins of the model in a file, or minus the status. */
+static int loaded(const char *name) {
+  fastbin_model *model = (fastbin_model *)(void *)&n_passed;
+  fastbin_model_spec spec;
+  fastbin_status status = fastbin_model_load(in_folder(name), &model);
+  CHECK((status == FASTBIN_OK) == (model != NULL));
+  if (status != FASTBIN_OK) return -(int)status;
+  spec.struct_size = sizeof spec;
+  fastbin_model_describe(model, &spec);
+  fastbin_model_free(model);
+  return spec.n_bins;
+}
+
+static void write_file(const char *name, const void *bytes, size_t size) {
+  FILE *file = fopen(in_folder(name), "wb");
+  REQUIRE(file != NULL);
+  REQUIRE(fwrite(bytes, 1, size, file) == size);
+  REQUIRE(fclose(file) == 0);
+}
+
+static void test_save_and_load(void) {
+  fastbin_model_spec full = full_spec(), half = half_spec();
+  fastbin_model *model = must_create(&full), *other = must_create(&half);
+  remove(in_folder("model.fbm"));
+  CHECK(loaded("model.fbm") == -FASTBIN_ERROR_OPEN);
+  CHECK(fastbin_model_save(model, in_folder("model.fbm")) == FASTBIN_OK);
+  CHECK(loaded("model.fbm") == 4);
+  CHECK(fastbin_model_save(other, in_folder("model.fbm")) == FASTBIN_OK);
+  CHECK(loaded("model.fbm") == 2);
+  CHECK(fastbin_model_save(model, in_folder("no-such-folder/model.fbm")) == FASTBIN_ERROR_OPEN);
+  CHECK(fastbin_model_save(model, "") == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_model_save(model, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_model_save(NULL, in_folder("model.fbm")) == FASTBIN_ERROR_ARGUMENT);
+  fastbin_model_free(model);
+  CHECK(fastbin_model_load(NULL, &model) == FASTBIN_ERROR_ARGUMENT && model == NULL);
+  CHECK(fastbin_model_load(in_folder("model.fbm"), NULL) == FASTBIN_ERROR_ARGUMENT);
+  fastbin_model_free(other);
+}
+
+/* More than one read of the loader, and a note of odd length. */
+static void test_large_model(void) {
+  enum { N_BINS = 50001 };
+  double *edges = must_malloc(N_BINS * sizeof *edges);
+  fastbin_model_spec spec = empty_spec(FASTBIN_STEP), seen;
+  fastbin_model *model, *again;
+  for (int i = 0; i < N_BINS; i++) edges[i] = (double)i / N_BINS;
+  spec.n_bins = N_BINS;
+  spec.edges = edges;
+  spec.values = edges;
+  spec.note = (const char *)edges;
+  spec.note_size = 12345;
+  model = must_create(&spec);
+  CHECK(fastbin_model_save(model, in_folder("large.fbm")) == FASTBIN_OK);
+  REQUIRE(fastbin_model_load(in_folder("large.fbm"), &again) == FASTBIN_OK);
+  seen.struct_size = sizeof seen;
+  fastbin_model_describe(again, &seen);
+  CHECK(memcmp(seen.edges, edges, (N_BINS - 1) * sizeof *edges) == 0);
+  CHECK(seen.note_size == 12345 && memcmp(seen.note, edges, 12345) == 0);
+  fastbin_model_free(model);
+  fastbin_model_free(again);
+  free(edges);
+  remove(in_folder("large.fbm"));
+}
+
+static void test_damaged_files(void) {
+  fastbin_model_spec spec = full_spec();
+  fastbin_model *model = must_create(&spec);
+  size_t size = fastbin_model_size(model);
+  unsigned char *bytes = must_malloc(200000);
+  memset(bytes, 0, 200000);
+  REQUIRE(fastbin_model_write(model, bytes, size) == FASTBIN_OK);
+  fastbin_model_free(model);
+  write_file("damaged.fbm", bytes, size);
+  CHECK(loaded("damaged.fbm") == 4);
+  write_file("damaged.fbm", bytes, 0);
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_LENGTH);
+  write_file("damaged.fbm", bytes, size - 1);
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_LENGTH);
+  write_file("damaged.fbm", bytes, size + 1);
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_LENGTH);
+  write_file("damaged.fbm", bytes, 200000); /* given up after the first read */
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_LENGTH);
+  memset(bytes + 16, 0xFF, 7); /* says that it is endless */
+  bytes[16] = 0xF8;
+  write_file("damaged.fbm", bytes, 200000);
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_LENGTH);
+  bytes[0] = 0;
+  write_file("damaged.fbm", bytes, 200000);
+  CHECK(loaded("damaged.fbm") == -FASTBIN_ERROR_MAGIC);
+  remove(in_folder("damaged.fbm"));
+  free(bytes);
+}
+
+#if !defined(_WIN32)
+
+static int files_left(const char *name) {
+  DIR *directory = opendir(in_folder(name));
+  int n = 0;
+  if (!directory) return -1;
+  while (readdir(directory)) n++;
+  closedir(directory);
+  return n - 2; /* . and .. */
+}
+
+/* What stands in the way of a save, the old file survives, and nothing is left lying about. */
+static void test_failures_leave_the_old_file(void) {
+  fastbin_model_spec full = full_spec(), half = half_spec();
+  fastbin_model *model = must_create(&full), *other = must_create(&half);
+  struct rlimit limit, tiny;
+  mkdir(in_folder("full"), 0700);
+  CHECK(fastbin_model_save(model, in_folder("full/model.fbm")) == FASTBIN_OK);
+  /* A disk that is full after 100 bytes. */
+  signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  tiny = limit;
+  tiny.rlim_cur = 100;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &tiny) == 0);
+  CHECK(fastbin_model_save(other, in_folder("full/model.fbm")) == FASTBIN_ERROR_WRITE);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  CHECK(loaded("full/model.fbm") == 4);
+  CHECK(files_left("full") == 1);
+  /* A folder in the place of the file. */
+  mkdir(in_folder("full/folder.fbm"), 0700);
+  CHECK(fastbin_model_save(other, in_folder("full/folder.fbm")) == FASTBIN_ERROR_WRITE);
+  CHECK(files_left("full") == 2);
+  CHECK(loaded("full/folder.fbm") == -FASTBIN_ERROR_READ);
+  rmdir(in_folder("full/folder.fbm"));
+  remove(in_folder("full/model.fbm"));
+  rmdir(in_folder("full"));
+  fastbin_model_free(model);
+  fastbin_model_free(other);
+}
+
+#endif
+
+int main(int argc, char **argv) {
+  snprintf(folder, sizeof folder, "%s", argc > 1 ? argv[1] : ".");
+  test_save_and_load();
+  test_large_model();
+  test_damaged_files();
+#if !defined(_WIN32)
+  test_failures_leave_the_old_file();
+#endif
+  remove(in_folder("model.fbm"));
+  return finish();
+}
