@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
 __all__ = ["Calibrator"]
+
+
+@cache
+def _parameter_names(calibrator: type) -> list[str]:
+    """The configuration of a class; reading a signature takes longer than fitting a small sample."""
+    return [name for name in inspect.signature(calibrator.__init__).parameters if name != "self"]  # type: ignore[misc]
 
 
 class Calibrator:
@@ -90,7 +97,7 @@ class Calibrator:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        return _parameter_names(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The configuration, by name."""

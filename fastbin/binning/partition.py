@@ -121,5 +121,7 @@ def divide(seams: Seams, n_samples: int, n_positive: int, limits: tuple[float, f
     low, high = limits
     kept = ((edge > low) | ((edge == low) & (key > KEY_ABOVE))) & ((edge < high) | ((edge == high) & (key < KEY_BELOW)))
     kept[1:] &= (edge[1:] != edge[:-1]) | (key[1:] != key[:-1])
+    if kept.all():
+        return Partition(edge, key, tally[:, 0].copy(), tally[:, 1].copy())
     tally = np.add.reduceat(tally, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=0)
     return Partition(edge[kept], key[kept], tally[:, 0].copy(), tally[:, 1].copy())
