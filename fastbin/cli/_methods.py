@@ -1,0 +1,97 @@
+"""The methods that ``fastbin fit`` knows, and the options each of them takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fastbin._errors import InputError
+
+if TYPE_CHECKING:
+    from fastbin._calibrator import Calibrator
+
+__all__ = ["METHODS", "Method", "make_calibrator"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where a method's class is, and what its name settles already."""
+
+    module: str
+    class_name: str
+    about: str
+    settled: Mapping[str, Any] = field(default_factory=dict)
+    ignores: tuple[str, ...] = ()  # parameters of the class that mean nothing here
+
+
+def _uniform_mass(scheme: str, about: str) -> Method:
+    ignores = () if scheme == "ums" else ("split",)
+    return Method("fastbin.binning.uniform_mass", "UniformMassBinning", about, {"scheme": scheme}, ignores)
+
+
+METHODS = {
+    "umd": _uniform_mass("umd", "uniform mass, no sample splitting (Gupta & Ramdas 2021)"),
+    "ze": _uniform_mass("ze", "uniform mass, boundary labels averaged (Zadrozny & Elkan 2001)"),
+    "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta, Podkopaev & Ramdas 2020)"),
+    "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun, Song & Hero 2023)"),
+    "fixed-width": Method(
+        "fastbin.binning.fixed_width",
+        "FixedWidthBinning",
+        "bins of one width (Gupta, Podkopaev & Ramdas 2020)",
+        ignores=("scaler",),
+    ),
+    "scaling-binning": Method(
+        "fastbin.binning.scaling_binning",
+        "ScalingBinning",
+        "uniform mass, means of scaled scores (Kumar, Liang & Ma 2019)",
+    ),
+    "isotonic": Method("fastbin.binning.isotonic", "IsotonicCalibration", "values that rise with the score; no guarantee"),
+    "platt": Method("fastbin.scaling", "PlattScaling", "logistic map of the score; no guarantee"),
+    "temperature": Method("fastbin.scaling", "TemperatureScaling", "log-odds divided by one number; no guarantee"),
+    "beta": Method("fastbin.scaling", "BetaScaling", "beta map (Kull, Silva Filho & Flach 2017); no guarantee"),
+}
+SCALERS = ("platt", "temperature", "beta", "none")
+
+
+def make_calibrator(method: str, given: Mapping[str, Any]) -> Calibrator:
+    """An estimator of this method.
+
+    Parameters
+    ----------
+    method
+        A name of `METHODS`.
+    given
+        Parameters that the user asked for; one that the method does not have is a usage error.
+    """
+    entry = METHODS[method]
+    calibrator = _class_of(method)
+    known = set(inspect.signature(calibrator).parameters) - set(entry.settled) - set(entry.ignores)
+    for name in given:
+        if name not in known:
+            having = [other for other in METHODS if name in _parameters(other)]
+            told = f"; it belongs to {', '.join(having)}" if having else ""
+            raise click.UsageError(f"--{name.replace('_', '-')} means nothing to method {method!r}{told}")
+    made: Calibrator = calibrator(**entry.settled, **given)
+    return made
+
+
+def _class_of(method: str) -> Any:
+    entry = METHODS[method]
+    try:
+        return getattr(import_module(entry.module), entry.class_name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("fastbin"):
+            raise
+        raise InputError(f"method {method!r} is not in this version of fastbin") from error
+
+
+def _parameters(method: str) -> set[str]:
+    try:
+        return set(inspect.signature(_class_of(method)).parameters) - set(METHODS[method].ignores)
+    except InputError:
+        return set()

@@ -1,0 +1,229 @@
+"""A model in words, as a table, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import GuaranteeError
+
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+
+__all__ = ["as_json", "facts", "show", "summary"]
+
+Float64s = npt.NDArray[np.float64]
+
+NAMES = {
+    "umd": "uniform-mass binning (scheme umd)",
+    "ze": "uniform-mass binning (scheme ze)",
+    "ums": "uniform-mass binning (scheme ums)",
+    "umb": "uniform-mass binning (scheme umb)",
+    "fixed-width": "fixed-width binning",
+    "explicit": "binning at given edges",
+    "scaling-binning": "scaling-binning",
+    "isotonic": "isotonic calibration",
+    "platt": "Platt scaling",
+    "temperature": "temperature scaling",
+    "beta": "beta calibration",
+    "other": "step function",
+}
+
+
+def summary(model: BinnedModel) -> str:
+    """One line: the method, the bins, the samples."""
+    size = {"step": f", {_count(model.n_bins, 'bin')}", "linear": f", {_count(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
+    samples = ""
+    if model.n_samples:
+        share = 100.0 * model.n_positive / model.n_samples
+        samples = f", from {_count(model.n_samples, 'sample')} of which {model.n_positive:,} ({share:.3g} %) have label 1"
+    return NAMES[model.scheme] + size + samples
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def facts(model: BinnedModel) -> list[str]:
+    """What else is to be known of a model, one sentence each."""
+    told = []
+    if model.score_range is None:
+        told.append("Scores may be any finite number.")
+    elif model.score_range != (0.0, 1.0):
+        told.append(f"Scores must be in [{model.score_range[0]:g}, {model.score_range[1]:g}].")
+    if 0 < model.n_bins < model.n_bins_asked:
+        told.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
+    if model.n_tied and model.ties in ("random", "isolate"):
+        told.append(
+            f"Ties: {100.0 * model.randomised_mass:.3g} % of the samples share the score of a boundary with others and got "
+            f"their bin by a random key (seed {model.seed}); so will such scores at prediction."
+        )
+    elif model.n_tied:
+        told.append(
+            f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin "
+            f"{'above' if model.ties == 'upper' else 'below'} it."
+        )
+    empty = _empty_bins(model)
+    if empty:
+        shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
+        told.append(f"Empty: {_count(len(empty), 'bin')} without samples ({shown}); the value there is no estimate.")
+    if model.is_weighted:
+        told.append("Values are weighted means (importance weights).")
+    if model.delta > 0.0:
+        told.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
+    if model.odds_ratio != 1.0:
+        told.append(f"Label shift: the odds of every value were multiplied by {model.odds_ratio:.6g}.")
+    name, parameters = model.map
+    if name != "none":
+        told.append(f"Map: {name}, parameters {', '.join(f'{parameter:.6g}' for parameter in parameters)}.")
+    if model.note:
+        told.append(f"Note: {model.note}")
+    return told
+
+
+def _empty_bins(model: BinnedModel) -> list[int]:
+    if model.kind != "step" or model.counts is None:
+        return []
+    return [int(bin_number) for bin_number in np.flatnonzero(model.counts == 0)]
+
+
+def promise(model: BinnedModel, alpha: float) -> tuple[Any, str]:
+    """The certificate and its sentence; or ``None`` and why there is none."""
+    try:
+        certificate = model.certificate(alpha)
+    except GuaranteeError as error:
+        return None, f"No certificate: {error}"
+    return certificate, str(certificate)
+
+
+def intervals(model: BinnedModel, alpha: float) -> Float64s | None:
+    """The simultaneous intervals of the bins, or ``None`` where the model supports none."""
+    if model.kind != "step":
+        return None
+    try:
+        return model.interval(alpha)
+    except GuaranteeError:
+        return None
+
+
+# ---------------------------------------------------------------------- to be looked at
+
+
+def show(model: BinnedModel, alpha: float, max_rows: int | None = None) -> None:
+    """Print the facts, the table of bins and the promise."""
+    from fastbin.cli._console import console
+
+    out = console()
+    for sentence in facts(model):
+        out.print(sentence)
+    if model.kind != "smooth":
+        out.print()
+        out.print(_table(model, alpha, max_rows))
+    out.print()
+    certificate, sentence = promise(model, alpha)
+    if certificate is None:
+        out.print(sentence)
+    else:
+        from rich.text import Text
+
+        promised, reasons, rest = sentence.partition(f" ({certificate.theorem}")
+        out.print(Text.assemble((promised, "bold"), reasons, rest))
+
+
+def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    ends = intervals(model, alpha)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    titles = ["knot" if model.kind == "linear" else "bin"]
+    titles += ["score"] if model.kind == "linear" else ["scores from", "to"]
+    if model.counts is not None:
+        titles += ["samples", "label 1"]
+    titles += ["value"]
+    if ends is not None:
+        titles += [f"{100.0 * (1.0 - alpha):.6g} % interval"]
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    rows = range(model.n_bins)
+    skipped = range(0)
+    if max_rows is not None and model.n_bins > max_rows:
+        skipped = range(max_rows // 2, model.n_bins - max_rows // 2)
+    show_value = _number_format(model.values)
+    for row in rows:
+        if row in skipped:
+            if row == skipped.start:
+                table.add_row(*["..."] * len(titles))
+            continue
+        cells = [str(row), *_scores_of(model, row)]
+        if model.counts is not None:
+            cells += [f"{model.counts[row]:,}", f"{model.label_sums[row]:,}"]
+        cells += [show_value(model.values[row])]
+        if ends is not None:
+            cells += [f"{show_value(ends[row, 0])} to {show_value(ends[row, 1])}"]
+        table.add_row(*cells)
+    return table
+
+
+def _scores_of(model: BinnedModel, row: int) -> list[str]:
+    """A knot's score, or the least score of a bin and the one at which the next bin begins."""
+    if model.kind == "linear":
+        return [f"{model.edges[row]:.6g}"]
+    low, high = _ends_of(model, row)
+    return ["" if end is None else f"{end:.6g}" for end in (low, high)]
+
+
+def _ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:
+    low, high = model.score_range if model.score_range is not None else (None, None)
+    if row > 0:
+        low = float(model.edges[row - 1])
+    if row < model.n_bins - 1:
+        high = float(model.edges[row])
+    return low, high
+
+
+def _number_format(values: Float64s) -> Any:
+    """Four places, or for tiny probabilities four digits."""
+    smallest = min((float(value) for value in values if value > 0.0), default=1.0)
+    return (lambda value: f"{value:.4f}") if smallest >= 1e-3 else (lambda value: f"{value:.3e}")
+
+
+# ---------------------------------------------------------------------- to be read by programs
+
+
+def as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
+    """Everything that `show` tells, unrounded."""
+    certificate, sentence = promise(model, alpha)
+    ends = intervals(model, alpha)
+    name, parameters = model.map
+    content = {field: getattr(model, field) for field in ("kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples")}
+    content |= {field: getattr(model, field) for field in ("n_positive", "n_tied", "randomised_mass", "score_range")}
+    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note")}
+    content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters)}
+    content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
+    content["empty_bins"] = _empty_bins(model)
+    content["alpha"] = alpha
+    content["certificate"] = None if certificate is None else {"sentence": sentence, **certificate.to_dict()}
+    content["why_no_certificate"] = sentence if certificate is None else None
+    return content
+
+
+def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"bin": row}
+    if model.kind == "linear":
+        entry = {"knot": row, "score": float(model.edges[row])}
+    else:
+        entry["from"], entry["to"] = _ends_of(model, row)
+        if row > 0:  # which of the scores that equal `from` belong here
+            entry["from_key"] = int(model.edge_keys[row - 1]) if model.edge_keys is not None else 0
+    entry["value"] = float(model.values[row])
+    for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
+        column = getattr(model, field)
+        if column is not None:
+            entry[field.removesuffix("s")] = column[row].item()
+    if ends is not None:
+        entry["lower"], entry["upper"] = (None if math.isnan(end) else float(end) for end in ends[row])
+    return entry

@@ -1,0 +1,108 @@
+"""Options that mean the same in every command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fastbin._errors import FastbinError
+from fastbin._validation import check_alpha, check_seed
+
+__all__ = [
+    "ALPHA",
+    "N_BINS",
+    "SCORE_RANGE",
+    "SEED",
+    "SPLIT",
+    "alpha_option",
+    "delimiter_option",
+    "examples",
+    "json_option",
+    "label_option",
+    "n_bins_option",
+    "score_option",
+]
+
+
+class _Checked(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value that the library checks, so that an error says the same here and there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.parse(value)
+        except (ValueError, FastbinError) as error:
+            self.fail(str(error) if isinstance(error, FastbinError) else f"{value!r} is not {self.name}", param, ctx)
+
+    def parse(self, value: Any) -> Any:
+        raise NotImplementedError
+
+
+class _Alpha(_Checked):
+    name = "a number"
+
+    def parse(self, value: Any) -> float:
+        return check_alpha(float(value))
+
+
+class _Seed(_Checked):
+    name = "an integer"
+
+    def parse(self, value: Any) -> int:
+        return check_seed(int(value))
+
+
+class _NBins(_Checked):
+    name = "a number of bins or 'auto'"
+
+    def parse(self, value: Any) -> int | str:
+        return "auto" if value == "auto" else int(value)
+
+
+class _ScoreRange(_Checked):
+    name = "'any' or a pair such as 0,1"
+
+    def parse(self, value: Any) -> Any:
+        if value == "any" or value is None:
+            return None
+        low, high = (float(end) for end in value.split(","))
+        return low, high
+
+
+class _Split(_Checked):
+    name = "a share such as 0.5, or three parts such as 1,1,1"
+
+    def parse(self, value: Any) -> float | tuple[float, ...]:
+        parts = tuple(float(part) for part in value.split(","))
+        return parts[0] if len(parts) == 1 else parts
+
+
+class _Delimiter(_Checked):
+    name = "one character"
+
+    def parse(self, value: Any) -> str:
+        value = {"\\t": "\t", "tab": "\t"}.get(value, value)
+        if len(value) != 1:
+            raise ValueError
+        return str(value)
+
+
+ALPHA, SEED, N_BINS, SCORE_RANGE, SPLIT, DELIMITER = _Alpha(), _Seed(), _NBins(), _ScoreRange(), _Split(), _Delimiter()
+
+score_option = click.option("--score", metavar="COLUMN", help="The column of scores. Default: the only plausible one.")
+label_option = click.option("--label", metavar="COLUMN", help="The column of outcomes, 0 and 1 (or true and false).")
+n_bins_option = click.option(
+    "--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins."
+)
+alpha_option = click.option(
+    "--alpha", type=ALPHA, default=0.1, show_default=True, metavar="A", help="The chance that the stated guarantee fails."
+)
+delimiter_option = click.option(
+    "--delimiter", type=DELIMITER, metavar="CHAR", help="Between the columns of CSV files. Default: what the header shows."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+def examples(*lines: str) -> str:
+    """An epilog that shows commands as they are typed."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

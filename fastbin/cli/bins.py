@@ -1,0 +1,78 @@
+"""``fastbin bins``: how many bins to take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fastbin.cli._options import alpha_option, examples, json_option
+
+if TYPE_CHECKING:
+    from fastbin import guarantees
+
+__all__ = ["command"]
+
+
+@click.command(epilog=examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
+@click.option("--n", "n_samples", type=click.IntRange(2), required=True, metavar="N", help="The number of calibration samples.")
+@alpha_option
+@click.option(
+    "--n-bins", "n_bins", type=click.IntRange(1), multiple=True, metavar="B", help="Show this number of bins (repeatable)."
+)
+@click.option("--epsilon", type=float, metavar="E", help="Also say how many bins keep within this distance.")
+@json_option
+def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: float | None, as_json: bool) -> None:
+    """Show what N samples can promise, by the number of bins.
+
+    The distance from the truth that is guaranteed before any label is seen.
+
+    More bins tell scores apart more finely; fewer bins are known more exactly. The number of bins must not be chosen by how
+    the bins turn out on the calibration samples themselves: that would void the guarantee.
+    """
+    from fastbin import guarantees
+
+    rows = guarantees.trade_off(n_samples, alpha, list(n_bins) or None)
+    auto = guarantees.auto_n_bins(n_samples)
+    within = None if epsilon is None else guarantees.choose_n_bins(n_samples, alpha, epsilon)
+    if as_json:
+        import json
+
+        content = {"n": n_samples, "alpha": alpha, "auto": auto, "epsilon": epsilon, "n_bins_within_epsilon": within}
+        click.echo(json.dumps(content | {"rows": [row._asdict() for row in rows]}, indent=2))
+        return
+    _show(rows, n_samples, alpha, auto)
+    if within is not None:
+        click.echo(f"\nWithin {epsilon:g} at alpha = {alpha:g}, in all bins at once: up to {within} bins.")
+
+
+def _show(rows: list[guarantees.TradeOff], n_samples: int, alpha: float, auto: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from fastbin.cli._console import console
+
+    out = console()
+    out.print(f"{n_samples:,} samples, alpha = {alpha:g}: the promised distance from the truth", style="bold")
+    out.print()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("bins", "samples each", "all bins", "one sample", "formula (8)", "mean ECE", ""):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in rows:
+        distances = (row.conditional, row.marginal, row.conditional_hoeffding, row.expected_ece)
+        mark = "auto" if row.n_bins == auto else ""
+        table.add_row(f"{row.n_bins:,}", f"{row.samples_per_bin:,}", *(f"{_up(distance):.4f}" for distance in distances), mark)
+    out.print(table)
+    out.print()
+    out.print("all bins     in all bins at once: exact binomial radius")
+    out.print("one sample   in the bin of the next sample: exact binomial radius")
+    out.print("formula (8)  in all bins at once: Gupta & Ramdas 2021, equation (8)")
+    out.print("mean ECE     the expected calibration error, averaged over calibration sets")
+    out.print(f"auto         what --n-bins auto takes for {n_samples:,} samples")
+
+
+def _up(distance: float) -> float:
+    """Upwards at the fourth place, so that what is printed is still true."""
+    import math
+
+    return math.ceil(distance * 1e4 - 1e-5) / 1e4
