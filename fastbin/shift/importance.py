@@ -48,7 +48,8 @@ class ULSIF:
         Ridge penalties to choose from. By default 100 from 0.001 to 1000, evenly spaced on the log scale (ibid.).
     n_pairs : int or None
         How many (source row, target row) pairs are left out in turn, the first ones; ``None`` takes as many as there are
-        (Kanamori, Hido & Sugiyama 2009). The fit itself always uses all rows.
+        (Kanamori, Hido & Sugiyama 2009). The fit itself always uses all rows, but with few pairs the choice is noisy: 500
+        pairs of 10,000 rows can give weights several times further off.
     seed : int or None
         Of the choice of centres.
 
