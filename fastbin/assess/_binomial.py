@@ -1,0 +1,81 @@
+"""Tails of one binomial count, and the counts at which tests of a range of frequencies have the power asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+__all__ = ["chance_at_least", "chance_at_most", "count_to_confirm", "count_to_contradict"]
+
+# No test set is larger; beyond it the answer is "none".
+LARGEST_COUNT = 2**40
+
+
+def chance_at_most(x: int, count: int, frequency: float) -> float:
+    """P(X <= x) for X ~ Binomial(count, frequency)."""
+    from scipy.special import betaincc
+
+    if x < 0:
+        return 0.0
+    return 1.0 if x >= count else float(betaincc(x + 1.0, float(count - x), frequency))
+
+
+def chance_at_least(x: int, count: int, frequency: float) -> float:
+    """P(X >= x) for X ~ Binomial(count, frequency)."""
+    from scipy.special import betainc
+
+    if x <= 0:
+        return 1.0
+    return 0.0 if x > count else float(betainc(float(x), count - x + 1.0, frequency))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least integer from low to high - 1 where a monotone condition holds; high if nowhere."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _smallest_count(power_at: Callable[[int], float], power: float) -> float:
+    """A count with the power asked for whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
+
+    Power rises with the count but for the steps of a discrete distribution, so the count found can be a few above the least.
+    """
+    high = 1
+    while power_at(high) < power:
+        high *= 2
+        if high > LARGEST_COUNT:
+            return math.inf
+    return float(_first(lambda count: power_at(count) >= power, high // 2 + 1, high))
+
+
+def count_to_confirm(frequency: float, lower: float, upper: float, alpha: float, power: float) -> float:
+    """The count at which both one-sided tests at level alpha reject "outside [lower, upper]" with the power, at `frequency`."""
+    if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
+        return math.inf
+
+    def power_at(count: int) -> float:
+        first, last = 0, count
+        if lower > 0.0:
+            first = _first(lambda x: chance_at_least(x, count, lower) <= alpha, 0, count + 1)
+        if upper < 1.0:
+            last = _first(lambda x: chance_at_most(x, count, upper) > alpha, 0, count + 1) - 1
+        if last < first:
+            return 0.0
+        return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
+
+    return _smallest_count(power_at, power)
+
+
+def count_to_contradict(frequency: float, lower: float, upper: float, alpha: float, power: float) -> float:
+    """The count at which the test of "inside [lower, upper]" at level alpha rejects with the power, at a frequency outside."""
+    level = alpha / ((upper < 1.0) + (lower > 0.0))  # the tails share the level, as in the p-value
+    if frequency < lower:
+        frequency, upper = 1.0 - frequency, 1.0 - lower
+
+    def power_at(count: int) -> float:
+        first = _first(lambda x: chance_at_least(x, count, upper) <= level, 0, count + 1)
+        return chance_at_least(first, count, frequency)
+
+    return _smallest_count(power_at, power)

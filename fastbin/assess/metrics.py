@@ -1,0 +1,370 @@
+"""Numbers that say how good predictions are on test samples: calibration errors, proper scores, sharpness, ranking.
+
+Smooth calibration error (Blasiok & Nakkiran 2023) is not here: the package `relplot` of its authors computes it from the same
+two arrays, ``relplot.smECE(predictions, labels)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._validation import check_alpha
+from fastbin.assess._pairs import PairSums, jackknife_variance
+from fastbin.assess._samples import check_samples, group_samples
+from fastbin.assess.reliability import reliability_table
+
+__all__ = [
+    "BrierDecomposition",
+    "SquaredEce",
+    "brier_decomposition",
+    "brier_score",
+    "ece",
+    "log_loss",
+    "roc_auc",
+    "sharpness",
+    "squared_ece",
+]
+
+
+def ece(
+    predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+) -> float:
+    """The plug-in l_p expected calibration error (Gupta & Ramdas 2021, Definition 3, equation (4)).
+
+    The p-th root of the mean of \\|positive rate - mean prediction\\|^p over the test samples' bins.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n,)
+        Probabilities in [0, 1]. NaN is refused.
+    labels : array-like of shape (n,)
+        bool, or numbers that equal 0 or 1.
+    p : float in [1, inf]
+        Never decreases with p (ibid., Proposition 1); infinity is the largest gap of any bin.
+    grouping, n_bins, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    Biased: upwards where the predictions take few values, because the rates are noisy (`squared_ece` corrects for that), and
+    downwards where continuous predictions are averaged in bins. O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> predictions, labels = [0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1]
+    >>> round(ece(predictions, labels), 6), round(ece(predictions, labels, p=2), 6)
+    (0.14, 0.141421)
+    """
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight)
+    return table.ece(p)
+
+
+@dataclass(frozen=True)
+class SquaredEce:
+    """A debiased estimate of the squared l_2 calibration error, made by `squared_ece`.
+
+    Attributes
+    ----------
+    estimate : float
+        Can be negative: an unbiased estimate of a number near zero must be at times.
+    standard_error : float
+        By the jackknife.
+    interval : (float, float)
+        Approximate, estimate -+ a normal quantile times the standard error, the lower end not below 0.
+    alpha : float
+        Nominal failure probability of the interval.
+    plug_in : float
+        The plug-in estimate, biased upwards.
+    mass_left_out : float
+        Share of the weight in bins of a single sample, whose error cannot be told from noise; they are taken as zero.
+    """
+
+    estimate: float
+    standard_error: float
+    interval: tuple[float, float]
+    alpha: float
+    plug_in: float
+    mass_left_out: float
+
+
+def squared_ece(
+    predictions: Any,
+    labels: Any,
+    *,
+    grouping: str = "auto",
+    n_bins: int = 10,
+    sample_weight: Any = None,
+    alpha: float = 0.1,
+) -> SquaredEce:
+    """The squared l_2 calibration error without the bias of noisy rates (Broecker 2012; Kumar, Liang & Ma 2019, section 5).
+
+    In each bin the square of the mean residual, label - prediction, is replaced by the mean product of two different
+    residuals, which is unbiased. For predictions with few values that is (rate - value)^2 - rate (1 - rate) / (count - 1).
+
+    Parameters
+    ----------
+    predictions, labels, grouping, n_bins, sample_weight
+        As in `reliability_table`. Importance weights enter as in a weighted mean; the estimate is then unbiased up to O(1 / n).
+    alpha : float
+        Nominal failure probability of the interval, strictly between 0 and 1.
+
+    Returns
+    -------
+    SquaredEce
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also where no bin holds two samples.
+
+    Notes
+    -----
+    The interval is the jackknife's, approximate, and made for predictors with some error to find. For a calibrated one it
+    covers more often than asked for; where the error is about as large as the noise, its upper end misses up to twice as often
+    as it should (the estimate is not near normal there: Sun, Chaudhari, Barnett & Dobriban 2024). Continuous predictions are
+    averaged in bins first, which hides what cancels within a bin. O(n log n) time, O(n) memory: leaving out one sample changes
+    one bin, in closed form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> predictions = rng.choice([0.1, 0.3, 0.6], 20000)
+    >>> error = squared_ece(predictions, rng.random(20000) < predictions + 0.1)
+    >>> round(error.estimate, 4), error.interval[0] < 0.01 < error.interval[1]
+    (0.0093, True)
+    """
+    from scipy.special import ndtri
+
+    alpha = check_alpha(alpha)
+    samples = check_samples(predictions, labels, sample_weight)
+    groups = group_samples(samples, grouping, n_bins)
+    residuals = samples.labels - samples.predictions
+    pairs = PairSums.of(samples, groups, residuals)
+    if not pairs.is_known.any():
+        raise InputError("every bin holds a single sample, so nothing can be said about its error; take fewer bins")
+    total = float(pairs.weights.sum())
+    estimate = float(np.dot(pairs.weights, pairs.mean_products())) / total
+    variance = jackknife_variance(samples, groups, residuals, pairs)
+    reach = -float(ndtri(alpha / 2.0)) * math.sqrt(variance)
+    plug_in = np.divide(pairs.terms**2, pairs.weights, out=np.zeros(groups.n_bins), where=pairs.weights > 0.0)
+    return SquaredEce(
+        estimate=estimate,
+        standard_error=math.sqrt(variance),
+        interval=(max(0.0, estimate - reach), max(0.0, estimate + reach)),
+        alpha=alpha,
+        plug_in=float(plug_in.sum()) / total,
+        mass_left_out=float(pairs.weights[~pairs.is_known].sum()) / total,
+    )
+
+
+def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    """The mean squared error of probabilities (Brier 1950).
+
+    Parameters
+    ----------
+    predictions, labels, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Examples
+    --------
+    >>> round(brier_score([0.2, 0.9], [0, 1]), 6)
+    0.025
+    """
+    samples = check_samples(predictions, labels, sample_weight)
+    return samples.mean((samples.predictions - samples.labels) ** 2)
+
+
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """``score == calibration - sharpness + uncertainty + within``, made by `brier_decomposition`.
+
+    Attributes
+    ----------
+    score : float
+        The Brier score.
+    calibration : float
+        Mean squared distance of mean prediction and positive rate: the plug-in squared l_2 error. 0 is best.
+    sharpness : float
+        Variance of the positive rates: how far the bins tell samples apart. At most the uncertainty, which is best.
+    uncertainty : float
+        Variance of the labels; no predictor changes it.
+    within : float
+        What averaging different predictions in one bin leaves over; 0 up to rounding for "values".
+    """
+
+    score: float
+    calibration: float
+    sharpness: float
+    uncertainty: float
+    within: float
+
+
+def brier_decomposition(
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+) -> BrierDecomposition:
+    """The Brier score as calibration, sharpness and uncertainty (Murphy 1973; with bins: Stephenson, Coelho & Jolliffe 2008).
+
+    Parameters
+    ----------
+    predictions, labels, grouping, n_bins, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    BrierDecomposition
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    Calibration and sharpness are plug-in estimates, both biased upwards by the noise of the rates. O(n log n).
+
+    Examples
+    --------
+    >>> parts = brier_decomposition([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1])
+    >>> round(parts.calibration - parts.sharpness + parts.uncertainty, 6), round(parts.score, 6)
+    (0.22, 0.22)
+    """
+    samples = check_samples(predictions, labels, sample_weight)
+    groups = group_samples(samples, grouping, n_bins)
+    weights = samples.row_weights
+    masses = groups.sums(weights)
+    seen = masses > 0.0
+    masses = masses[seen]
+    rates = groups.sums(weights * samples.labels)[seen] / masses
+    centres = groups.sums(weights * samples.predictions)[seen] / masses
+    masses = masses / masses.sum()
+    base = float(np.dot(masses, rates))
+    score = samples.mean((samples.predictions - samples.labels) ** 2)
+    calibration = float(np.dot(masses, (rates - centres) ** 2))
+    sharp = float(np.dot(masses, (rates - base) ** 2))
+    uncertainty = base * (1.0 - base)
+    return BrierDecomposition(score, calibration, sharp, uncertainty, score - (calibration - sharp + uncertainty))
+
+
+def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None) -> float:
+    """The variance of the positive rates over the bins: how much the predictions tell apart (Sun, Song & Hero 2023).
+
+    A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.
+
+    Parameters
+    ----------
+    predictions, labels, grouping, n_bins, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    float in [0, 1/4]
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Examples
+    --------
+    >>> round(sharpness([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1]), 6)
+    0.04
+    """
+    return brier_decomposition(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight).sharpness
+
+
+def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    """The mean negative log-likelihood, in nats.
+
+    Parameters
+    ----------
+    predictions, labels, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    float in [0, inf]
+        Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins that saw one label alone. Nothing is
+        clipped: `brier_score` is finite for every predictor.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Examples
+    --------
+    >>> round(log_loss([0.2, 0.9], [0, 1]), 6)
+    0.164252
+    """
+    samples = check_samples(predictions, labels, sample_weight)
+    predictions, positive = samples.predictions, samples.labels == 1
+    losses = np.empty(len(predictions))
+    with np.errstate(divide="ignore"):
+        losses[positive] = -np.log(predictions[positive])
+        losses[~positive] = -np.log1p(-predictions[~positive])
+    return samples.mean(losses) + 0.0  # no negative zero
+
+
+def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    """The chance that a random sample with label 1 is ranked above a random one with label 0, ties counting one half.
+
+    Binning makes ties, so it changes this number a little; to rank, sort by bin and, within it, by the score.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n,)
+        Any finite scores: only their order counts.
+    labels, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    float in [0, 1]
+        NaN where only one label occurs.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    O(n log n).
+
+    Examples
+    --------
+    >>> roc_auc([0.2, 0.2, 0.8, 0.9], [0, 1, 0, 1])
+    0.625
+    """
+    samples = check_samples(predictions, labels, sample_weight, need_probabilities=False)
+    groups = group_samples(samples, "values", 1)
+    ones = groups.sums(samples.row_weights * samples.labels)
+    zeros = groups.sums(samples.row_weights * (1.0 - samples.labels))
+    if ones.sum() == 0.0 or zeros.sum() == 0.0:
+        return math.nan
+    below = np.cumsum(zeros) - zeros
+    return float(np.dot(ones, below + 0.5 * zeros) / (ones.sum() * zeros.sum()))

@@ -1,0 +1,300 @@
+"""Validity curves: for which share of the samples is the prediction how close to the truth? (Gupta & Ramdas 2021, section 2.1.)
+
+All curves are exact step functions, not values on a grid: they jump where a bin's gap is, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin._validation import check_choice, check_count, check_unit_interval
+from fastbin.assess.reliability import ReliabilityTable, reliability_table
+
+__all__ = [
+    "MeanValidityCurve",
+    "ValidityCurve",
+    "conditional_validity_curve",
+    "mean_validity_curve",
+    "promised_validity",
+    "validity_curve",
+]
+
+Float64s = npt.NDArray[np.float64]
+
+
+def _check_epsilon(epsilon: Any) -> Float64s:
+    array = np.asarray(epsilon, dtype=np.float64)
+    if np.isnan(array).any():
+        raise InputError("epsilon is NaN; give distances")
+    return array
+
+
+def _step_at(epsilon: Any, jumps: Float64s, heights: Float64s) -> Any:
+    """The right-continuous step function that is 0 before the first jump: a float for a number, else an array."""
+    steps = np.append(0.0, heights)[np.searchsorted(jumps, _check_epsilon(epsilon), side="right")]
+    return steps if steps.ndim else float(steps)
+
+
+@dataclass(frozen=True, eq=False)
+class ValidityCurve:
+    """V(epsilon), the share of the samples whose prediction is within epsilon of its bin's positive rate.
+
+    A right-continuous step function, made by `validity_curve` or `conditional_validity_curve`: 0 before the first jump, and
+    ``heights[i]`` from ``epsilons[i]`` on.
+
+    Attributes
+    ----------
+    epsilons : float64 (n_jumps,)
+        Where it jumps: the bins' gaps, ascending and distinct.
+    heights : float64 (n_jumps,)
+        Ascending; the last one is 1.
+    """
+
+    epsilons: Float64s
+    heights: Float64s
+
+    def __call__(self, epsilon: Any) -> Any:
+        """V at one distance (a float) or at many (an array of the same shape)."""
+        return _step_at(epsilon, self.epsilons, self.heights)
+
+    def area(self) -> float:
+        """The area under the curve on [0, 1], step by step. It equals 1 - l_1-ECE."""
+        return float(np.dot(np.diff(self.epsilons, append=1.0), self.heights))
+
+    def epsilon_at(self, share: float) -> float:
+        """The smallest epsilon with V(epsilon) >= share: "for 90 % of the samples the gap is at most ..." for 0.9."""
+        share = check_unit_interval(share, "share")
+        if share == 0.0:
+            return 0.0
+        return float(self.epsilons[np.searchsorted(self.heights, share, side="left")])
+
+
+def _curve_of(table: ReliabilityTable) -> ValidityCurve:
+    gaps = table.gaps
+    order = np.argsort(gaps, kind="stable")
+    epsilons, starts = np.unique(gaps[order], return_index=True)
+    if table.is_weighted:
+        reached = np.cumsum(table.masses[order])
+        heights = reached[np.append(starts[1:], len(gaps)) - 1] / reached[-1]
+    else:  # whole samples, so that each height is one correctly rounded division
+        heights = np.cumsum(table.counts[order])[np.append(starts[1:], len(gaps)) - 1] / table.n_samples
+    return ValidityCurve(epsilons, heights)
+
+
+def validity_curve(
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+) -> ValidityCurve:
+    """The validity curve on test samples (Gupta & Ramdas 2021, equation (6)).
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n,)
+        Probabilities in [0, 1]. NaN is refused.
+    labels : array-like of shape (n,)
+        bool, or numbers that equal 0 or 1.
+    grouping, n_bins, sample_weight
+        As in `reliability_table`.
+
+    Returns
+    -------
+    ValidityCurve
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    An underestimate of the true curve on average, because the rates are noisy (ibid., section 2.1). For distinct values with
+    counts or frequencies, comparisons with a double epsilon are exact: |1/3 - 0.2| <= epsilon is decided over the rationals,
+    where rounded differences would toss a coin at the jumps. With bins of several values, or importance weights, gaps carry
+    ordinary rounding errors of a few units in the last place. O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> curve = validity_curve([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1])
+    >>> curve(0.1), curve(0.15), curve(0.2)
+    (0.0, 0.9, 1.0)
+    >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
+    (0.14, 0.1333)
+    """
+    return _curve_of(reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight))
+
+
+def conditional_validity_curve(
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+) -> ValidityCurve:
+    """The conditional validity curve: 1 from the largest gap of any bin on, 0 before (Gupta & Ramdas 2021, section 4).
+
+    On one test set it is a single step; averaged over many calibration and test sets (`mean_validity_curve`) it estimates the
+    chance that *every* prediction is within epsilon of the truth. It never exceeds the validity curve.
+
+    Parameters
+    ----------
+    predictions, labels, grouping, n_bins, sample_weight
+        As in `validity_curve`.
+
+    Returns
+    -------
+    ValidityCurve
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Examples
+    --------
+    >>> curve = conditional_validity_curve([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1])
+    >>> curve(0.19), curve(0.2)
+    (0.0, 1.0)
+    """
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight)
+    return ValidityCurve(np.array([table.gaps.max()]), np.ones(1))
+
+
+@dataclass(frozen=True, eq=False)
+class MeanValidityCurve:
+    """The mean of several validity curves and its standard error, both step functions; made by `mean_validity_curve`.
+
+    Attributes
+    ----------
+    epsilons : float64 (n_jumps,)
+        Where any of the curves jumps, ascending and distinct.
+    means, standard_errors : float64 (n_jumps,)
+        From each jump on; both are 0 before the first. The standard error of the mean is NaN for a single curve.
+    n_curves : int
+    """
+
+    epsilons: Float64s
+    means: Float64s
+    standard_errors: Float64s
+    n_curves: int
+
+    def __call__(self, epsilon: Any) -> Any:
+        """The mean at one distance (a float) or at many (an array of the same shape)."""
+        return _step_at(epsilon, self.epsilons, self.means)
+
+    def standard_error(self, epsilon: Any) -> Any:
+        """The standard error of the mean at one distance or at many."""
+        return _step_at(epsilon, self.epsilons, self.standard_errors)
+
+    def area(self) -> float:
+        """The area under the mean curve on [0, 1]: 1 minus the mean l_1-ECE."""
+        return float(np.dot(np.diff(self.epsilons, append=1.0), self.means))
+
+
+def mean_validity_curve(curves: Sequence[ValidityCurve]) -> MeanValidityCurve:
+    """The mean of validity curves from repeated draws of calibration and test set, with the standard error of the mean.
+
+    Parameters
+    ----------
+    curves : sequence of ValidityCurve
+        At least one.
+
+    Returns
+    -------
+    MeanValidityCurve
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When there is none, or something else among them.
+
+    Notes
+    -----
+    O(n_curves n_jumps log n_jumps) time, O(n_jumps) memory, for n_jumps jumps in all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> early, late = (ValidityCurve(np.array([jump]), np.ones(1)) for jump in (0.1, 0.3))
+    >>> mean = mean_validity_curve([early, late])
+    >>> mean([0.05, 0.1, 0.3]).tolist(), mean.standard_error(0.2)
+    ([0.0, 0.5, 1.0], 0.5)
+    """
+    curves = list(curves)
+    if not curves:
+        raise InputError("curves is empty; a mean needs at least one curve")
+    for position, curve in enumerate(curves):
+        if not isinstance(curve, ValidityCurve):
+            raise InputTypeError(f"curves[{position}] is a {type(curve).__name__}, not a ValidityCurve")
+    epsilons = np.unique(np.concatenate([curve.epsilons for curve in curves]))
+    means = sum(curve(epsilons) for curve in curves) / len(curves)
+    # In two passes: the one-pass formula would lose the digits of a small variance.
+    squares = sum((curve(epsilons) - means) ** 2 for curve in curves)
+    n = len(curves)
+    errors = np.sqrt(squares / (n - 1) / n) if n > 1 else np.full(len(epsilons), np.nan)
+    return MeanValidityCurve(epsilons, means, errors, n)
+
+
+def promised_validity(
+    epsilon: Any, n_samples: int, n_bins: int, *, kind: str = "marginal", bound: str = "hoeffding"
+) -> Float64s:
+    """The least validity that uniform-mass binning ("umd") promises before any data is seen.
+
+    Parameters
+    ----------
+    epsilon : float or array-like
+        Distances, 0 or more.
+    n_samples, n_bins : int
+        Calibration samples and bins, n_samples >= 2 n_bins.
+    kind : {"marginal", "conditional"}
+        What is promised: V of `validity_curve`, or of `conditional_validity_curve`, averaged over calibration sets.
+    bound : {"hoeffding", "exact"}
+        "hoeffding": the curve of Gupta & Ramdas 2021, Theorem 4, solved for its failure probability:
+        1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "exact": the binomial failure probability
+        for the worst frequency, with the bins' independence where conditional.
+
+    Returns
+    -------
+    float64, the shape of epsilon
+        In [0, 1].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    "exact" costs O(n_samples / n_bins) incomplete beta functions for each epsilon.
+
+    Examples
+    --------
+    >>> promised_validity([0.05, 0.1], 3000, 10).round(3).tolist()
+    [0.552, 0.995]
+    >>> promised_validity([0.05, 0.1], 3000, 10, bound="exact").round(3).tolist()
+    [0.907, 0.999]
+    """
+    kind = check_choice(kind, "kind", ("marginal", "conditional"))
+    bound = check_choice(bound, "bound", ("hoeffding", "exact"))
+    n_bins = check_count(n_bins, "n_bins")
+    n_samples = check_count(n_samples, "n_samples", minimum=2 * n_bins)
+    distances = _check_epsilon(epsilon)
+    if (distances < 0.0).any():
+        raise InputError(f"epsilon is {float(distances[distances < 0.0].flat[0])!r}; distances are not negative")
+    if bound == "hoeffding":
+        sharing = 1 if kind == "marginal" else n_bins
+        promised = 1.0 - 2.0 * sharing * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
+        return np.asarray(np.maximum(promised, 0.0))
+    from fastbin.guarantees import worst_failure
+
+    # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
+    smallest = (n_samples + 1) // n_bins - 1
+    sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}
+    share = n_bins if kind == "conditional" else 1
+
+    def kept(distance: float) -> float:
+        if distance == 0.0:
+            return 0.0
+        return (1.0 - max(worst_failure(size, min(distance, 1.0)) for size in sizes)) ** share
+
+    return np.asarray(np.vectorize(kept, otypes=[np.float64])(distances))

@@ -1,0 +1,132 @@
+"""What a test set says about a certificate: the verdict and its evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CANNOT_TELL", "CONFIRMED", "CONTRADICTED", "NO_CLAIM", "CertificateCheck"]
+
+Float64s = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+
+CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "cannot tell", "no claim"
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateCheck:
+    """What a test set says about a promise; made by `check_certificate`. ``str()`` gives it in sentences.
+
+    Attributes
+    ----------
+    verdict : {"contradicted", "confirmed", "cannot tell"}
+    alpha : float
+        The chance of a wrong "contradicted", and of a wrong "confirmed".
+    power : float
+        The chance of a verdict that the sample sizes below aim at.
+    p_value : float
+        Of the promise: Bonferroni over the bins' exact p-values. "contradicted" means at most alpha.
+    claims : float64 (n_bins, 2)
+        Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out.
+    intervals : float64 (n_bins, 2)
+        Clopper-Pearson intervals of the test set, at alpha shared by Bonferroni among the bins with a claim.
+    counts, label_sums : int64 (n_bins,)
+        Test samples in each bin, and those with label 1.
+    p_values : float64 (n_bins,)
+        Of each bin's claim, not adjusted for the number of bins.
+    verdicts : tuple of str
+        For each bin: "contradicted", "confirmed", "cannot tell", or "no claim" for a bin that the promise leaves out.
+    n_samples : int
+        Test samples.
+    counts_to_confirm : float64 (n_bins,)
+        Test counts with which each bin would be confirmed with chance `power` in all together, if its value is the true
+        frequency; 0 for a bin without a claim, infinity where none would do.
+    samples_to_confirm : float
+        A size of the test set that brings such counts, at the shares that the bins have in this one.
+    samples_to_contradict : float
+        A size of the test set with which the promise would be contradicted with chance `power`, if the rates of the bins that
+        now lie outside their claims are the true frequencies; infinity where none lies outside.
+    """
+
+    verdict: str
+    alpha: float
+    power: float
+    p_value: float
+    claims: Float64s
+    intervals: Float64s
+    counts: Int64s
+    label_sums: Int64s
+    p_values: Float64s
+    verdicts: tuple[str, ...]
+    n_samples: int
+    counts_to_confirm: Float64s
+    samples_to_confirm: float
+    samples_to_contradict: float
+
+    def bins_with(self, verdict: str) -> list[int]:
+        """The bins (from 0) with this verdict."""
+        return [b for b, own in enumerate(self.verdicts) if own == verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
+        rows = [
+            {
+                "verdict": verdict, "claim": claim, "interval": interval, "count": count, "label_sum": label_sum,
+                "p_value": p_value, "count_to_confirm": _finite(needed),
+            }
+            for verdict, claim, interval, count, label_sum, p_value, needed in zip(
+                self.verdicts, self.claims.tolist(), self.intervals.tolist(), self.counts.tolist(), self.label_sums.tolist(),
+                self.p_values.tolist(), self.counts_to_confirm.tolist(), strict=True,
+            )
+        ]  # fmt: skip
+        head = {name: getattr(self, name) for name in ("verdict", "alpha", "power", "p_value", "n_samples")}
+        sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
+        return {**head, **sizes, "bins": rows}
+
+    def __str__(self) -> str:
+        samples = f"{self.n_samples:,} test samples"
+        if self.verdict == CONTRADICTED:
+            worst = self.bins_with(CONTRADICTED)
+            told = f"Contradicted: in {_named(worst)} the {samples} show a frequency outside the promised range"
+            return f"{told} (exact binomial tests, p = {_p_text(self.p_value)} after Bonferroni, level {self.alpha:g})."
+        if self.verdict == CONFIRMED:
+            told = f"Confirmed: in every bin the {samples} exclude a frequency outside the promised range"
+            return f"{told} (exact binomial tests, level {self.alpha:g})."
+        return f"{self._open()}; {self._needed()}."
+
+    def _open(self) -> str:
+        p_text = _p_text(self.p_value)
+        return (
+            f"Cannot tell: the {self.n_samples:,} test samples do not contradict the promise (p = {p_text} after Bonferroni), "
+            f"and do not confirm it in {_named(self.bins_with(CANNOT_TELL))}"
+        )
+
+    def _needed(self) -> str:
+        confirm, contradict, chance = self.samples_to_confirm, self.samples_to_contradict, f"{100.0 * self.power:g} % chance"
+        if contradict <= confirm and math.isfinite(contradict):
+            return f"about {int(contradict):,} would contradict it with {chance}, if the rates seen are the true frequencies"
+        if math.isinf(confirm):
+            return "no number of test samples would confirm it"
+        if self.n_samples < confirm:
+            return f"about {int(confirm):,} would confirm it with {chance}, if the values are the true frequencies"
+        return (
+            f"{int(confirm):,} would be enough if the values were the true frequencies, so some frequencies lie near an end of "
+            "the promised range"
+        )
+
+
+def _finite(number: float) -> int | None:
+    return int(number) if math.isfinite(number) else None
+
+
+def _p_text(p_value: float) -> str:
+    return f"{p_value:.2g}" if p_value >= 1e-4 else "below 0.0001"
+
+
+def _named(bins: list[int], limit: int = 8) -> str:
+    shown = ", ".join(map(str, bins[:limit])) + (f" and {len(bins) - limit} more" if len(bins) > limit else "")
+    return f"{'bin' if len(bins) == 1 else 'bins'} {shown}"
