@@ -24,8 +24,10 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
     "constant": lambda rng, n: np.full(n, 0.3),
     "subnormal": lambda rng, n: rng.integers(0, 2**40, n) * 5e-324,
     "all bit patterns": lambda rng, n: rng.integers(0, 0x3FF0000000000000, n).view(np.float64),
-    "clusters at all scales": lambda rng, n: np.clip(0.5 + 0.5 * np.exp(-40.0 * rng.random(n)) * rng.choice([-1.0, 1.0], n), 0.0, 1.0),
-}  # fmt: skip
+    "clusters at all scales": lambda rng, n: np.clip(
+        0.5 + 0.5 * np.exp(-40 * rng.random(n)) * rng.choice([-1, 1], n), 0.0, 1.0
+    ),
+}
 
 
 @lru_cache(maxsize=2)

@@ -18,6 +18,7 @@ RESULTS = pytest.StashKey[list[dict[str, object]]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="sizes up to 1e8, peers, many rounds")
     parser.addoption("--gate", action="store_true", help="only the regression gate: fails where a kernel became slower")
+    parser.addoption("--record", action="store_true", help="with --gate: commit what is measured now as what is expected")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def is_long(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture
+def recording(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--record"))
 
 
 @pytest.fixture
