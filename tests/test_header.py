@@ -144,7 +144,9 @@ def test_enumerators_are_pinned(enum: str) -> None:
 def test_c_sees_the_pinned_numbers(tmp_path: Path) -> None:
     pinned = {name: value for enum in PINNED.values() for name, value in enum.items()}
     lines = "\n".join(f'  printf("{name} %d\\n", (int){name});' for name in pinned)
-    printed = compile_and_run(tmp_path, f'#include "fastbin.h"\n#include <stdio.h>\nint main(void) {{\n{lines}\n  return 0;\n}}\n')
+    printed = compile_and_run(
+        tmp_path, f'#include "fastbin.h"\n#include <stdio.h>\nint main(void) {{\n{lines}\n  return 0;\n}}\n'
+    )
     assert {name: int(value) for name, value in map(str.split, printed.splitlines())} == pinned
 
 

@@ -137,7 +137,7 @@ import numpy as np
 def state():
     return (
         warnings.filters[:], np.geterr(), random.getstate(), str(np.random.get_state()), dict(os.environ), os.getcwd(),
-        threading.active_count(), [signal.getsignal(number) for number in signal.valid_signals()], logging.getLogger().handlers[:],
+        threading.active_count(), [signal.getsignal(n) for n in signal.valid_signals()], logging.getLogger().handlers[:],
         locale.setlocale(locale.LC_ALL), sys.getswitchinterval(), np.get_printoptions(), sys.excepthook, sys.path[:],
     )
 

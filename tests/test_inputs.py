@@ -103,19 +103,15 @@ def test_one_score_must_be_a_number() -> None:
 @pytest.mark.parametrize(
     ("scores", "error", "told"),
     [
-        pytest.param(0.3, fb.InputTypeError, "scores must be one-dimensional*got shape (); a single score goes to predict_one", id="0-d"),
-        pytest.param(
-            [[0.3, 0.7]], fb.InputTypeError, "scores must be one-dimensional*got shape (1, 2); for class probabilities pass*", id="2-d"
-        ),
+        pytest.param(0.3, fb.InputTypeError, "scores must be one-d*got shape (); a single score goes to predict_one", id="0-d"),
+        pytest.param([[0.3, 0.7]], fb.InputTypeError, "scores must be one-d*(1, 2); for class probabilities pass*", id="2-d"),
         pytest.param(["0.3"], fb.InputTypeError, "scores must be numbers, got dtype <U3", id="text"),
-        pytest.param([0.3, None], fb.InputError, "scores[1] is None, not a number; remove or fill missing rows first", id="None"),
+        pytest.param([0.3, None], fb.InputError, "scores[1] is None, not a number; remove or fill missing*", id="None"),
         pytest.param(np.array([0.3, "x"], object), fb.InputError, "scores[1] is 'x', not a number;*", id="object"),
         pytest.param(np.array([0.5j]), fb.InputTypeError, "scores must be numbers, got dtype complex128", id="complex"),
-        pytest.param(np.array(["2020"], "M8[Y]"), fb.InputTypeError, "scores must be numbers, got dtype datetime64[Y]", id="dates"),
+        pytest.param(np.array(["2020"], "M8[Y]"), fb.InputTypeError, "scores must be numbers, got dtype*[Y]", id="dates"),
         pytest.param([[0.1], [0.2, 0.3]], fb.InputTypeError, "scores is not an array of numbers:*", id="ragged"),
-        pytest.param(
-            np.ma.array([0.1, 0.2], mask=[False, True]), fb.InputError, "scores[1] is masked; remove or fill masked rows first", id="masked"
-        ),
+        pytest.param(np.ma.array([0.1, 0.2], mask=[0, 1]), fb.InputError, "scores[1] is masked; remove or fill*", id="masked"),
     ],
 )  # fmt: skip
 def test_scores_of_the_wrong_kind(name: str, scores: Any, error: type[Exception], told: str) -> None:
@@ -178,7 +174,7 @@ def test_fit_refuses_bad_labels(value: float, dtype: type, told: str, n: int) ->
 @pytest.mark.parametrize(
     ("labels", "error", "told"),
     [
-        (["no", "yes"], fb.InputTypeError, "labels must be 0 and 1 (or False and True), got dtype <U3; map your classes to 0 and 1 first"),
+        (["no", "yes"], fb.InputTypeError, "labels must be 0 and 1 (or False and True), got dtype <U3; map your classes*"),
         ([0, None], fb.InputError, "labels[1] is None, not a number; remove or fill missing rows first"),
         ([[0, 1], [1, 0]], fb.InputTypeError, "labels must be one-dimensional (or n by 1), got shape (2, 2);*"),
         ([0, 1, 1], fb.InputError, "lengths differ: scores has 2, labels has 3; every row needs one of each"),
@@ -267,7 +263,7 @@ def test_one_bad_key(key: Any) -> None:
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "a"])
 @pytest.mark.parametrize("name", ["predict", "assign", "predict_interval"])
 def test_bad_seed_for_scoring(name: str, seed: Any) -> None:
-    with pytest.raises((fb.InputError, fb.InputTypeError), match="seed (is|must be)"):
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=r"seed (is|must be)"):
         getattr(model(), name)([0.3], seed=seed)
 
 
@@ -296,7 +292,7 @@ def test_tie_keys_and_frequencies_exclude_each_other() -> None:
         ({"n_bins": True}, fb.InputTypeError, "n_bins must be an integer, got True"),
         ({"n_bins": "many"}, fb.InputError, "n_bins is 'many'; choose one of 'auto'"),
         ({"scheme": "quantile"}, fb.InputError, "scheme is 'quantile'; choose one of 'umd', 'ze', 'ums', 'umb'"),
-        ({"ties": "lower"}, fb.InputError, "ties is 'lower', which scheme 'umd' does not have; choose 'random' or 'upper' or 'isolate'"),
+        ({"ties": "lower"}, fb.InputError, "ties is 'lower', which scheme 'umd' does not have; choose 'random' or*"),
         ({"ties": "first"}, fb.InputError, "ties is 'first'; choose one of 'random', 'upper', 'lower', 'isolate'"),
         ({"delta": 1e-20}, fb.InputError, "delta is 1e-20, which changes no value in double precision; use 0*"),
         ({"delta": 1.0}, fb.InputError, "delta is 1.0; it must be in [0, 1)"),

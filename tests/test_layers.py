@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -161,7 +161,7 @@ WRITTEN_BY_HAND = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh")
 
 
 def test_no_file_is_a_giant() -> None:
-    files = source_files(*WRITTEN_BY_HAND, below=("fastbin", "csrc", "tests", "bench")) + [ROOT / "setup.py"]
+    files = [*source_files(*WRITTEN_BY_HAND, below=("fastbin", "csrc", "tests", "bench")), ROOT / "setup.py"]
     lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf8").splitlines()) for path in files}
     giants = {name: length for name, length in lengths.items() if length > MAX_LINES}
     assert not giants, f"more than {MAX_LINES} lines: {giants}"
@@ -224,7 +224,9 @@ def c_functions(path: Path) -> Iterator[tuple[str, int]]:
         pytest.param(c_functions, (".c",), ("csrc",), id="c"),
     ],
 )
-def test_no_function_is_a_giant(functions, suffixes, folders) -> None:
+def test_no_function_is_a_giant(
+    functions: Callable[[Path], Iterator[tuple[str, int]]], suffixes: tuple[str, ...], folders: tuple[str, ...]
+) -> None:
     lengths = dict(found for path in source_files(*suffixes, below=folders) for found in functions(path))
     assert len(lengths) > 20
     assert max(lengths.values()) > 20, "the longest function found is suspiciously short"

@@ -1,0 +1,290 @@
+"""What is public is listed, exists, is documented as it is, and its examples run, those of the README included."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import doctest
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastbin as fb
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The modules that users are told of; what is below them is theirs to arrange.
+NAMESPACES = ("assess", "bounds", "export", "guarantees", "online", "plots", "scale", "shift", "sklearn")
+PUBLIC_MODULES = ("fastbin", *(f"fastbin.{name}" for name in NAMESPACES if importlib.util.find_spec(f"fastbin.{name}")))
+
+
+def module_names() -> list[str]:
+    """Every module of the package but ``__main__``, whose import runs the command line."""
+    found = pkgutil.walk_packages(fb.__path__, "fastbin.")
+    return ["fastbin", *(module.name for module in found if not module.name.endswith("__main__"))]
+
+
+MODULES = module_names()
+modules = pytest.mark.parametrize("name", MODULES)
+
+
+def is_public(name: str) -> bool:
+    return not any(part.startswith("_") for part in name.split("."))
+
+
+def source_of(name: str) -> Path | None:
+    """The Python file of a module; None for a compiled one."""
+    path = Path(str(importlib.import_module(name).__file__))
+    return path if path.suffix == ".py" else None
+
+
+# ------------------------------------------------------------------------------------------------- __all__
+
+
+def test_fastbin_exports_what_it_says() -> None:
+    assert fb.__all__ == sorted(fb.__all__)
+    expected = {
+        "BetaScaling", "BinnedModel", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling", "ScalingBinning",
+        "TemperatureScaling", "UniformMassBinning", "choose_n_bins", "epsilon", "load",
+        *NAMESPACES,
+        "FastbinError", "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError",
+        "NotFittedError",
+    }  # fmt: skip
+    assert not expected - set(fb.__all__), "promised and not exported"
+    visible = {name for name in dir(fb) if not name.startswith("_")}
+    assert set(fb.__all__) <= visible
+
+
+def test_star_import_gives_the_listed_names() -> None:
+    namespace: dict[str, Any] = {}
+    exec("from fastbin import *", namespace)
+    assert set(namespace) - {"__builtins__"} == set(fb.__all__)
+
+
+@modules
+def test_all_lists_what_exists(name: str) -> None:
+    module = importlib.import_module(name)
+    listed = getattr(module, "__all__", None)
+    if listed is None:
+        source = source_of(name)
+        assert source is not None
+        assert source.name == "__init__.py", f"{name} has no __all__"
+        assert not [
+            node for node in ast.parse(source.read_text("utf8")).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        ]
+        return
+    assert len(set(listed)) == len(listed)
+    for entry in listed:
+        assert hasattr(module, entry), f"{name}.__all__ lists {entry}, which does not exist"
+        assert not entry.startswith("_")
+
+
+@modules
+def test_what_one_module_takes_from_another_is_listed_there(name: str) -> None:
+    source = source_of(name)
+    for node in ast.walk(ast.parse(source.read_text("utf8"))) if source is not None else ():
+        if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("fastbin."):
+            continue
+        taken_from = importlib.import_module(str(node.module))
+        for alias in node.names:
+            value = getattr(taken_from, alias.name, None)
+            if not alias.name.startswith("_") and isinstance(value, (type, types.FunctionType)):
+                assert alias.name in getattr(taken_from, "__all__", ()), (
+                    f"{name} takes {alias.name}, {node.module} does not list it"
+                )
+
+
+# ------------------------------------------------------------------------------------------------- docstrings
+
+SECTIONS = {
+    "Parameters", "Returns", "Yields", "Raises", "Attributes", "Notes", "References", "Examples", "See Also", "Warns",
+    "Other Parameters", "Methods",
+}  # fmt: skip
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """A numpydoc docstring by its sections; what comes first is under the empty name."""
+    parts = re.split(r"^([A-Z]\w*(?: [A-Z]\w*)?)\n-{3,}\n", inspect.cleandoc(docstring) + "\n", flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def entries(section: str) -> list[str]:
+    """The names that a Parameters or Attributes section explains: ``a, b : int`` gives a and b."""
+    heads = [line.partition(" : ")[0] for line in section.splitlines() if line.strip() and not line.startswith((" ", ".."))]
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def arguments_of(value: Any) -> list[str]:
+    """The names of a callable's arguments; [] where Python cannot know them."""
+    try:
+        return [name for name in inspect.signature(value).parameters if name not in ("self", "cls")]
+    except (TypeError, ValueError):
+        return []
+
+
+def public_objects() -> Iterator[tuple[str, Any]]:
+    """Every function and class that a user is told of, by its dotted name."""
+    seen: set[int] = set()
+    for module_name in PUBLIC_MODULES:
+        module = importlib.import_module(module_name)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not isinstance(value, types.ModuleType) and callable(value) and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{module_name}.{name}", value
+
+
+PUBLIC = dict(public_objects())
+public = pytest.mark.parametrize("name", list(PUBLIC))
+
+
+def methods_of(cls: type) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that a class has of its own or of a base within fastbin."""
+    for name in dir(cls):
+        value = inspect.getattr_static(cls, name)
+        owner = next((base for base in cls.__mro__ if name in base.__dict__), cls)
+        if not name.startswith("_") and owner.__module__.startswith("fastbin"):
+            callable_value = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+            if callable(callable_value) or isinstance(value, property) or inspect.isdatadescriptor(value):
+                yield name, callable_value
+
+
+@modules
+def test_modules_are_introduced(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    assert len(module.__doc__.strip().splitlines()[0]) <= 128
+
+
+def is_record(value: Any) -> bool:
+    """Whether a class is a named tuple or a dataclass: its fields are what has to be explained."""
+    return isinstance(value, type) and (dataclasses.is_dataclass(value) or hasattr(value, "_fields"))
+
+
+def is_protocol(value: Any) -> bool:
+    return bool(getattr(value, "_is_protocol", False))
+
+
+@public
+def test_public_names_are_documented_as_they_are(name: str) -> None:
+    value = PUBLIC[name]
+    assert value.__doc__, f"{name} has no docstring"
+    found = sections(value.__doc__)
+    assert set(found) - {""} <= SECTIONS, f"{name}: {sorted(set(found) - SECTIONS)}"
+    assert found[""].strip().splitlines()[0].endswith((".", ":")), f"{name}: the summary is one sentence on one line"
+    if is_protocol(value) or value is fb.BinnedModel or (isinstance(value, type) and issubclass(value, BaseException)):
+        return
+    documented = entries(found.get("Parameters", "")) + (entries(found.get("Attributes", "")) if is_record(value) else [])
+    assert len(set(documented)) == len(documented)
+    missing, unknown = set(arguments_of(value)) - set(documented), set(documented) - set(arguments_of(value))
+    assert not missing, f"{name} does not explain {sorted(missing)}"
+    assert not unknown or is_record(value), f"{name} explains {sorted(unknown)}, which it does not have"
+    if isinstance(value, types.FunctionType):
+        returns = inspect.signature(value).return_annotation
+        assert returns in (None, "None", "NoReturn") or {"Returns", "Yields"} & set(found), (
+            f"{name} does not say what it returns"
+        )
+
+
+@public
+def test_public_names_have_an_example(name: str) -> None:
+    """Functions and calibrators. Records show themselves where they are returned, errors where they are raised."""
+    value = PUBLIC[name]
+    if isinstance(value, types.FunctionType) or (isinstance(value, type) and hasattr(value, "fit") and not is_protocol(value)):
+        assert ">>>" in value.__doc__, f"{name} has no example"
+
+
+@public
+def test_methods_are_documented_as_they_are(name: str) -> None:
+    value = PUBLIC[name]
+    if not isinstance(value, type) or is_protocol(value):
+        return
+    for method_name, method in methods_of(value):
+        docstring = inspect.getdoc(method)
+        assert docstring, f"{name}.{method_name} has no docstring"
+        if "Parameters" in (found := sections(docstring)) and (arguments := arguments_of(method)):
+            assert sorted(entries(found["Parameters"])) == sorted(arguments), f"{name}.{method_name}"
+
+
+# ------------------------------------------------------------------------------------------------- prose
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_names_in_prose_exist(path: Path) -> None:
+    """Every ``fb.name`` in prose and examples, and every ``fastbin.module.name``."""
+    text = path.read_text(encoding="utf8")
+    dotted = set(re.findall(r"\b(?:fb|fastbin)((?:\.[A-Za-z_]\w*)+)", text))
+    for name in sorted(dotted):
+        value: Any = fb
+        parts = name.strip(".").split(".")
+        if parts[-1] in ("h", "pc", "c", "md", "fbm", "org", "a", "so"):  # a file
+            continue
+        for part in parts:
+            if isinstance(value, types.ModuleType) and not hasattr(value, part):
+                importlib.import_module(f"{value.__name__}.{part}")
+            value = getattr(value, part)
+
+
+@pytest.mark.parametrize("path", [*documents(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf8")):
+        if not target.startswith(("http://", "https://")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+# ------------------------------------------------------------------------------------------------- examples
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+
+
+def examples_of(module: types.ModuleType) -> Iterator[doctest.DocTest]:
+    """The examples of a module. Compiled classes are looked through here, as doctest's finder passes them over."""
+    yield from doctest.DocTestFinder(exclude_empty=True).find(module)
+    if not str(module.__file__).endswith(".py"):
+        for cls in (value for value in vars(module).values() if isinstance(value, type)):
+            for name, value in vars(cls).items():
+                docstring = getattr(value, "__doc__", None)
+                if isinstance(docstring, str) and ">>>" in docstring:
+                    title = f"{module.__name__}.{cls.__name__}.{name}"
+                    yield doctest.DocTestParser().get_doctest(docstring, {}, title, module.__file__, 0)
+
+
+def run(test: doctest.DocTest) -> None:
+    report: list[str] = []
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+@modules
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    for test in examples_of(importlib.import_module(name)):
+        if test.examples:
+            run(test)
+
+
+def test_examples_of_compiled_code_are_found() -> None:
+    titles = [test.name for test in examples_of(importlib.import_module("fastbin._native.model")) if test.examples]
+    assert any(title.endswith("NativeModel.predict") for title in titles)
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_examples_in_prose_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fenced Python of a document is one session, from top to bottom."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(?:python|pycon)\n(.*?)^```", path.read_text(encoding="utf8"), re.MULTILINE | re.DOTALL)
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
+    assert session.examples or not blocks, f"{path.name} has Python without prompts, which nobody runs"
+    run(session)
