@@ -1,0 +1,365 @@
+"""Importance-weighted binning: exact cases, its twin in fastbin.binning, intervals, files, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+import oracle
+from fastbin import bounds, shift
+from fastbin.shift import ImportanceWeightedBinning
+from oracle import Case, close
+
+ONE_BIN: list[float] = []  # no inner edge
+
+
+def rows(n: int = 600, seed: int = 0, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, labels, and the weights 2 s of a target whose scores have density 2 s."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n) if decimals is None else np.round(rng.random(n), decimals)
+    return scores, (rng.random(n) < scores**2).astype(int), 2 * scores
+
+
+# ------------------------------------------------------------------ exact cases
+
+
+def one_bin(case: Case, **settings: object) -> ImportanceWeightedBinning:
+    labels = case.inputs["labels"]
+    fitted = {name: settings.pop(name) for name in ("relative_mass", "source_scores", "target_scores") if name in settings}
+    cal = ImportanceWeightedBinning(partition=ONE_BIN, **settings)  # type: ignore[arg-type]
+    return cal.fit([0.5] * len(labels), labels, case.inputs["w"], **fitted)  # type: ignore[arg-type]
+
+
+@oracle.cases("weighted_bin")
+def test_equations_22_and_42_are_the_oracles(case: Case) -> None:
+    cal = one_bin(case)
+    assert close(cal.model_.values[0], case.expected["pi_check"], case.tolerance)
+    assert close(cal.relative_mass_[0], case.expected["m_hat"], case.tolerance)
+
+
+@oracle.cases("weighted_bin_47")
+def test_equation_47_is_the_oracles(case: Case) -> None:
+    told = case.inputs
+    cal = ImportanceWeightedBinning(partition=[0.5], estimator="counted-mass").fit(
+        [0.2] * len(told["labels"]), told["labels"], told["w"],
+        source_scores=np.repeat([0.2, 0.7], [told["ns_b"], told["ns"] - told["ns_b"]]),
+        target_scores=np.repeat([0.2, 0.7], [told["nt_b"], told["nt"] - told["nt_b"]]),
+    )  # fmt: skip
+    assert close(cal.relative_mass_[0], case.expected["m_hat"], case.tolerance)
+    assert close(cal.estimates_[0], case.expected["pi_tilde"], case.tolerance)
+
+
+@oracle.cases("thm10")
+def test_equation_40_and_theorem_10_are_the_oracles(case: Case) -> None:
+    told = case.inputs
+    cal = one_bin(case, estimator="known-mass", relative_mass=[told["m_b"]])
+    assert close(cal.model_.values[0], case.expected["estimate"], case.tolerance)
+    # The radius is above 1 here, so it is seen on the same samples many times over.
+    weights, labels = np.tile(told["w"], 2000), np.tile(told["labels"], 2000)
+    cal = ImportanceWeightedBinning(partition=ONE_BIN, estimator="known-mass")
+    cal.fit(np.full(weights.size, 0.5), labels, weights, relative_mass=[told["m_b"]])
+    lower, upper = cal.interval(told["alpha"] / told["B"], "theorem10", weight_bound=told["U"])[0]
+    log_term, mean = np.log(3 * told["B"] / told["alpha"]), case.expected["estimate"]
+    products = told["m_b"] * weights * labels
+    radius = np.sqrt(2 * products.var() * log_term / weights.size) + 3 * told["m_b"] * told["U"] * log_term / weights.size
+    assert (lower + upper) / 2 == pytest.approx(mean, rel=1e-12)
+    assert (upper - lower) / 2 == pytest.approx(radius, rel=1e-12)
+
+
+@oracle.cases("thm7")
+def test_theorem_7_is_the_oracles(case: Case) -> None:
+    told = case.inputs
+    n = told["Nb"]
+    cal = ImportanceWeightedBinning(partition=ONE_BIN).fit(np.full(n, 0.5), np.arange(n) % 2, np.ones(n))
+    level = told["alpha"] / told["B"]
+    lower, upper = cal.interval(level, "theorem7", weight_bound=told["U"], weight_min=told["L"])[0]
+    expected = case.expected["explicit"] if case.expected["condition_holds"] else 0.5
+    assert close((upper - lower) / 2, min(expected, 0.5), case.tolerance)
+
+
+@oracle.cases("weighted_ci_hoeffding")
+def test_self_normalised_hoeffding_is_the_oracles(case: Case) -> None:
+    told = case.inputs
+    cal = one_bin(case)
+    for ends in (
+        cal.interval(told["alpha"], "self-normalised-hoeffding", weight_bound=told["U"]),
+        shift.weighted_interval(cal.model_, told["U"], alpha=told["alpha"]),
+    ):
+        assert close(ends[0].tolist(), [case.expected["lo"], case.expected["hi"]], case.tolerance)
+
+
+@oracle.cases("bet_grid_ci")
+def test_order_free_betting_is_the_oracles(case: Case) -> None:
+    told = case.inputs
+    ends = bounds.betting(told["w"], told["labels"], told["alpha"], told["U"], stakes=tuple(told["kappas"]))
+    assert close(ends[0].tolist(), case.expected["ci"], case.tolerance)
+
+
+# ------------------------------------------------------------------ the same model as fastbin.binning makes
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ums"])
+@pytest.mark.parametrize("decimals", [None, 2, 1])
+def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | None) -> None:
+    scores, labels, weights = rows(decimals=decimals)
+    weights[::7] = 0.5
+    settings = {"n_bins": 7, "scheme": scheme, "seed": 5}
+    ours = ImportanceWeightedBinning(**settings).fit(scores, labels, weights).model_
+    theirs = fb.UniformMassBinning(**settings).fit(scores, labels, sample_weight=weights).model_
+    for name in (
+        "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums",
+        "n_samples", "n_positive", "n_tied", "n_bins_asked", "scheme", "ties", "seed",
+    ):  # fmt: skip
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ums"])
+def test_row_order_does_not_matter(scheme: str) -> None:
+    scores, labels, weights = rows(decimals=1)
+    order = np.random.default_rng(1).permutation(scores.size)
+    one = ImportanceWeightedBinning(5, scheme=scheme).fit(scores, labels, weights)
+    two = ImportanceWeightedBinning(5, scheme=scheme).fit(scores[order], labels[order], weights[order])
+    assert one.model_ == two.model_
+    for method in ("betting", "betting-in-order", "empirical-bernstein"):
+        ends = [cal.interval(0.1, method, weight_bound=2.0) for cal in (one, two)]
+        np.testing.assert_allclose(*ends, atol=1e-12)
+
+
+def test_equal_weights_are_no_weights() -> None:
+    scores, labels, _ = rows()
+    weighted = ImportanceWeightedBinning(6).fit(scores, labels, np.full(scores.size, 0.25)).model_
+    plain = fb.UniformMassBinning(6).fit(scores, labels).model_
+    np.testing.assert_array_equal(weighted.values, plain.values)
+    np.testing.assert_allclose(shift.effective_sample_sizes(weighted), plain.counts, rtol=1e-15)
+
+
+# ------------------------------------------------------------------ partitions
+
+
+def test_edges_given() -> None:
+    scores, labels, weights = rows()
+    cal = ImportanceWeightedBinning(partition=[0.2, 0.9]).fit(scores, labels, weights)
+    bins = np.searchsorted([0.2, 0.9], scores, side="right")
+    for b in range(3):
+        mine = bins == b
+        assert cal.model_.values[b] == pytest.approx((weights * labels)[mine].sum() / weights[mine].sum(), rel=1e-14)
+        assert cal.effective_sample_sizes_[b] == pytest.approx(weights[mine].sum() ** 2 / (weights[mine] ** 2).sum())
+    np.testing.assert_array_equal(cal.model_.counts, np.bincount(bins))
+    assert cal.model_.scheme == "explicit"
+
+
+def test_bins_of_another_model() -> None:
+    scores, labels, weights = rows(decimals=1)
+    other = fb.UniformMassBinning(5, seed=2).fit(*rows(300, seed=9, decimals=1)[:2]).model_
+    keys = np.arange(scores.size, dtype=np.uint64) * np.uint64(2**54)
+    cal = ImportanceWeightedBinning(partition=other).fit(scores, labels, weights, tie_keys=keys)
+    np.testing.assert_array_equal(cal.model_.edges, other.edges)
+    np.testing.assert_array_equal(cal.model_.counts, np.bincount(other.assign(scores, keys=keys), minlength=5))
+    assert cal.model_.n_tied == np.isin(scores, other.edges).sum()
+    assert cal.model_.ties == "random"
+
+
+def test_a_bin_without_samples_is_left_open() -> None:
+    cal = ImportanceWeightedBinning(partition=[0.5, 0.9]).fit([0.1, 0.2, 0.95], [0, 1, 1], [1.0, 2.0, 1.0])
+    assert cal.model_.values[1] == 0.5
+    assert np.isnan(cal.relative_mass_[1])
+    for method in ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"):
+        np.testing.assert_array_equal(cal.interval(0.1, method, weight_bound=2.0)[1], [0, 1])
+    assert cal.certificate(0.1, weight_bound=2.0).uncovered_bins == (1,)
+
+
+def test_scores_that_are_no_probabilities() -> None:
+    scores, labels, weights = rows()
+    cal = ImportanceWeightedBinning(4, score_range=None).fit(10 * scores - 5, labels, weights)
+    assert cal.predict([-4.9, 4.9]).shape == (2,)
+    assert cal.model_.score_range is None
+
+
+# ------------------------------------------------------------------ estimates that can pass 1
+
+
+def test_a_value_above_one_is_cut_and_said() -> None:
+    cal = ImportanceWeightedBinning(partition=[0.5], estimator="known-mass")
+    with pytest.warns(UserWarning, match=r"estimate of bin 1 \(from 0.5 to the highest score\) is 1.5, above 1"):
+        cal.fit([0.1, 0.6, 0.7], [0, 1, 1], [1.0, 1.0, 2.0], relative_mass=[1.0, 1.0])
+    assert cal.estimates_.tolist() == [0.0, 1.5]
+    assert cal.model_.values.tolist() == [0.0, 1.0]
+
+
+# ------------------------------------------------------------------ intervals
+
+
+def test_intervals_are_those_of_bounds_at_sidaks_level() -> None:
+    scores, labels, weights = rows()
+    cal = ImportanceWeightedBinning(partition=[0.25, 0.5, 0.75]).fit(
+        scores, labels, weights, relative_mass=[4, 4 / 3, 4 / 5, 4 / 7]
+    )
+    told = {"bins": np.searchsorted([0.25, 0.5, 0.75], scores, side="right"), "n_bins": 4}
+    sidak, union = bounds.sidak(0.1, 4), 0.025
+    limits = np.array([0.5, 1.0, 1.5, 2.0])
+    expected = {
+        "betting": bounds.betting(weights, labels, sidak, limits, **told),
+        "betting-in-order": bounds.betting_in_order(weights, labels, sidak, limits, seed=0, **told),
+        "empirical-bernstein": bounds.weighted_empirical_bernstein(weights, labels, sidak, limits, **told),
+        "theorem10": bounds.theorem10(weights, labels, union, limits, [4, 4 / 3, 4 / 5, 4 / 7], **told),
+    }
+    for method, ends in expected.items():
+        np.testing.assert_array_equal(cal.interval(0.1, method, weight_bound=limits), ends, err_msg=method)
+    alone = bounds.betting(weights, labels, 0.1, limits, **told)
+    np.testing.assert_array_equal(cal.interval(0.1, simultaneous=False, weight_bound=limits), alone)
+    np.testing.assert_array_equal(cal.predict_interval([0.9], weight_bound=limits), expected["betting"][[3]])
+
+
+def test_the_file_knows_what_hoeffding_needs(tmp_path: Path) -> None:
+    scores, labels, weights = rows()
+    cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)
+    cal.model_.save(tmp_path / "target.fbm")
+    again = fb.load(tmp_path / "target.fbm")
+    expected = cal.interval(0.1, "self-normalised-hoeffding", weight_bound=2.0)
+    np.testing.assert_array_equal(shift.weighted_interval(again, 2.0, alpha=0.1), expected)
+    np.testing.assert_array_equal(shift.effective_sample_sizes(again), cal.effective_sample_sizes_)
+    assert json.loads(again.note) == {"shift": "covariate", "estimator": "self-normalised", "weights": "known"}
+
+
+def test_weights_off_by_a_factor_widen_the_interval() -> None:
+    scores, labels, weights = rows(2000)
+    cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)
+    for method in ("betting", "self-normalised-hoeffding"):
+        exact, one, two = (cal.interval(0.1, method, weight_bound=3.0, weight_error=error) for error in (None, 1.0, 1.3))
+        np.testing.assert_array_equal(exact, one)
+        assert (two[:, 0] <= one[:, 0]).all()
+        assert (two[:, 1] >= one[:, 1]).all()
+        assert (two[-1, 1] - two[-1, 0]) > (one[-1, 1] - one[-1, 0])
+        # It holds all that other weights in the range would have given.
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            other = weights * 1.3 ** rng.uniform(-1, 1, weights.size)
+            ends = ImportanceWeightedBinning(4).fit(scores, labels, other).interval(0.1, method, weight_bound=3.0)
+            assert (ends[:, 0] > two[:, 0] - 1e-9).all()
+            assert (ends[:, 1] < two[:, 1] + 1e-9).all()
+
+
+def test_estimated_weights_must_be_owned_up_to() -> None:
+    scores, labels, weights = rows()
+    cal = ImportanceWeightedBinning(4).fit(scores, labels, weights, estimated=True)
+    for call in (
+        lambda: cal.interval(weight_bound=2.0),
+        lambda: cal.certificate(weight_bound=2.0),
+        lambda: shift.weighted_interval(fb.BinnedModel.from_bytes(cal.model_.to_bytes()), 2.0),
+    ):
+        with pytest.raises(fb.GuaranteeError, match=r"Proposition 2 is asymptotic.*give weight_error"):
+            call()
+    known = ImportanceWeightedBinning(4).fit(scores, labels, weights)
+    np.testing.assert_array_equal(cal.interval(weight_bound=2.0, weight_error=1), known.interval(weight_bound=2.0))
+
+
+def test_certificate() -> None:
+    cal = ImportanceWeightedBinning(4).fit(*rows(3000))
+    ends, values = cal.interval(0.1, weight_bound=2.0), cal.model_.values
+    certificate = cal.certificate(0.1, weight_bound=2.0)
+    assert certificate.epsilon == np.maximum(ends[:, 1] - values, values - ends[:, 0]).max()
+    assert cal.certificate(0.1, "marginal", weight_bound=2.0).epsilon < certificate.epsilon
+    assert "P(Y | features) is the same" in str(certificate)
+    with pytest.raises(fb.GuaranteeError, match="weights"):
+        cal.model_.certificate()
+
+
+def test_a_calibrator_survives_pickling() -> None:
+    cal = ImportanceWeightedBinning(4).fit(*rows())
+    again = pickle.loads(pickle.dumps(cal))
+    assert again.model_ == cal.model_
+    np.testing.assert_array_equal(again.interval(weight_bound=2.0), cal.interval(weight_bound=2.0))
+
+
+# ------------------------------------------------------------------ weights from features
+
+
+def test_the_whole_procedure_in_one_call() -> None:
+    rng = np.random.default_rng(0)
+    features, target = rng.random((800, 2)), rng.beta(2, 1, (400, 2))
+    scores, labels = features[:, 0], (rng.random(800) < features[:, 0]).astype(int)
+    ulsif = shift.ULSIF(sigmas=[0.2, 0.5], lambdas=[0.01, 0.1], n_centers=30)
+    shares: list[float] = []
+    cal = ImportanceWeightedBinning(4, scheme="ums", split=0.3).fit_to_target(
+        scores, labels, features, target, importance=ulsif, progress=shares.append
+    )
+    assert shares[-1] == 1.0
+    by_hand = ImportanceWeightedBinning(4, scheme="ums", split=0.3).fit(
+        scores, labels, ulsif.fit(features, target).weights(features), estimated=True
+    )
+    assert cal.model_ == by_hand.model_
+    assert cal.importance_ is ulsif
+
+
+# ------------------------------------------------------------------ refusals
+
+SCORES, LABELS, WEIGHTS = [0.1, 0.2, 0.6, 0.7], [0, 1, 0, 1], [1.0, 2.0, 1.0, 1.0]
+
+
+def fit(
+    weights: object = WEIGHTS, scores: object = SCORES, labels: object = LABELS, **options: object
+) -> ImportanceWeightedBinning:
+    settings = {name: options.pop(name) for name in ("n_bins", "partition", "scheme", "split", "estimator") if name in options}
+    settings.setdefault("partition", [0.5])
+    return ImportanceWeightedBinning(**settings).fit(scores, labels, weights, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fit(None), "weights is None; give the density ratio"),
+        (lambda: fit([1, 2, -1, 1]), r"weights\[2\] is -1; weights must be finite and not negative"),
+        (lambda: fit([1, 2, np.inf, 1]), r"weights\[2\] is inf"),
+        (lambda: fit([1, np.nan, 1, 1]), r"weights\[1\] is nan"),
+        (lambda: fit([1, 1, 0, 0]), r"all 2 weights in bin 1 \(from 0.5 to the highest score\) are 0"),
+        (lambda: fit([1e200, 1, 1, 1]), "whose square overflows"),
+        (lambda: fit([1, 1]), "weights has 2"),
+        (lambda: fit([], [], []), "scores is empty"),
+        (lambda: fit(scores=[0.1, 0.2, 1.6, 0.7]), r"scores\[2\] is 1.6"),
+        (lambda: fit(labels=[0, 1, 2, 1]), r"labels\[2\] is 2"),
+        (lambda: fit(partition=[0.5, 0.4]), "inner edges must be finite and ascending"),
+        (lambda: fit(partition=[np.nan]), "inner edges must be finite and ascending"),
+        (lambda: fit(partition=None, n_bins=3), "4 samples are too few for n_bins=3"),
+        (lambda: fit(partition=None, n_bins=3, scheme="ums"), "puts 2 of 4 samples"),
+        (lambda: fit(partition=None, n_bins=1, scheme="ze"), "choose one of 'umd', 'ums'"),
+        (lambda: fit(partition=None, n_bins=1, tie_keys=[1, 2, 3, 4]), "tie_keys is given without a partition"),
+        (lambda: fit(estimator="hajek"), "choose one of 'self-normalised'"),
+        (lambda: fit(estimator="known-mass"), "relative_mass is None"),
+        (lambda: fit(estimator="known-mass", relative_mass=[1.0]), r"relative_mass has shape \(1,\)"),
+        (lambda: fit(estimator="known-mass", relative_mass=[1.0, 0.0]), r"relative_mass\[1\] is 0.0"),
+        (lambda: fit(estimator="counted-mass", source_scores=[0.1]), "needs source_scores and target_scores"),
+        (lambda: fit(estimator="counted-mass", source_scores=[0.1], target_scores=[0.2]), "no target score is in bin 1"),
+        (lambda: fit(estimator="counted-mass", source_scores=[], target_scores=[0.2]), "source_scores is empty"),
+        (lambda: fit(target_scores=[0.2]), "for estimator='counted-mass', not 'self-normalised'"),
+        (lambda: fit().interval(), "weight_bound is None.*among the samples, 2, is only a lower bound"),
+        (lambda: fit().interval(weight_bound=1.5), "a weight in bin 0 is 2, above the weight_bound 1.5"),
+        (lambda: fit().interval(0.1, "self-normalised-hoeffding", weight_bound=1.5), "above the weight_bound 1.5"),
+        (lambda: fit().interval(weight_bound=[2.0, 2.0, 2.0]), "one for each of the 2 bins"),
+        (lambda: fit().interval(weight_bound=2.0, weight_error=0.9), "weight_error is 0.9"),
+        (lambda: fit().interval(0.1, "betting-in-order", weight_bound=9.0, weight_error=1.1), "cannot allow for weight_error"),
+        (lambda: fit().interval(0.1, "theorem7", weight_bound=2.0), "weight_min is None"),
+        (lambda: fit().interval(0.1, "theorem10", weight_bound=2.0), "Theorem 10 needs relative_mass"),
+        (lambda: fit().interval(0.1, "clopper-pearson", weight_bound=2.0), "choose one of 'betting'"),
+        (lambda: fit().certificate(0.1, "ece", weight_bound=2.0), "kind is 'ece'"),
+        (lambda: ImportanceWeightedBinning().predict([0.1]), "not fitted"),
+        (lambda: shift.effective_sample_sizes(fb.UniformMassBinning(2).fit(SCORES, LABELS).model_), "without importance"),
+        (lambda: ImportanceWeightedBinning().fit_to_target(SCORES, LABELS, [[0.1]], [[0.1]]), "lengths differ"),
+    ],
+)  # fmt: skip
+def test_refusals(call: object, message: str) -> None:
+    with pytest.raises(fb.FastbinError, match=message):
+        call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("scheme", "ties"), [("ze", "random"), ("umb", "random"), ("umd", "upper")])
+def test_tallies_that_no_weighted_bound_covers(scheme: str, ties: str) -> None:
+    scores, labels, weights = rows(decimals=1)
+    model = fb.UniformMassBinning(4, scheme=scheme, ties=ties).fit(scores, labels, sample_weight=weights).model_
+    with pytest.raises(fb.GuaranteeError, match=re.escape("Gupta & Ramdas 2021")):
+        shift.weighted_interval(model, 2.0)
