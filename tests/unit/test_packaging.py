@@ -1,0 +1,135 @@
+"""What is shipped: the source distribution builds and tests without the repository; the wheel holds what runs, and no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import fastbin as fb
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKED = ("fastbin", "csrc", "tests", "bench", "docs")
+
+
+def is_left_behind(path: Path) -> bool:
+    """Whether a build or a run made this file, and not a person."""
+    made = {"__pycache__", "build", "_c", ".hypothesis", ".pytest_cache", ".benchmarks"}
+    return bool(made & set(path.parts)) or path.suffix in (".so", ".pyd", ".o", ".a", ".pyc")
+
+
+def tree(*suffixes: str, below: Iterable[str] = PACKED) -> set[str]:
+    """The files of the repository with these suffixes, relative to its root."""
+    paths = (path.relative_to(ROOT) for folder in below for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.as_posix() for path in paths if path.suffix in suffixes and not is_left_behind(path)}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree to build in, so that nothing is left in the one under test."""
+    pytest.importorskip("Cython", reason="Cython builds the extensions")
+    pytest.importorskip("setuptools", reason="setuptools builds the package")
+    target = tmp_path_factory.mktemp("packaging") / "tree"
+    target.mkdir()
+    for folder in PACKED:
+        if (ROOT / folder).is_dir():
+            shutil.copytree(
+                ROOT / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.o", "_c", "build")
+            )
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, target)
+    return target
+
+
+def build(copy: Path, kind: str, suffix: str) -> Path:
+    """``setup.py`` in the environment at hand: the same files as by ``python -m build``, without an index to ask."""
+    command = [sys.executable, "-W", "ignore", "setup.py", "-q", kind, "--dist-dir", "made"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    result = subprocess.run(command, cwd=copy, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    (made,) = (copy / "made").glob(f"*{suffix}")
+    return made
+
+
+@pytest.fixture(scope="module")
+def sdist(copy: Path) -> set[str]:
+    with tarfile.open(build(copy, "sdist", ".tar.gz")) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+@pytest.fixture(scope="module")
+def wheel(copy: Path) -> set[str]:
+    with zipfile.ZipFile(build(copy, "bdist_wheel", ".whl")) as archive:
+        return set(archive.namelist())
+
+
+# ------------------------------------------------------------------------------------------------- source distribution
+
+
+def test_sdist_holds_all_sources(sdist: set[str]) -> None:
+    wanted = tree(".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".in", ".txt", ".cmake")
+    assert len(wanted) > 80
+    assert not wanted - sdist, f"not in the source distribution: {sorted(wanted - sdist)}"
+    for name in ("setup.py", "pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"):
+        assert name in sdist
+    assert {"csrc/Makefile", "csrc/CMakeLists.txt", "fastbin/py.typed", "tests/vectors/vectors.txt"} <= sdist
+
+
+def test_sdist_holds_nothing_built(sdist: set[str]) -> None:
+    assert not {name for name in sdist if is_left_behind(Path(name))}
+    generated = {name for name in sdist if name.endswith((".c", ".cpp")) and name.startswith("fastbin/")}
+    assert not generated
+
+
+# ------------------------------------------------------------------------------------------------- wheel
+
+
+wheels_take_long = pytest.mark.slow  # compiling everything anew
+
+
+@wheels_take_long
+def test_wheel_holds_the_package(wheel: set[str]) -> None:
+    assert not tree(".py", ".pyi", ".pxd", below=["fastbin"]) - wheel
+    assert "fastbin/py.typed" in wheel
+    for source in (ROOT / "fastbin/_native").glob("*.pyx"):
+        compiled = [
+            name for name in wheel if name.startswith(f"fastbin/_native/{source.stem}.") and name.endswith((".so", ".pyd"))
+        ]
+        assert len(compiled) == 1
+
+
+@wheels_take_long
+def test_wheel_holds_what_c_programs_need(wheel: set[str]) -> None:
+    assert "fastbin/_c/include/fastbin.h" in wheel
+    libraries = {name for name in wheel if name.startswith("fastbin/_c/lib/")}
+    assert len(libraries) == 1
+    assert libraries <= {"fastbin/_c/lib/libfastbin.a", "fastbin/_c/lib/fastbin.lib"}
+
+
+@wheels_take_long
+def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
+    assert not {name for name in wheel if name.endswith((".c", ".cpp", ".pyx", ".o"))}
+    assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin-{fb.__version__}.dist-info"}
+    assert not {name for name in wheel if "__pycache__" in name}
+
+
+@wheels_take_long
+def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
+    folder = f"fastbin-{fb.__version__}.dist-info"
+    assert {f"{folder}/METADATA", f"{folder}/entry_points.txt", f"{folder}/licenses/LICENSE"} <= wheel
+
+
+# ------------------------------------------------------------------------------------------------- as installed
+
+
+def test_the_header_that_is_shipped_is_the_header() -> None:
+    shipped = Path(fb.__file__).parent / "_c/include/fastbin.h"
+    assert shipped.read_bytes() == (ROOT / "csrc/include/fastbin.h").read_bytes(), "rebuild: the header has changed"
