@@ -20,6 +20,9 @@ except ImportError as _error:  # pragma: no cover
         "fastbin's compiled part is missing; in a source tree, run `pip install .` (or `pip install -e .`) first"
     ) from _error
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
 from fastbin._errors import (
     FastbinError,
     FormatError,
@@ -29,20 +32,77 @@ from fastbin._errors import (
     MissingDependencyError,
     NotFittedError,
 )
-from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel, load
 
+if TYPE_CHECKING:
+    from fastbin import assess, bounds, guarantees, online, plots, scale, shift
+    from fastbin.binning.explicit import ExplicitBinning
+    from fastbin.binning.fixed_width import FixedWidthBinning
+    from fastbin.binning.isotonic import IsotonicCalibration
+    from fastbin.binning.scaling_binning import ScalingBinning
+    from fastbin.binning.uniform_mass import UniformMassBinning
+    from fastbin.binning.venn import IVAP
+    from fastbin.guarantees import choose_n_bins, epsilon
+    from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
+
+# What fitting, certificates and reports need is imported at its first use, so that a service that scores never pays for it.
+_HOMES = {
+    "BetaScaling": "fastbin.scaling",
+    "ExplicitBinning": "fastbin.binning.explicit",
+    "FixedWidthBinning": "fastbin.binning.fixed_width",
+    "IVAP": "fastbin.binning.venn",
+    "IsotonicCalibration": "fastbin.binning.isotonic",
+    "PlattScaling": "fastbin.scaling",
+    "ScalingBinning": "fastbin.binning.scaling_binning",
+    "TemperatureScaling": "fastbin.scaling",
+    "UniformMassBinning": "fastbin.binning.uniform_mass",
+    "choose_n_bins": "fastbin.guarantees",
+    "epsilon": "fastbin.guarantees",
+}
+_MODULES = ("assess", "bounds", "guarantees", "online", "plots", "scale", "shift")
+
 __all__ = [
+    "IVAP",
+    "BetaScaling",
     "BinnedModel",
+    "ExplicitBinning",
     "FastbinError",
+    "FixedWidthBinning",
     "FormatError",
     "GuaranteeError",
     "InputError",
     "InputTypeError",
+    "IsotonicCalibration",
     "MissingDependencyError",
     "NotFittedError",
+    "PlattScaling",
+    "ScalingBinning",
+    "TemperatureScaling",
     "UniformMassBinning",
+    "assess",
+    "bounds",
+    "choose_n_bins",
+    "epsilon",
+    "guarantees",
     "load",
+    "online",
+    "plots",
+    "scale",
+    "shift",
 ]
 
 __version__ = _library_version()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(_import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return _import_module(f"fastbin.{name}")
+    raise AttributeError(f"module 'fastbin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

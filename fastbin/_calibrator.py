@@ -89,6 +89,12 @@ class Calibrator:
             scores, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed, nan=nan
         )
 
+    def predict_set(
+        self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each score; see `BinnedModel.predict_set`."""
+        return self.model_.predict_set(scores, alpha=alpha, keys=keys, seed=seed)
+
     def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
         """What is guaranteed about the values; see `BinnedModel.certificate`."""
         return self.model_.certificate(alpha=alpha, kind=kind, bound=bound)

@@ -271,6 +271,39 @@ class BinnedModel(NativeModel):
         """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`."""
         return self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
 
+    def predict_set(
+        self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Prediction sets for the labels: conformal prediction within the bin of each score.
+
+        Parameters
+        ----------
+        scores, keys, seed
+            As in `predict`.
+        alpha : float in (0, 1)
+            In every bin, the label of a new sample is outside its set with probability at most alpha.
+
+        Returns
+        -------
+        bool (n, 2)
+            Whether 0 is in the set, and whether 1 is.
+
+        Raises
+        ------
+        GuaranteeError
+            For models whose tally does not support it.
+
+        Notes
+        -----
+        Given the edges, the samples of a bin and the next sample that falls there are exchangeable; see
+        `fastbin.guarantees.bin_sets`. The intersection of an interval with {0, 1} (Gupta, Podkopaev & Ramdas 2020, Theorem 2)
+        would be wrong here: a binned model's values have atoms.
+        """
+        from fastbin import guarantees
+
+        table = guarantees.bin_sets(self._evidence(), alpha).astype(np.float64)
+        return self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_)
+
     # ------------------------------------------------------------------ bytes
 
     @classmethod
