@@ -30,6 +30,7 @@ OPTION_WORDS = {
     "n_bins=": "--n-bins ",
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
+    "feature='score'": "--feature score",
     "tie_keys": "--key",
 }
 

@@ -70,18 +70,25 @@ def facts(model: BinnedModel) -> list[str]:
     if empty:
         shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
         told.append(f"Empty: {_count(len(empty), 'bin')} without samples ({shown}); the value there is no estimate.")
-    if model.is_weighted:
+    if model.is_weighted and model.n_bins:
         told.append("Values are weighted means (importance weights).")
     if model.delta > 0.0:
         told.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
     if model.odds_ratio != 1.0:
         told.append(f"Label shift: the odds of every value were multiplied by {model.odds_ratio:.6g}.")
-    name, parameters = model.map
-    if name != "none":
-        told.append(f"Map: {name}, parameters {', '.join(f'{parameter:.6g}' for parameter in parameters)}.")
+    if model.map[0] != "none":
+        told.append(f"Map: log-odds = {_log_odds(model)}.")
     if model.note:
         told.append(f"Note: {model.note}")
     return told
+
+
+def _log_odds(model: BinnedModel) -> str:
+    """The formula of the smooth map, for a score s."""
+    name, parameters = model.map
+    if name == "logistic":
+        return f"{parameters[0]:.6g} s {parameters[1]:+.6g}"
+    return f"{parameters[0]:.6g} log(s) {-parameters[1]:+.6g} log(1 - s) {parameters[2]:+.6g}"
 
 
 def _empty_bins(model: BinnedModel) -> list[int]:
@@ -198,11 +205,11 @@ def as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `show` tells, unrounded."""
     certificate, sentence = promise(model, alpha)
     ends = intervals(model, alpha)
-    name, parameters = model.map
     content = {field: getattr(model, field) for field in ("kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples")}
     content |= {field: getattr(model, field) for field in ("n_positive", "n_tied", "randomised_mass", "score_range")}
     content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note")}
-    content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters)}
+    name, parameters = model.map
+    content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _log_odds(model)}
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
     content["empty_bins"] = _empty_bins(model)
     content["alpha"] = alpha

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,7 +80,10 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "scaling-binning: three parts such as 1,1,1 (default: no split).",
 )
 @click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
-@click.option("--monotone", is_flag=True, help="Make the values non-decreasing.")
+@click.option("--monotone", is_flag=True, help="fixed-width: make the values non-decreasing.")
+@click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
+@click.option("--feature", type=click.Choice(["score", "logit"]), help="platt: what the map is linear in (default: score).")
+@click.option("--parameters", type=click.Choice(["abm", "am", "ab"]), help="beta: which parameters are free (default: abm).")
 @click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of everything random; kept in the model.")
 @click.option(
     "--score-range", type=SCORE_RANGE, default="0,1", show_default=True, metavar="LOW,HIGH|any", help="Where scores must lie."
@@ -198,10 +202,12 @@ def _hold(table: Table, read: Callable[..., Generator[Any, None, None]], most_ro
 def _fit_in_passes(
     table: Table, columns: dict[str, str], calibrator: Calibrator, read: Callable[..., Generator[Any, None, None]]
 ) -> BinnedModel:
-    from fastbin.cli._console import reading
+    from fastbin.cli._console import reading, working
     from fastbin.cli._files import in_words_of
     from fastbin.scale import fit_chunks
 
+    with working("preparing"):  # the first fit ever compiles its kernels
+        import_module("fastbin._kernels.fold")
     parameters = {name: value for name, value in calibrator.get_params().items() if name != "split"}
     with in_words_of(table, columns), reading(table, "pass 1") as update:
         return fit_chunks(lambda: read(lambda _: None), **parameters, progress=lambda n_passes, _: update(f"pass {n_passes}"))

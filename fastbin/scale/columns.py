@@ -125,8 +125,8 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) ->
             return parsed
     row = _first_unparsable(column, wanted)
     text = column[row].as_py().decode("utf8", errors="replace")
-    told = "a whole number" if whole else "a number"
-    raise InputError(f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is not {told}")
+    told = "not a whole number" if whole else "neither a number nor true or false"
+    raise InputError(f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is {told}")
 
 
 def _try_to_parse(column: Any, kind: Any) -> Any:

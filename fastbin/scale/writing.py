@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -93,7 +94,11 @@ class _CsvWriter:
     def _quoted(self, column: Any) -> Any:
         """The column with quotation marks around values that hold a delimiter, a quotation mark or a line break."""
         pa = arrow()
-        special = pa.compute.match_substring_regex(column, b'["\r\n' + self._delimiter + b"]")
+        data = column.buffers()[2]
+        text = b"" if data is None else data.to_pybytes()
+        if not any(mark in text for mark in (b'"', b"\r", b"\n", self._delimiter)):
+            return column
+        special = pa.compute.match_substring_regex(column, b'["\r\n' + re.escape(self._delimiter) + b"]")
         if not pa.compute.any(special).as_py():
             return column
         mark, nothing = pa.scalar(b'"', pa.binary()), pa.scalar(b"", pa.binary())
