@@ -69,8 +69,8 @@ def betting(
 
     Notes
     -----
-    The fortune falls as theta rises, so each end is found by bisection, to 2^-46. Time O(46 len(stakes) n), memory O(len(stakes) n) for
-    the n different weights of a bin.
+    The fortune falls as theta rises, so each end is found by bisection, to 2^-46. Time O(46 len(stakes) n), memory
+    O(len(stakes) n) for the n different weights of a bin.
 
     Examples
     --------

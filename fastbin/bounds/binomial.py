@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._validation import check_alpha
+from fastbin.bounds._beta import beta_quantile
 from fastbin.bounds._tally import Float64Array, around, as_tally
 
 __all__ = ["clopper_pearson", "empirical_bernstein", "hoeffding", "wilson"]
@@ -49,14 +50,14 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     array([[0.0667, 0.6525],
            [0.    , 0.3085]])
     """
-    from scipy.special import betainccinv, betaincinv
-
     sums, sizes = as_tally(label_sums, counts)
     tail = check_alpha(alpha) / 2.0
-    # The upper end by the complemented inverse: 1 - tail would lose the digits of a small tail.
-    lower = np.where(sums > 0, betaincinv(np.maximum(sums, 1), sizes - sums + 1, tail), 0.0)
-    upper = np.where(sums < sizes, betainccinv(sums + 1, np.maximum(sizes - sums, 1), tail), 1.0)
-    return np.stack([lower, upper], axis=1)
+    # Of the rarer label: its ends are the smaller numbers, with digits to spare. The others mirror them.
+    rarer = np.minimum(sums, sizes - sums).astype(np.float64)
+    lower = np.where(rarer > 0, beta_quantile(np.maximum(rarer, 1.0), sizes - rarer + 1.0, tail, upper=False), 0.0)
+    upper = np.where(rarer < sizes, beta_quantile(rarer + 1.0, np.maximum(sizes - rarer, 1.0), tail, upper=True), 1.0)
+    mirrored = sums > rarer
+    return np.stack([np.where(mirrored, 1.0 - upper, lower), np.where(mirrored, 1.0 - lower, upper)], axis=1)
 
 
 def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:

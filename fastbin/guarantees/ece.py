@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._validation import check_alpha, check_count
+from fastbin.bounds._beta import beta_quantile
 
 __all__ = ["ece_bound", "mass_upper"]
 
@@ -58,11 +59,10 @@ def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
     >>> mass_upper([99], 1000, alpha=0.001).round(4)
     array([0.1314])
     """
-    from scipy.special import betainccinv
-
     n_samples = check_count(n_samples, "n_samples")
     sizes = _counts(counts, n_samples)
-    return np.where(sizes < n_samples, betainccinv(sizes + 1.0, np.maximum(n_samples - sizes, 1.0), check_alpha(alpha)), 1.0)
+    quantiles = beta_quantile(sizes + 1.0, np.maximum(n_samples - sizes, 1.0), check_alpha(alpha), upper=True)
+    return np.where(sizes < n_samples, quantiles, 1.0)
 
 
 def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = None) -> float:

@@ -55,6 +55,30 @@ def test_clopper_pearson_keeps_its_tails_at_large_counts(count: int, share: floa
     assert math.isclose(bdtrc(x - 1, count, lower), alpha / 2, rel_tol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("x", "count", "alpha"), [(1000, 3_926_670_080, 1.4e-4), (1000, 1_614_711_500, 0.4), (1000, 999_505_344, 1e-15)]
+)
+def test_clopper_pearson_where_the_inverse_of_scipy_has_failed(x: int, count: int, alpha: float) -> None:
+    # So few of so many are a Poisson count: the ends are gamma quantiles over the count, to one part in a million.
+    from scipy.special import gammainccinv, gammaincinv
+
+    lower, upper = bounds.clopper_pearson([x], [count], alpha)[0]
+    assert math.isclose(lower * count, gammaincinv(x, alpha / 2), rel_tol=1e-5)
+    assert math.isclose(upper * count, gammainccinv(x + 1, alpha / 2), rel_tol=1e-5)
+    mirrored = bounds.clopper_pearson([count - x], [count], alpha)[0]
+    assert mirrored.tolist() == [1.0 - upper, 1.0 - lower]
+
+
+@pytest.mark.parametrize("alpha", [0.6, 0.2, 0.002])
+def test_clopper_pearson_at_999_of_10100(alpha: float) -> None:
+    # Where the inverse of SciPy 1.17 gives 0.25 for an upper end near 0.10.
+    from scipy.special import bdtr, bdtrc
+
+    lower, upper = bounds.clopper_pearson([999], [10_100], alpha)[0]
+    assert math.isclose(bdtr(999.0, 10_100, upper), alpha / 2, rel_tol=1e-9)
+    assert math.isclose(bdtrc(998.0, 10_100, lower), alpha / 2, rel_tol=1e-9)
+
+
 def test_clopper_pearson_tends_to_the_normal_interval() -> None:
     count, z = 10**13, 2.5758293035489004
     lower, upper = bounds.clopper_pearson([3 * 10**12], [count], 0.01)[0]
