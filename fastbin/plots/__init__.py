@@ -1,0 +1,22 @@
+"""Pictures of models and of how good they are, on matplotlib (``pip install 'fastbin[plots]'``).
+
+==========================  ==============================================================================
+`reliability_diagram`       positive rate against prediction, with intervals and bin masses
+`validity_plot`             validity and conditional validity, with the theorem's curve
+`step_plot`                 the calibrated probability as a function of the score, with its intervals
+`epsilon_plot`              what n samples and B bins promise: Gupta & Ramdas 2021, Figure 2
+`risk_plot`                 Sun, Song & Hero 2023: calibration and sharpness risk against B
+==========================  ==============================================================================
+
+Each takes ``ax=``, draws on it, and returns it. Titles are left to the caller. Series differ in colour (Okabe & Ito's
+palette), dashes and markers, so they can be told apart in print and by the colour-blind.
+"""
+
+from __future__ import annotations
+
+from fastbin.plots.model import step_plot
+from fastbin.plots.n_bins import epsilon_plot, risk_plot
+from fastbin.plots.reliability import reliability_diagram
+from fastbin.plots.validity import validity_plot
+
+__all__ = ["epsilon_plot", "reliability_diagram", "risk_plot", "step_plot", "validity_plot"]

@@ -1,0 +1,95 @@
+"""The fitted function itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import GuaranteeError
+from fastbin._validation import check_alpha
+from fastbin.assess.certificate_check import as_model
+from fastbin.model import BinnedModel
+from fastbin.plots._style import GUIDE, annotate, axes_or_new, finish, series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["step_plot"]
+
+Float64s = npt.NDArray[np.float64]
+
+
+def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None) -> Axes:
+    """The calibrated probability against the score, with the intervals that hold in all bins at once.
+
+    Parameters
+    ----------
+    model : BinnedModel or fitted calibrator
+    alpha : float
+        Failure probability of the intervals, strictly between 0 and 1.
+    intervals : bool
+        Whether to draw them. A model without a finite-sample guarantee has none, and a note in the plot says so.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingDependencyError
+        Without matplotlib.
+    InputError, InputTypeError
+        When alpha is out of range, or something else than a model is given.
+    """
+    alpha, model = check_alpha(alpha), as_model(model)
+    ax = axes_or_new(ax)
+    look = series(0)
+    low, high = _range_of(model)
+    if model.kind == "step":
+        ends = np.concatenate([[low], model.edges, [high]])
+        bands = _intervals_of(model, alpha) if intervals else None
+        if bands is not None:
+            for side in (0, 1):
+                ax.stairs(bands[:, side], ends, color=look.colour, linewidth=0.7, alpha=0.6, baseline=None)
+            ax.fill_between(
+                np.repeat(ends, 2)[1:-1], np.repeat(bands[:, 0], 2), np.repeat(bands[:, 1], 2), color=look.colour, alpha=0.15,
+                linewidth=0, label=f"{100.0 * (1.0 - alpha):.6g} % interval, all bins at once",
+            )  # fmt: skip
+        ax.stairs(model.values, ends, color=look.colour, linewidth=1.8, baseline=None, label="calibrated probability")
+        empty = model.counts is not None and bool((model.counts == 0).any())
+    else:
+        x = np.linspace(low, high, 801)
+        ax.plot(x, model.predict(x, seed=0), color=look.colour, linewidth=1.8, label="calibrated probability")
+        bands, empty = None, False
+    if low >= 0.0 and high <= 1.0:
+        ax.plot([low, high], [low, high], color=GUIDE, linewidth=1.0, linestyle=(0, (4, 3)), label="score itself", zorder=1)
+    if intervals and bands is None:
+        annotate(ax, "no finite-sample intervals for this method")
+    elif empty:
+        annotate(ax, "bins without samples span [0, 1]")
+    ax.set(xlim=(low, high), xlabel="score", ylabel="probability")
+    ax.set_ylim(bottom=0.0)
+    return finish(ax, legend="upper left")
+
+
+def _intervals_of(model: BinnedModel, alpha: float) -> Float64s | None:
+    try:
+        return model.interval(alpha)
+    except GuaranteeError:
+        return None
+
+
+def _range_of(model: BinnedModel) -> tuple[float, float]:
+    """The scores to show: the range of the model, or a little more than its edges span where any score is welcome."""
+    if model.score_range is not None:
+        return model.score_range
+    if len(model.edges) == 0:
+        return -6.0, 6.0
+    low, high = float(model.edges[0]), float(model.edges[-1])
+    margin = 0.1 * (high - low) or 1.0
+    return low - margin, high + margin

@@ -1,0 +1,120 @@
+"""What the number of bins trades: the promise of Gupta & Ramdas 2021, and the risk of Sun, Song & Hero 2023."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._validation import check_count
+from fastbin.guarantees import epsilon
+from fastbin.plots._style import GUIDE, axes_or_new, finish, series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["epsilon_plot", "risk_plot"]
+
+
+def epsilon_plot(
+    n_samples: Sequence[int] = (1000, 2000, 5000, 10000, 20000),
+    *,
+    max_n_bins: int = 25,
+    alpha: float = 0.1,
+    kind: str = "conditional",
+    bound: str = "hoeffding",
+    ax: Axes | None = None,
+) -> Axes:
+    """The distance that uniform-mass binning promises, against the number of bins: Figure 2 of Gupta & Ramdas 2021.
+
+    Parameters
+    ----------
+    n_samples : sequence of int
+        One curve for each size of the calibration set.
+    max_n_bins : int
+        Curves run from 1 bin to this many, or to n // 2.
+    alpha, kind, bound
+        As in `fastbin.guarantees.epsilon`; the paper's figure is "conditional" by "hoeffding".
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingDependencyError
+        Without matplotlib.
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+    """
+    sizes = [check_count(n, "n_samples", minimum=2) for n in n_samples]
+    if not sizes:
+        raise InputError("n_samples is empty; there is nothing to draw")
+    most = check_count(max_n_bins, "max_n_bins")
+    ax = axes_or_new(ax)
+    for index, n in enumerate(sizes):
+        look = series(index)
+        n_bins = np.arange(1, min(most, n // 2) + 1)
+        promised = np.array([epsilon(n, int(b), alpha, kind, bound) for b in n_bins])
+        promised[promised > 1.0] = np.nan  # where nothing is promised
+        ax.plot(n_bins, promised, color=look.colour, linestyle=look.dashes, linewidth=1.5, label=f"n = {n:,}")
+    ax.set(xlabel="number of bins", ylabel=rf"promised $\varepsilon$  ($\alpha$ = {alpha:g})", xlim=(1, most))
+    ax.set_ylim(bottom=0.0)
+    return finish(ax, legend="upper left")
+
+
+def risk_plot(
+    n_bins: Any, calibration: Any, sharpness: Any, *, bounds: Any = None, best: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """The recalibration risk and its two parts against the number of bins, as Sun, Song & Hero 2023 draw it.
+
+    Parameters
+    ----------
+    n_bins : array-like of int, shape (n_points,)
+        Ascending.
+    calibration, sharpness : array-like of float, shape (n_points,)
+        Risks, such as `fastbin.assess.population_risk` gives; their sum is drawn too.
+    bounds : array-like of float, shape (n_points,), optional
+        Bounds on the sum, such as `fastbin.guarantees.risk_bound` gives.
+    best : int, optional
+        A number of bins to mark; by default the one of the least risk drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingDependencyError
+        Without matplotlib.
+    InputError
+        When lengths differ, or there are no points.
+    """
+    columns = {"n_bins": n_bins, "calibration": calibration, "sharpness": sharpness}
+    arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+    if len({array.shape for array in arrays.values()}) != 1 or arrays["n_bins"].ndim != 1 or not arrays["n_bins"].size:
+        told = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
+        raise InputError(f"lengths differ, or there is no point: {told}; every number of bins needs one of each")
+    ax = axes_or_new(ax)
+    x, total = arrays["n_bins"], arrays["calibration"] + arrays["sharpness"]
+    for index, (name, risk) in enumerate(
+        (("risk", total), ("calibration risk", arrays["calibration"]), ("sharpness risk", arrays["sharpness"]))
+    ):
+        look = series(index)
+        ax.plot(x, risk, color=look.colour, linestyle=look.dashes, linewidth=1.8 if index == 0 else 1.3, label=name)
+    if bounds is not None:
+        ax.plot(x, np.asarray(bounds, dtype=np.float64), color=GUIDE, linewidth=1.3, label="bound on the risk")
+    marked = int(np.argmin(total)) if best is None else int(np.argmin(np.abs(x - best)))
+    ax.plot(x[marked], total[marked], marker="o", color=series(0).colour, markersize=6, linestyle="none")
+    ax.annotate(
+        f"B = {x[marked]:g}", (x[marked], total[marked]), xytext=(0, 7), textcoords="offset points", ha="center",
+        fontsize="x-small", color=series(0).colour,
+    )  # fmt: skip
+    ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
+    return finish(ax)

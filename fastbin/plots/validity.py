@@ -1,0 +1,85 @@
+"""Validity plots, with what the theorem promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fastbin.assess import MeanValidityCurve, ValidityCurve, promised_validity
+from fastbin.plots._style import GUIDE, axes_or_new, finish, named, series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["validity_plot"]
+
+Curve = ValidityCurve | MeanValidityCurve
+
+
+def validity_plot(
+    curves: Curve | Mapping[str, Curve],
+    *,
+    n_samples: int | None = None,
+    n_bins: int | None = None,
+    kind: str = "marginal",
+    bound: str = "hoeffding",
+    max_epsilon: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Validity against epsilon: for which share of the samples is the prediction how close to the truth?
+
+    The plot of Gupta & Ramdas 2021, Figures 1 and 3 to 6, marginal or conditional as the curves are.
+
+    Parameters
+    ----------
+    curves : ValidityCurve, MeanValidityCurve, or mapping from name to these
+        As `fastbin.assess.validity_curve`, `conditional_validity_curve` and `mean_validity_curve` make them. A band shows plus
+        and minus one standard error of a mean.
+    n_samples, n_bins : int, optional
+        Calibration samples and bins of uniform-mass binning: with both, the validity promised before the data is drawn too.
+    kind : {"marginal", "conditional"}
+        Which promise; see `fastbin.assess.promised_validity`.
+    bound : {"hoeffding", "exact"}
+        How the promise is computed.
+    max_epsilon : float, optional
+        Where the axis ends; by default a little beyond the point where all curves reach 1, and at least 0.02.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingDependencyError
+        Without matplotlib.
+    InputError
+        When something else than a curve is given, or n_samples and n_bins do not go together.
+    """
+    items: dict[str, Curve] = named(curves, (ValidityCurve, MeanValidityCurve), "curves")
+    ax = axes_or_new(ax)
+    end = _end_of(list(items.values())) if max_epsilon is None else float(max_epsilon)
+    for index, (name, curve) in enumerate(items.items()):
+        look = series(index)
+        jumps = curve.epsilons[curve.epsilons < end]
+        x = np.concatenate([[0.0], jumps, [end]])
+        ax.step(x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None)
+        if isinstance(curve, MeanValidityCurve) and curve.n_curves > 1:
+            reach = curve.standard_error(x)
+            ax.fill_between(x, curve(x) - reach, curve(x) + reach, step="post", color=look.colour, alpha=0.18, linewidth=0)
+    if n_samples is not None and n_bins is not None:
+        x = np.linspace(0.0, end, 201 if bound == "hoeffding" else 61)
+        promised = promised_validity(x, n_samples, n_bins, kind=kind, bound=bound)
+        label = "promised (Theorem 4)" if bound == "hoeffding" else "promised (exact)"
+        ax.plot(x, promised, color=GUIDE, linewidth=2.2, alpha=0.75, label=label, zorder=1.5)
+    axis = "validity" if kind == "marginal" else "conditional validity"
+    ax.set(xlim=(0.0, end), ylim=(0.0, 1.02), xlabel=r"$\varepsilon$", ylabel=axis)
+    return finish(ax, legend="lower right")
+
+
+def _end_of(curves: list[Curve]) -> float:
+    reached = max(float(curve.epsilons[-1]) for curve in curves)
+    return min(1.0, max(0.02, 1.08 * reached))
