@@ -12,8 +12,8 @@ from fastbin.bounds._tally import Float64Array
 __all__ = ["beta_quantile"]
 
 # SciPy's inverse can return a point far from the root: betainccinv(1000, 9101, 0.1) is 0.25 for 0.10 in SciPy 1.17, and above
-# 3e8 a few in 100,000 fail at any a. Its forward function is right there, so from this b on it verifies the inverse. (No failure
-# was found in millions of trials with b below 9,000.)
+# 3e8 a few in 100,000 fail at any a. No failure was found in millions of trials with b below 9,000. Its forward function is
+# right there, so from this b on it verifies the inverse.
 _LARGE = 1000.0
 # The relative distance within which the root must lie.
 _NEAR = 1e-6
