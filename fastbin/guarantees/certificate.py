@@ -78,11 +78,10 @@ class Certificate:
     def _promise(self) -> str:
         samples, distance = f"{self.n_samples:,} calibration samples", _up(self.epsilon, 4)
         left_out = ""
-        if self.uncovered_bins:
-            noun = "bin" if len(self.uncovered_bins) == 1 else "bins"
-            left_out = (
-                f", leaving out {noun} {_listed(self.uncovered_bins)}, which hold{'s' if noun == 'bin' else ''} no sample"
-            )
+        if len(self.uncovered_bins) == 1:
+            left_out = f", leaving out bin {self.uncovered_bins[0]}, which holds no sample of its own"
+        elif self.uncovered_bins:
+            left_out = f", leaving out bins {_listed(self.uncovered_bins)}, which hold no samples of their own"
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}"
         assert self.alpha is not None

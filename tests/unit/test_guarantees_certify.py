@@ -362,10 +362,12 @@ def test_each_kind_has_its_sentence(kind: str, start: str) -> None:
 
 def test_uncovered_bins_are_named_in_the_sentence() -> None:
     one = fitted([1, 0, 2], [3, 0, 4], scheme="fixed-width", ties="none", n_samples=7)
-    assert "leaving out bin 1, which holds no sample" in str(guarantees.certify(one))
+    assert "leaving out bin 1, which holds no sample of its own" in str(guarantees.certify(one))
     counts = [1] + [0] * 12
     many = fitted([0] * 13, counts, scheme="fixed-width", ties="none", n_samples=1)
-    assert "leaving out bins 1, 2, 3, 4, 5, 6, 7, 8 and 4 more, which hold no sample" in str(guarantees.certify(many))
+    assert "leaving out bins 1, 2, 3, 4, 5, 6, 7, 8 and 4 more, which hold no samples of their own" in str(
+        guarantees.certify(many)
+    )
     assert "in the only bin" in str(guarantees.certify(fitted([1], [3], scheme="explicit", n_samples=3)))
 
 
