@@ -62,6 +62,8 @@ class LabelShift(Calibrator):
     model_ : BinnedModel
         The source's partition and tally, with the values moved and `odds_ratio` = w1 / w0 recorded. Its own intervals are
         moved likewise and take the rates as exact.
+    source_model_ : BinnedModel
+        What was moved.
     rate_ : RateEstimate
         The target rate before smoothing.
     source_rate_, target_rate_ : float
@@ -150,8 +152,12 @@ class LabelShift(Calibrator):
             self.target_rate_ = _smoothed(self.rate_.rate, self.rate_.n_samples, smoothing, "target")
         p, q = self.source_rate_, self.target_rate_
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
-        self.model_ = _with_rates(model, p, q)
+        self.source_model_, self.model_ = model, _with_rates(model, p, q)
         return self
+
+    def _require_fitted(self) -> None:
+        """Raise the base class's error before `fit`."""
+        assert self.model_ is not None
 
     def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any) -> RateEstimate:
         method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
@@ -203,7 +209,9 @@ class LabelShift(Calibrator):
             When the rate was estimated from scores, whose interval is approximate (``model_.interval`` takes rates as exact),
             or the source model has no guarantee.
         """
-        alpha, source = check_alpha(alpha), _movable(self.source)
+        alpha = check_alpha(alpha)
+        self._require_fitted()
+        source = self.source_model_
         if self.rate_.method not in ("labels", "known"):
             raise GuaranteeError(
                 f"the target rate was estimated by {self.rate_.method!r}, for which no finite-sample interval is known (Sun, "

@@ -1,0 +1,200 @@
+"""``fastbin adapt``: a fitted model moved to a population with other class rates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fastbin.cli._options import SEED, alpha_option, delimiter_option, examples, label_option, score_option
+
+if TYPE_CHECKING:
+    from fastbin.shift import LabelShift
+
+__all__ = ["command"]
+
+
+class _Rate(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A class rate, strictly between 0 and 1."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            rate = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        if not 0.0 < rate < 1.0:
+            self.fail(f"{value} is not strictly between 0 and 1", param, ctx)
+        return rate
+
+
+@click.command(
+    epilog=examples(
+        "fastbin adapt credit.fbm --target-labels t.csv --label y -o new.fbm",
+        "fastbin adapt credit.fbm --target-scores t.csv --score p -o new.fbm",
+        "fastbin adapt credit.fbm --target-rate 0.02 -o new.fbm",
+    )
+)
+@click.argument("model", type=click.Path())
+@click.option("--target-labels", type=click.Path(), metavar="FILE", help="Outcomes from the new population; 100 will do.")
+@click.option("--target-scores", type=click.Path(), metavar="FILE", help="Scores from the new population, without outcomes.")
+@click.option("--target-rate", type=_Rate(), metavar="Q", help="The known share of label 1 in the new population.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write.")
+@label_option
+@score_option
+@click.option(
+    "--method",
+    type=click.Choice(["likelihood", "confusion"]),
+    default="likelihood",
+    show_default=True,
+    help="How scores tell the rate: maximum likelihood over bins, or the confusion matrix of a hard classifier.",
+)
+@click.option(
+    "--source-rate", type=_Rate(), metavar="P", help="The share of label 1 at the source. Default: what the model saw."
+)
+@click.option(
+    "--smoothing",
+    type=click.Choice(["refuse", "add-half"]),
+    default="refuse",
+    show_default=True,
+    help="What to do about a rate of exactly 0 or 1: stop, or count half a sample more of either label.",
+)
+@click.option("--n-bootstrap", type=click.IntRange(1), default=1000, show_default=True, metavar="N", help="Resamples.")
+@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the resamples and of ties.")
+@alpha_option
+@delimiter_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def command(
+    model: str,
+    target_labels: str | None,
+    target_scores: str | None,
+    target_rate: float | None,
+    output: str,
+    label: str | None,
+    score: str | None,
+    method: str,
+    delimiter: str | None,
+    quiet: bool,
+    alpha: float,
+    **settings: Any,
+) -> None:
+    """Move MODEL to a population in which label 1 is more or less frequent.
+
+    Right under label shift: samples of either label have the scores that they had before, and only how frequent the labels are
+    has changed. The rate of label 1 comes from outcomes, from scores alone, or is given. The source data are not needed.
+
+    Files are CSV (with a header) or Parquet.
+    """
+    from fastbin.cli._files import LABEL_NAMES, SCORE_NAMES, check_output
+    from fastbin.model import load
+    from fastbin.shift import LabelShift
+
+    files = [path for path in (target_labels, target_scores) if path is not None]
+    if len(files) + (target_rate is not None) != 1:
+        raise click.UsageError("say one of --target-labels, --target-scores and --target-rate")
+    loaded = load(model)
+    check_output(output, overwrites=(model, *files))
+    settings["alpha"] = alpha
+    if target_labels is not None:
+        shift = LabelShift(loaded, method="labels", **settings)
+        _fit(shift, "labels", target_labels, delimiter, label, "--label", LABEL_NAMES)
+    elif target_scores is not None:
+        shift = LabelShift(loaded, method=method, **settings)
+        _fit(shift, "scores", target_scores, delimiter, score, "--score", SCORE_NAMES)
+    else:
+        shift = LabelShift(loaded, method="known", target_rate=target_rate, **settings).fit()
+    shift.model_.save(output)
+    if not quiet:
+        _show(shift, output, alpha)
+
+
+def _fit(
+    shift: LabelShift, argument: str, path: str, delimiter: str | None, name: str | None, option: str, usual: tuple[str, ...]
+) -> None:
+    """Fit to one column of a file: the one named, the only one there is, or the only one with a usual name."""
+    import numpy as np
+
+    from fastbin._errors import InputError
+    from fastbin.cli._console import reading, working
+    from fastbin.cli._files import choose_column, in_words_of
+    from fastbin.scale import open_table, read_columns
+
+    table = open_table(path, delimiter)
+    if name is None and len(table.names) == 1:
+        name = table.names[0]
+    column = choose_column(table, name, option, usual)
+    with reading(table, "reading") as update:
+        chunks = [chunk[0] for chunk in read_columns(table, [column], progress=lambda _: update())]
+    if not chunks:
+        raise InputError(f"{path} has no rows")
+    rows = np.concatenate(chunks)
+    try:
+        with in_words_of(table, {argument: column}), working("estimating the rate"):
+            shift.fit(**{argument: rows})
+    except InputError as error:
+        message = (
+            str(error).replace("smoothing='add-half'", "--smoothing add-half").replace("pass the rate", "give --target-rate")
+        )
+        raise InputError(message) from error
+
+
+def _show(shift: LabelShift, output: str, alpha: float) -> None:
+    from fastbin._errors import GuaranteeError
+    from fastbin.cli import _model_view
+    from fastbin.cli._console import console
+
+    out, rate = console(), shift.rate_
+    out.print(f"{output}: {_model_view.summary(shift.model_)}.")
+    out.print(f"Moved from {shift.source_rate_:.6g} to {shift.target_rate_:.6g} as the rate of label 1{_origin(shift, alpha)}.")
+    if rate.method != "known" and shift.target_rate_ != rate.rate:
+        out.print(f"Smoothing moved the estimate {rate.rate:.6g} away from 0 and 1 by half a sample of either label.")
+    for sentence in _model_view.facts(shift.model_):
+        out.print(sentence)
+    out.print()
+    try:
+        ends, promise = shift.interval(alpha), str(shift.certificate(alpha))
+    except GuaranteeError as error:
+        ends, promise = None, f"No certificate: {error}"
+    out.print(_table(shift, ends, alpha))
+    out.print()
+    out.print(promise, style="bold" if ends is not None else None)
+
+
+def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> Any:
+    """What every bin served before and serves now."""
+    from rich import box
+    from rich.table import Table
+
+    model = shift.model_
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    titles = ["bin", "scores from", "to", "value before", "value"]
+    for title in titles if ends is None else [*titles, f"{100.0 * (1.0 - alpha):.6g} % interval"]:
+        table.add_column(title, justify="right", no_wrap=True)
+    low, high = model.score_range or (None, None)
+    edges = [low, *model.edges.tolist(), high]
+    skipped = range(max_rows // 2, model.n_bins - max_rows // 2) if model.n_bins > max_rows else range(0)
+    before = shift.source_model_.values
+    for b in range(model.n_bins):
+        if b in skipped:
+            if b == skipped.start:
+                table.add_row(*["..."] * len(table.columns))
+            continue
+        cells = [str(b), *(f"{end:.6g}" if end is not None else "" for end in edges[b : b + 2])]
+        cells += [f"{before[b]:.4f}", f"{model.values[b]:.4f}"]
+        table.add_row(*cells, *([] if ends is None else [f"{ends[b, 0]:.4f} to {ends[b, 1]:.4f}"]))
+    return table
+
+
+def _origin(shift: LabelShift, alpha: float) -> str:
+    """Where the target rate came from."""
+    rate = shift.rate_
+    if rate.method == "known":
+        return ", as given"
+    source = {
+        "labels": f"{rate.n_samples:,} outcomes",
+        "likelihood": f"{rate.n_samples:,} scores by maximum likelihood",
+        "confusion": f"{rate.n_samples:,} scores by a confusion matrix",
+    }[rate.method]
+    kind = "exact" if rate.method == "labels" else "bootstrap"
+    return f", from {source}; {kind} {100.0 * (1.0 - alpha):.6g} % interval {rate.lower:.4g} to {rate.upper:.4g}"

@@ -1,0 +1,115 @@
+"""``fastbin adapt`` on files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from fastbin import shift
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> fb.BinnedModel:
+    """A fitted model, saved as source.fbm in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    labels = rng.random(2000) < 0.5
+    fitted = fb.UniformMassBinning(6).fit(1 / (1 + np.exp(-rng.normal(2.0 * labels - 1))), labels).model_
+    fitted.save("source.fbm")
+    return fitted
+
+
+def write(name: str, **columns: object) -> None:
+    rows = zip(*columns.values(), strict=True)  # type: ignore[call-overload]
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+def run(*arguments: str) -> int:
+    from fastbin.cli import command_line
+
+    return command_line.run(["adapt", *arguments])
+
+
+OUTCOMES = [1] * 10 + [0] * 90
+
+
+def test_target_labels(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    write("t.csv", outcome=OUTCOMES, other=range(100))
+    assert run("source.fbm", "--target-labels", "t.csv", "--label", "outcome", "-o", "new.fbm") == 0
+    expected = shift.LabelShift(model).fit(labels=OUTCOMES)
+    assert fb.load("new.fbm") == expected.model_
+    told = capsys.readouterr().out
+    rate = expected.rate_
+    assert f"to 0.1 as the rate of label 1, from 100 outcomes; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
+    assert str(expected.certificate(0.1)) in told
+    ends = expected.interval(0.1)
+    assert f"{ends[2, 0]:.4f} to {ends[2, 1]:.4f}" in told
+
+
+@pytest.mark.parametrize("method", ["likelihood", "confusion"])
+def test_target_scores(method: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.random.default_rng(1).beta(1, 2, 300)
+    write("t.csv", p=scores.tolist())
+    assert run("source.fbm", "--target-scores", "t.csv", "--method", method, "--n-bootstrap", "50", "-o", "new.fbm") == 0
+    expected = shift.LabelShift(model, method=method, n_bootstrap=50).fit(scores)
+    assert fb.load("new.fbm") == expected.model_
+    assert "No certificate: the target rate was estimated by" in capsys.readouterr().out
+
+
+def test_known_rates_from_a_quiet_command(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("source.fbm", "--target-rate", "0.02", "--source-rate", "0.5", "-o", "new.fbm", "-q") == 0
+    expected = shift.LabelShift(model, method="known", target_rate=0.02, source_rate=0.5).fit()
+    assert fb.load("new.fbm") == expected.model_
+    assert capsys.readouterr() == ("", "")
+
+
+def test_many_bins_are_shortened(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    wide = fb.UniformMassBinning(100, score_range=None).fit(np.arange(1000.0), np.arange(1000) % 2)
+    wide.model_.save("wide.fbm")
+    assert run("wide.fbm", "--target-rate", "0.1", "-o", "new.fbm") == 0
+    told = capsys.readouterr().out
+    assert "..." in told
+    assert len(told.splitlines()) < 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["source.fbm"], 2, "say one of --target-labels, --target-scores and --target-rate"),
+        (["source.fbm", "--target-rate", "0.1", "--target-labels", "t.csv"], 2, "say one of"),
+        (["source.fbm", "--target-rate", "1"], 2, "1 is not strictly between 0 and 1"),
+        (["source.fbm", "--target-rate", "x"], 2, "'x' is not a number"),
+        (["source.fbm", "--target-labels", "none.csv"], 1, "none.csv"),
+        (["source.fbm", "--target-labels", "bad.csv"], 1, "bad.csv, line 4, column y: the value is 2"),
+        (["source.fbm", "--target-labels", "zero.csv"], 1, "zero.csv: the target rate is 0 among 3 samples"),
+        (["source.fbm", "--target-labels", "zero.csv"], 1, "give --target-rate, or --smoothing add-half"),
+        (["source.fbm", "--target-scores", "zero.csv", "--score", "p"], 1, "has no column 'p'"),
+        (["source.fbm", "--target-labels", "empty.csv"], 1, "empty.csv has no rows"),
+        (["moved.fbm", "--target-rate", "0.1"], 1, "was moved already"),
+        (["bad.csv", "--target-rate", "0.1"], 1, "bad.csv"),
+    ],
+)
+def test_refusals(
+    arguments: list[str], code: int, message: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("bad.csv", y=[0, 1, 2])
+    write("zero.csv", y=[0, 0, 0])
+    Path("empty.csv").write_text("y\n")
+    shift.LabelShift(model, method="known", target_rate=0.3).fit().model_.save("moved.fbm")
+    assert run(*arguments, "-o", "new.fbm") == code
+    assert message in capsys.readouterr().err
+    assert not Path("new.fbm").exists()
+
+
+def test_the_source_stays(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("source.fbm", "--target-rate", "0.1", "-o", "source.fbm") == 1
+    assert "write to another one" in capsys.readouterr().err
+    assert fb.load("source.fbm") == model
