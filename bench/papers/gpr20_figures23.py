@@ -99,11 +99,11 @@ def run(seed: int) -> tuple[dict[str, float], ULSIF, int]:
 DEVIATIONS = """
 Deviations. The paper's four numbers, one draw each, lie within the range of ours. Its forest, 0.023, is at the upper end, two
 standard deviations above the mean; so its finding that weighted bins beat the raw forest is not one on average: their mean
-errors are equal. The rest holds on average: bins without weights are three times worse than with
-them, and (47) is worse than (22). True weights do not improve (22), so what error is left there comes from 7,840 samples and
-10 bins; they do improve (47), where errors of the weights and of the counted masses do not cancel. Readings of the appendix:
-its grids have lost their exponents and are taken as 10^-2 ... 10^2 for sigma and 10^-3 ... 10^3 for lambda; the forest's scores
-are multiples of 0.01, and ties at bin boundaries, on which it is silent, are split at random."""
+errors are equal. The rest holds on average: bins without weights are three times worse than with them, and (47) is worse than
+(22). True weights do not improve (22), so what error is left there comes from 7,840 samples and 10 bins; they do improve (47),
+where errors of the weights and of the counted masses do not cancel. Readings of the appendix: its grids have lost their
+exponents and are taken as 10^-2 ... 10^2 for sigma and 10^-3 ... 10^3 for lambda; the forest's scores are multiples of
+0.01, and ties at bin boundaries, on which it is silent, are split at random."""
 
 
 def main() -> None:
