@@ -160,7 +160,7 @@ class CsvTable(Table):
     def __init__(self, path: str, delimiter: str | None = None) -> None:
         self.path = path
         self._stream = self._open()
-        self._start = self._stream.read(HEADER_BYTES)
+        self._start = self._first_bytes()
         if path != "-":
             self._stream.close()
         self.delimiter, self.names = self._header(delimiter)
@@ -174,28 +174,33 @@ class CsvTable(Table):
         stream = arrow().PythonFile(self._file, mode="r")
         return stream if compression is None else arrow().CompressedInputStream(stream, compression)
 
+    def _first_bytes(self) -> bytes:
+        try:
+            return bytes(self._stream.read(HEADER_BYTES))
+        except OSError as error:
+            raise InputError(self._reworded(error)) from None
+
     def _header(self, delimiter: str | None) -> tuple[str, list[str]]:
         if not self._start.strip():
             raise InputError(f"{self.path} is empty; a header with column names is needed")
         if b"\0" in self._start[:4096]:
             raise InputError(f"{self.path} is not text; CSV and Parquet files can be read")
-        try:
-            text = self._start[:HEADER_BYTES].decode(
-                "utf-8-sig", errors="ignore" if len(self._start) == HEADER_BYTES else "strict"
-            )
-        except UnicodeDecodeError:
-            text = self._start.decode("latin-1")
+        # A character that is cut off at the end becomes a replacement character, but no header is that long.
+        text = self._start.decode("utf-8-sig", errors="replace")
         candidates = USUAL_DELIMITERS if delimiter is None else (delimiter,)
-        names: list[str] = []
-        for candidate in candidates:
-            names = next((record for record in csv.reader(io.StringIO(text), delimiter=candidate) if record), [])
-            if len(names) > 1:
-                break
-        else:
-            candidate = candidates[0]
+        try:
+            headers = [
+                next((record for record in csv.reader(io.StringIO(text), delimiter=one) if record), []) for one in candidates
+            ]
+        except csv.Error as error:
+            raise InputError(f"{self.path} has no header that could be read: {error}") from None
+        chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
+        names = headers[chosen]
+        if any("\ufffd" in name for name in names):
+            raise InputError(f"{self.path} has a header that is not UTF-8; save the file in that encoding")
         if all(_is_number(name) for name in names):
             raise InputError(f"{self.path} starts with numbers ({', '.join(names[:4])}); its first line must name the columns")
-        return candidate, names
+        return candidates[chosen], names
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         pa = arrow()
@@ -218,7 +223,9 @@ class CsvTable(Table):
                 for batch in reader:
                     self.done = self._file.tell() if self.total is not None else 0
                     yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        except (pa.ArrowInvalid, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # not about the content
+                raise
             raise InputError(self._reworded(error)) from None
 
     def _reworded(self, error: Exception) -> str:
@@ -226,8 +233,8 @@ class CsvTable(Table):
         text = " ".join(str(error).split())
         if "straddles two block boundaries" in text:
             return f"{self.path} has a row of more than {BLOCK_BYTES:,} bytes; is a quotation mark left open?"
-        if isinstance(error, UnicodeDecodeError):
-            return f"{self.path} has a header that is not UTF-8; save the file in that encoding"
+        if isinstance(error, OSError):
+            return f"{self.path} is damaged: {text}"
         _, found, rest = text.partition("Row #")
         number, _, complaint = rest.partition(": ")
         if found and number.isdigit():

@@ -1,0 +1,203 @@
+"""What `fit_chunks` refuses, and what it tells on the way."""
+
+from __future__ import annotations
+
+import inspect
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from fastbin.binning import fold
+from fastbin.scale import chunks, fit_chunks
+
+N = 1000
+RNG = np.random.default_rng(0)
+SCORES = RNG.random(N)
+LABELS = RNG.random(N) < SCORES
+
+
+def in_chunks(*columns: Any, size: int = 100) -> Callable[[], Iterator[Any]]:
+    return lambda: (tuple(column[start : start + size] for column in columns) for start in range(0, len(columns[0]), size))
+
+
+def changed(column: np.ndarray, position: int, value: Any) -> np.ndarray:
+    copy = column.astype(np.result_type(column, type(value)))
+    copy[position] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ((changed(SCORES, 321, float("nan")), LABELS), r"scores\[321\] is NaN"),
+        ((changed(SCORES, 999, 1.5), LABELS), r"scores\[999\] is 1.5, outside \[0, 1\]"),
+        ((changed(SCORES, 100, float("inf")), LABELS), r"scores\[100\] is inf"),
+        ((SCORES, changed(LABELS, 765, 2)), r"labels\[765\] is 2; labels are 0 and 1"),
+        ((SCORES, LABELS, changed(np.ones(N), 432, -1.0)), r"sample_weight\[432\] is -1.0"),
+        ((SCORES, [*LABELS[:555].tolist(), None, *LABELS[556:].tolist()]), r"labels\[555\] is None"),
+        ((SCORES, LABELS[:-1]), "lengths differ: scores has 100, labels has 99"),
+        ((SCORES, np.full(N, "x")), "labels must be 0 and 1"),
+    ],
+)
+def test_positions_count_from_the_first_row_of_all(columns: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(fb.FastbinError, match=message):
+        fit_chunks(in_chunks(*columns))
+
+
+@pytest.mark.parametrize(
+    ("chunk", "message"),
+    [
+        ((SCORES,), "1 parts"),
+        ((SCORES, LABELS, None, None), "4 parts"),
+        ({"p": SCORES, "y": LABELS}, "a dict"),
+        (SCORES, "a ndarray"),
+    ],
+)
+def test_a_chunk_has_two_or_three_parts(chunk: Any, message: str) -> None:
+    with pytest.raises(fb.InputTypeError, match=message):
+        fit_chunks(lambda: [chunk])
+
+
+def test_weights_are_of_one_kind() -> None:
+    kinds = [np.ones(500), np.ones(500, np.int64), None]
+    for first in kinds:
+        for second in kinds:
+            if first is not second:
+                parts = [(SCORES[:500], LABELS[:500], first), (SCORES[500:], LABELS[500:], second)]
+                with pytest.raises(fb.InputError, match="from row 500 on"):
+                    fit_chunks(lambda parts=parts: iter(parts))
+
+
+def test_no_rows() -> None:
+    for factory in (list, lambda: [([], []), ([], [])]):
+        with pytest.raises(fb.InputError, match="no rows"):
+            fit_chunks(factory)
+
+
+def test_empty_chunks_are_passed_over() -> None:
+    parts = [([], []), (SCORES[:1], LABELS[:1]), ([], []), (SCORES[1:], LABELS[1:]), ([], [])]
+    assert fit_chunks(lambda: iter(parts)) == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+
+
+def test_too_few_samples() -> None:
+    with pytest.raises(fb.InputError, match="1000 samples are too few for n_bins=501"):
+        fit_chunks(in_chunks(SCORES, LABELS), n_bins=501)
+
+
+def test_sample_splitting_is_refused_with_the_remedy() -> None:
+    with pytest.raises(fb.InputError, match="needs them all at once; use UniformMassBinning"):
+        fit_chunks(in_chunks(SCORES, LABELS), scheme="ums")
+
+
+def test_configuration_is_checked_before_anything_is_read() -> None:
+    def factory() -> Iterator[Any]:
+        raise AssertionError("read")
+
+    for wrong in ({"n_bins": 0}, {"scheme": "umx"}, {"ties": "lower"}, {"delta": 1.0}, {"seed": -1}, {"score_range": (1, 0)}):
+        with pytest.raises(fb.FastbinError):
+            fit_chunks(factory, **wrong)
+
+
+def test_the_parameters_are_those_of_the_estimator() -> None:
+    """A parameter that one has and the other has not would fit another model without a word."""
+    mine = inspect.signature(fit_chunks).parameters
+    theirs = inspect.signature(fb.UniformMassBinning).parameters
+    assert set(theirs) - {"split"} == set(mine) - {"factory", "progress"}
+    assert all(mine[name].default == theirs[name].default for name in set(theirs) - {"split"})
+
+
+# ---------------------------------------------------------------------- sources that change
+
+
+def test_an_iterator_instead_of_a_factory_of_iterators() -> None:
+    source = in_chunks(SCORES, LABELS)()
+    with pytest.raises(fb.InputError, match="return a fresh iterator"):
+        fit_chunks(lambda: source)
+    single = iter([(SCORES, LABELS)])
+    with pytest.raises(fb.InputError, match="return a fresh iterator"):
+        fit_chunks(lambda: single)
+
+
+def test_a_pass_with_fewer_rows_is_refused() -> None:
+    calls = []
+
+    def factory() -> Iterator[Any]:
+        calls.append(None)
+        size = N if len(calls) < 3 else N - 1
+        return in_chunks(SCORES[:size], LABELS[:size])()
+
+    with pytest.raises(fb.InputError, match="pass 2 saw 999 rows, the one before it 1000"):
+        fit_chunks(factory)
+
+
+@pytest.mark.parametrize("weights", [None, np.ones(30_000, np.int64)])
+@pytest.mark.parametrize("what", ["scores", "labels"])
+def test_rows_that_change_between_passes_are_refused(
+    what: str, weights: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows gathered by the second pass are laid out by the counts of the first, so other rows must not be let in."""
+    monkeypatch.setattr(chunks, "ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    rng = np.random.default_rng(2)
+    scores, labels = rng.random(30_000), rng.integers(0, 2, 30_000)
+    others = {"scores": np.full(30_000, scores[0]), "labels": np.ones(30_000, np.int64)}
+    calls = []
+
+    def factory() -> Iterator[Any]:
+        calls.append(None)
+        rows = {"scores": scores, "labels": labels}
+        if len(calls) > 2:
+            rows[what] = others[what]
+        columns = [*rows.values(), *([] if weights is None else [weights])]
+        return in_chunks(*columns, size=1000)()
+
+    with pytest.raises(fb.InputError, match="the rows changed between two passes"):
+        fit_chunks(factory)
+
+
+def test_weights_that_change_between_passes_are_refused() -> None:
+    calls = []
+
+    def factory() -> Iterator[Any]:
+        calls.append(None)
+        return in_chunks(SCORES, LABELS, np.full(N, 1 if len(calls) < 3 else 2))()
+
+    with pytest.raises(fb.InputError, match="the rows changed between two passes"):
+        fit_chunks(factory)
+
+
+# ---------------------------------------------------------------------- on the way
+
+
+def test_progress_is_told_after_every_chunk() -> None:
+    told: list[tuple[int, int]] = []
+    fit_chunks(in_chunks(SCORES, LABELS, size=400), progress=lambda n_passes, rows: told.append((n_passes, rows)))
+    assert told == [(1, 400), (1, 800), (1, 1000), (2, 400), (2, 800), (2, 1000)]
+
+
+def test_importance_weights_take_one_pass_more() -> None:
+    told: list[int] = []
+    fit_chunks(in_chunks(SCORES, LABELS, RNG.random(N)), progress=lambda n_passes, rows: told.append(n_passes))
+    assert max(told) == 3
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    """Ten times the rows, and hardly more memory: chunks, tables and a share of rows that is bounded."""
+
+    def peak(n: int) -> int:
+        def factory() -> Iterator[Any]:
+            rng = np.random.default_rng(3)
+            return ((rng.random(20_000), rng.integers(0, 2, 20_000)) for _ in range(n // 20_000))
+
+        tracemalloc.start()
+        fit_chunks(factory)
+        _, used = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return used
+
+    peak(20_000)  # compiles
+    assert peak(2_000_000) < 2 * peak(200_000)
