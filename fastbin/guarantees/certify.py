@@ -68,6 +68,18 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     -----
     Value randomisation moves a prediction by less than delta, which is added (Gupta & Ramdas 2021, Theorem 4). A bin without
     a sample of its own is left out of the promise and named in `Certificate.uncovered_bins`. O(n_bins) for "exact".
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 1000 for i in range(1000)]
+    >>> labels = [int(i % 10 < 8) for i in range(1000)]
+    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores, labels).model_
+    >>> certificate = fb.guarantees.certify(model, alpha=0.1)
+    >>> certificate.kind, round(certificate.epsilon, 3)
+    ('conditional', 0.074)
+    >>> round(fb.guarantees.certify(model, alpha=0.1, bound="hoeffding").epsilon, 3)
+    0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
     bound = check_choice(bound, "bound", ("exact", "a-priori", "hoeffding"))

@@ -73,6 +73,16 @@ def interval(
     -----
     The schemes "ze" and "umb" also average the label of a boundary sample, which is no draw from the bin. Their intervals
     are computed from the other samples and are the union over both values that this label can have had. O(n_bins).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 1000 for i in range(1000)]
+    >>> labels = [int(i % 10 < 8) for i in range(1000)]
+    >>> model = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+    >>> interval(model, alpha=0.1).round(3)
+    array([[0.762, 0.834],
+           [0.762, 0.834]])
     """
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
     if method == "wilson":

@@ -211,7 +211,22 @@ def auto_n_bins(n: int) -> int:
 
 
 class TradeOff(NamedTuple):
-    """What one number of bins promises; see `trade_off`."""
+    """What one number of bins promises; see `trade_off`.
+
+    Attributes
+    ----------
+    n_bins : int
+    samples_per_bin : int
+        Of the smallest bin.
+    conditional : float
+        The exact radius for all bins at once.
+    marginal : float
+        The exact radius for the bin of the next sample.
+    conditional_hoeffding : float
+        Gupta & Ramdas 2021, equation (8).
+    expected_ece : float
+        The bound on the mean of the expected calibration error.
+    """
 
     n_bins: int
     samples_per_bin: int

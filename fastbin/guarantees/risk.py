@@ -15,7 +15,15 @@ __all__ = ["RiskBound", "integer_cube_root", "risk_bound", "risk_n_bins", "small
 
 
 class RiskBound(NamedTuple):
-    """Bounds that hold together with the probability asked of `risk_bound`."""
+    """Bounds that hold together with the probability asked of `risk_bound`.
+
+    Attributes
+    ----------
+    calibration : float
+        On the calibration risk, E[(h - E[Y | h])^2].
+    sharpness : float
+        On the sharpness risk, E[(E[Y | h] - E[Y | score])^2].
+    """
 
     calibration: float
     sharpness: float

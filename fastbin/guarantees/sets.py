@@ -180,6 +180,18 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> BoolArray:
     -----
     For the schemes "ze" and "umb" a label is in if it would be for either value of the boundary sample's label. Exact
     integer arithmetic, O(n_bins).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 100 for i in range(100)]
+    >>> labels = [int(score > 0.45) for score in scores]
+    >>> model = fb.UniformMassBinning(n_bins=4).fit(scores, labels).model_
+    >>> bin_sets(model, alpha=0.1)
+    array([[ True, False],
+           [ True,  True],
+           [False,  True],
+           [False,  True]])
     """
     level = _rational(alpha)
     require_guarantee(evidence)
@@ -218,6 +230,18 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64Array:
         As `bin_sets`.
     InputError, InputTypeError
         When alpha is outside (0, 1) or no number.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 100 for i in range(100)]
+    >>> labels = [int(score > 0.45) for score in scores]
+    >>> model = fb.UniformMassBinning(n_bins=4).fit(scores, labels).model_
+    >>> bin_set_chances(model, alpha=0.1).round(3)
+    array([[0.9, 0. ],
+           [1. , 0.5],
+           [0. , 0.9],
+           [0. , 0.9]])
     """
     level = float(_rational(alpha))
     require_guarantee(evidence)

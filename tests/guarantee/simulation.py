@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from guarantee.evidence import Fitted
 
-__all__ = ["POPULATIONS", "Binned", "Evidence", "Population", "binned"]
+__all__ = ["POPULATIONS", "Binned", "Population", "binned"]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -79,30 +80,6 @@ POPULATIONS = {
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """One fitted model, as `fastbin.guarantees` reads it."""
-
-    counts: Integers
-    label_sums: Integers
-    values: Array
-    scheme: str
-    n_samples: int
-    ties: str = "random"
-    n_tied: int = 0
-    delta: float = 0.0
-    odds_ratio: float = 1.0
-    is_weighted: bool = False
-
-    @property
-    def n_bins(self) -> int:
-        return len(self.counts)
-
-    @property
-    def n_bins_asked(self) -> int:
-        return len(self.counts)
-
-
-@dataclass(frozen=True)
 class Binned:
     """Many fitted models with the truth about their bins; arrays of shape (repetitions, n_bins)."""
 
@@ -117,10 +94,12 @@ class Binned:
     def values(self) -> Array:
         return np.where(self.counts > 0, self.label_sums / np.maximum(self.counts, 1), 0.5)
 
-    def models(self, values: Array | None = None) -> Iterator[Evidence]:
+    def models(self, values: Array | None = None) -> Iterator[Fitted]:
+        """Each as evidence, with other values than the means where given."""
         of_models = self.values if values is None else values
         for counts, label_sums, value in zip(self.counts, self.label_sums, of_models, strict=True):
-            yield Evidence(counts, label_sums, value, self.scheme, self.n)
+            n_bins = len(counts)
+            yield Fitted(counts, label_sums, value, self.scheme, n_samples=self.n, n_bins=n_bins, n_bins_asked=n_bins)
 
     def errors(self, values: Array | None = None) -> Array:
         return np.abs(self.frequencies - (self.values if values is None else values))

@@ -1,68 +1,25 @@
-"""Certificates and intervals from the evidence of a model: what they say, what they need, what they refuse."""
+"""Certificates from the evidence of a model: what they say, what they need, what they refuse."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from guarantee.evidence import Fitted, fitted, uniform_mass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin
-from fastbin import GuaranteeError, InputError, InputTypeError, bounds, guarantees
+from fastbin import GuaranteeError, InputError, bounds, guarantees
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Evidence by hand."""
-
-    counts: Any
-    label_sums: Any
-    values: Any = None
-    scheme: str = "umd"
-    ties: str = "random"
-    n_samples: int = 0
-    n_tied: int = 0
-    delta: float = 0.0
-    odds_ratio: float = 1.0
-    is_weighted: bool = False
-    n_bins: int = field(default=0)
-    n_bins_asked: int = field(default=0)
-
-
-def fitted(label_sums: Any, counts: Any, **options: Any) -> Fitted:
-    sums, sizes = np.asarray(label_sums, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-    means = np.where(sizes > 0, sums / np.maximum(sizes, 1), 0.5)
-    defaults = {
-        "values": means,
-        "n_bins": len(sizes),
-        "n_bins_asked": len(sizes),
-        "n_samples": int(sizes.sum()) + len(sizes) - 1,
-    }
-    return Fitted(sizes, sums, **(defaults | options))
-
-
-def uniform_mass(n: int = 1000, n_bins: int = 10, scheme: str = "umd", **options: Any) -> Fitted:
-    """A model of `scheme` with counts as its ranks say, and frequencies that rise from bin to bin."""
-    if scheme == "umb":
-        ranks = np.array([n * b // n_bins for b in range(n_bins)] + [n + 1])
-    else:
-        ranks = np.array([math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)])
-    counts = np.diff(ranks) - 1
-    if scheme != "umd":
-        counts[:-1] += 1
-    sums = (counts * np.linspace(0.05, 0.95, n_bins)).astype(np.int64)
-    return fitted(sums, counts, scheme=scheme, n_samples=n, **options)
-
 
 # ---------------------------------------------------------------------------------------------- the exact certificate
 
@@ -99,34 +56,6 @@ def test_exact_radii_equal_the_reference_for_any_values(model: Fitted, alpha: fl
     for b, radius in enumerate(certificate.radii):
         assert radius == (1.0 if b in certificate.uncovered_bins else pytest.approx(expected[b], abs=1e-12))
     assert certificate.epsilon == max(r for b, r in enumerate(certificate.radii) if b not in certificate.uncovered_bins)
-
-
-@pytest.mark.parametrize("scheme", ["ze", "umb"])
-def test_a_boundary_label_may_have_been_either(scheme: str) -> None:
-    # The first bin's 12 of 40 hold one boundary label: 12 of 39 or 11 of 39 are its own. The last bin has none.
-    model = fitted([12, 30], [40, 41], scheme=scheme, n_samples=81)
-    level = bounds.sidak(0.1, 2)
-    low, high = reference.clopper_pearson(11, 39, level)[0], reference.clopper_pearson(12, 39, level)[1]
-    intervals = guarantees.interval(model, 0.1)
-    np.testing.assert_allclose(intervals[0], [low, high], atol=1e-12)
-    np.testing.assert_allclose(intervals[1], reference.clopper_pearson(30, 41, level), atol=1e-12)
-    certificate = guarantees.certify(model, 0.1)
-    assert certificate.radii is not None
-    assert certificate.radii[0] == pytest.approx(max(high - 0.3, 0.3 - low), abs=1e-12)
-
-
-@pytest.mark.parametrize(("label_sum", "count"), [(0, 1), (1, 1), (0, 5), (5, 5)])
-def test_boundary_labels_at_the_ends(label_sum: int, count: int) -> None:
-    model = fitted([label_sum, 1], [count, 3], scheme="ze", n_samples=count + 3)
-    first = guarantees.interval(model, 0.1)[0]
-    if count == 1:
-        assert first.tolist() == [0.0, 1.0]
-        assert guarantees.certify(model).uncovered_bins == (0,)
-    else:
-        own = count - 1
-        level = bounds.sidak(0.1, 2)
-        feasible = [reference.clopper_pearson(x, own, level) for x in (label_sum, label_sum - 1) if 0 <= x <= own]
-        np.testing.assert_allclose(first, [min(i[0] for i in feasible), max(i[1] for i in feasible)], atol=1e-12)
 
 
 def test_delta_is_added_to_every_radius() -> None:
@@ -195,64 +124,6 @@ def test_isolated_values_use_the_counts_that_are() -> None:
     assert guarantees.certify(model).epsilon > 0
     with pytest.raises(GuaranteeError, match="isolate tied scores have no known law of their mass"):
         guarantees.certify(model, kind="ece")
-
-
-# ---------------------------------------------------------------------------------------------- the ECE
-
-
-@cases("ece_mcdiarmid")
-def test_ece_bound_oracle(case: Case) -> None:
-    inputs = case.inputs
-    assert close(guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"]), case.expected["bound"], case.tolerance)
-    sums = [count // 3 for count in inputs["N"]]
-    model = fitted(sums, inputs["N"], n_samples=inputs["n"])
-    certificate = guarantees.certify(model, inputs["alpha"], "ece")
-    assert close(certificate.epsilon, case.expected["bound"], case.tolerance)
-    assert "McDiarmid" in certificate.theorem
-
-
-@cases("mass_upper")
-def test_mass_upper_oracle(case: Case) -> None:
-    found = guarantees.mass_upper([case.inputs["N"]], case.inputs["n"], case.inputs["a"])[0]
-    assert close(found, case.expected["p"], case.tolerance)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(0, 10), st.floats(0.01, 0.5))
-def test_ece_bound_equals_the_reference(counts: list[int], dropped: int, alpha: float) -> None:
-    n = sum(counts) + dropped
-    if any(count == n for count in counts):
-        n += 1
-    assert guarantees.ece_bound(counts, n, alpha) == pytest.approx(min(1.0, reference.ece_bound(counts, n, alpha)), abs=1e-9)
-
-
-def test_ece_of_changed_values_pays_for_the_change() -> None:
-    model = uniform_mass()
-    plain = guarantees.certify(model, kind="ece")
-    moved = guarantees.certify(replace(model, values=np.clip(model.values + 0.02, 0, 1)), kind="ece")
-    assert plain.epsilon < moved.epsilon <= plain.epsilon + 0.02 + 1e-12
-    assert plain.epsilon < guarantees.certify(model).epsilon
-
-
-def test_ece_covers_empty_bins_by_their_values() -> None:
-    model = fitted([10, 0], [100, 0], values=np.array([0.1, 0.5]), scheme="fixed-width", ties="none", n_samples=100)
-    certificate = guarantees.certify(model, 0.1, "ece")
-    assert certificate.uncovered_bins == ()
-    # One bin holds all that was seen: its mass may be 1, and the empty one's is bounded by a Clopper-Pearson bound.
-    empty_mass = guarantees.mass_upper([0], 100, 0.005)[0]
-    mean = 0.5 * empty_mass + 0.05 * (1 - empty_mass)
-    assert certificate.epsilon == pytest.approx(mean + math.sqrt(math.log(1 / 0.09) / 200), rel=1e-9)
-
-
-def test_ece_bound_says_what_is_wrong() -> None:
-    with pytest.raises(InputError, match=r"counts\[1\] is 12; a bin holds between 0 and n_samples = 10"):
-        guarantees.ece_bound([3, 12], 10)
-    with pytest.raises(InputError, match=r"one distance in \[0, 1\] for each of the 2 bins"):
-        guarantees.ece_bound([3, 4], 10, shifts=[0.0])
-    with pytest.raises(InputTypeError, match="counts must be integers"):
-        guarantees.mass_upper([0.5], 10, 0.1)
-    assert guarantees.mass_upper([10], 10, 0.1).tolist() == [1.0]
-    assert guarantees.ece_bound([0, 0], 5) == 1.0
 
 
 # ---------------------------------------------------------------------------------------------- refusals
@@ -381,49 +252,6 @@ def test_a_certificate_is_plain_frozen_data() -> None:
     assert guarantees.Certificate(**{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}) == certificate
     with pytest.raises(FrozenInstanceError):
         certificate.epsilon = 0.0  # type: ignore[misc]
-
-
-# ---------------------------------------------------------------------------------------------- intervals
-
-
-@pytest.mark.parametrize("simultaneous", [True, False])
-def test_intervals_share_alpha_among_the_bins_that_hold_samples(simultaneous: bool) -> None:
-    model = fitted([3, 0, 40], [50, 0, 80], scheme="fixed-width", ties="none", n_samples=130)
-    for method, bound, share in (
-        ("clopper-pearson", bounds.clopper_pearson, bounds.sidak),
-        ("hoeffding", bounds.hoeffding, bounds.bonferroni),
-        ("empirical-bernstein", bounds.empirical_bernstein, bounds.bonferroni),
-        ("wilson", bounds.wilson, bounds.sidak),
-    ):
-        level = share(0.1, 2) if simultaneous else 0.1
-        found = guarantees.interval(model, 0.1, method, simultaneous)
-        assert found.tolist() == bound(model.label_sums, model.counts, level).tolist()
-        assert found[1].tolist() == [0.0, 1.0]
-
-
-def test_intervals_move_with_the_class_rates() -> None:
-    model = uniform_mass()
-    source, moved = guarantees.interval(model), guarantees.interval(replace(model, odds_ratio=3.0))
-    odds = source / (1 - source)
-    np.testing.assert_allclose(moved, 3 * odds / (1 + 3 * odds))
-    ends = guarantees.interval(fitted([0, 5], [5, 5], odds_ratio=3.0))
-    assert ends[0, 0] == 0.0
-    assert ends[1, 1] == 1.0
-
-
-def test_intervals_refuse_what_certificates_refuse_except_the_approximate_one() -> None:
-    isotonic = replace(uniform_mass(), scheme="isotonic")
-    with pytest.raises(GuaranteeError, match="isotonic regression has no certificate"):
-        guarantees.interval(isotonic)
-    assert guarantees.interval(isotonic, method="wilson").shape == (10, 2)
-    weighted = replace(uniform_mass(), is_weighted=True)
-    for method in ("clopper-pearson", "wilson"):
-        with pytest.raises(GuaranteeError, match="weighted intervals"):
-            guarantees.interval(weighted, method=method)
-    with pytest.raises(GuaranteeError, match="carries no tally"):
-        guarantees.interval(replace(uniform_mass(), counts=None), method="wilson")
-    with pytest.raises(InputError, match="method is 'bayes'"):
-        guarantees.interval(uniform_mass(), method="bayes")
 
 
 # ---------------------------------------------------------------------------------------------- fitted models
