@@ -1,0 +1,37 @@
+"""docs/shift.md: its examples run, and its table is what comes out."""
+
+from __future__ import annotations
+
+import doctest
+import re
+
+import numpy as np
+
+from fastbin.shift import ImportanceWeightedBinning
+from oracle import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "shift.md"
+
+
+def test_examples_run() -> None:
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert tried > 10
+    assert failed == 0
+
+
+def test_the_table_of_widths() -> None:
+    told = {
+        method: float(width) for method, width in re.findall(r"^\| `([\w-]+)`.* \| (0\.\d+)", PAGE.read_text(), re.MULTILINE)
+    }
+    assert len(told) == 5
+    widths: dict[str, list[float]] = {method: [] for method in told}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scores, weights = rng.random(3000), 0.5 + rng.random(3000)
+        labels = rng.random(3000) < 0.2 + 0.6 * scores
+        cal = ImportanceWeightedBinning(10, seed=seed).fit(scores, labels, weights)
+        for method, found in widths.items():
+            ends = cal.interval(0.1, method, weight_bound=1.5, weight_min=0.5)
+            found.append(float(np.diff(ends).max()) / 2)
+    for method, found in widths.items():
+        assert abs(np.mean(found) - told[method]) < 0.003, (method, np.mean(found))
