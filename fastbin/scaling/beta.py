@@ -133,5 +133,9 @@ def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]
         slopes, c = maximise([logits(inside.scores)], targets, inside.weights, intercept=True, increasing=True)
         return float(slopes[0]), float(slopes[0]), c
     features = [np.log(inside.scores), -np.log(1.0 - inside.scores)]
-    slopes, c = maximise(features, targets, inside.weights, intercept=True, increasing=True)
+    # Scores below 1e-16 are all alike to log(1 - s), and those next to 1 may be to log(s): no slope is asked of it then.
+    varied = [bool(feature.min() < feature.max()) for feature in features]
+    slopes = np.zeros(2)
+    chosen = [feature for feature, varies in zip(features, varied, strict=True) if varies]
+    slopes[varied], c = maximise(chosen, targets, inside.weights, intercept=True, increasing=True)
     return (*slopes.tolist(), c)

@@ -127,20 +127,23 @@ class PlattScaling(Calibrator):
         return self
 
     def _most_likely(self, samples: Samples, feature: str) -> tuple[float, float]:
+        """Slope and constant. The targets of the labels, and what they leave to 1, are written out so that nothing cancels."""
         n_zeros, n_ones = samples.label_weights
-        targets = samples.labels.astype(np.float64)
+        of_one, of_zero = (1.0, 0.0), (0.0, 1.0)
         if self.smooth_labels:
-            targets = np.where(samples.labels == 1, (n_ones + 1.0) / (n_ones + 2.0), 1.0 / (n_zeros + 2.0))
+            of_one = (n_ones + 1.0) / (n_ones + 2.0), 1.0 / (n_ones + 2.0)
+            of_zero = 1.0 / (n_zeros + 2.0), (n_zeros + 1.0) / (n_zeros + 2.0)
         if samples.n_distinct == 1 or n_zeros == 0.0 or n_ones == 0.0:
-            return 0.0, _mean_logit(targets, samples)
+            ones, zeros = (n_ones * for_one + n_zeros * for_zero for for_one, for_zero in zip(of_one, of_zero, strict=True))
+            return 0.0, math.log(ones) - math.log(zeros)
         column = samples.scores if feature == "score" else logits(samples.scores)
-        slopes, constant = maximise([column], targets, samples.weights, intercept=True, increasing=False)
+        targets, complements = (
+            np.where(samples.labels == 1, for_one, for_zero) for for_one, for_zero in zip(of_one, of_zero, strict=True)
+        )
+        slopes, constant = maximise(
+            [column], targets, samples.weights, intercept=True, increasing=False, complements=complements
+        )
         return float(slopes[0]), constant
-
-
-def _mean_logit(targets: np.ndarray, samples: Samples) -> float:
-    ones = float(samples.weights @ targets)
-    return math.log(ones) - math.log(float(samples.weights @ (1.0 - targets)))
 
 
 def _refuse_ends(scores: Any, samples: Samples) -> None:
