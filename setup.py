@@ -67,7 +67,7 @@ def extension(name: str) -> Extension:
         include_dirs=["csrc/include", numpy.get_include()],
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
-        depends=[*HEADERS, *SOURCES, "fastbin/_native/cfastbin.pxd"],
+        depends=[*HEADERS, *SOURCES, "fastbin/_native/cfastbin.pxd", "fastbin/_native/owner.pxd"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=EXTENSION_FLAGS,
     )
@@ -77,7 +77,7 @@ setup(
     version=version(),
     libraries=[("fastbin", LIBRARY)],
     ext_modules=cythonize(
-        [extension("model"), extension("ties")],
+        [extension(name) for name in ("model", "owner", "stream", "ties")],
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
     ),

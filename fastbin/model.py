@@ -6,9 +6,7 @@ and files use the same bytes, and nothing is mirrored here.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import FormatError, GuaranteeError, InputError
+from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
 from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, refuse_scores
 
@@ -373,25 +372,6 @@ def _check_lengths(columns: dict[str, Array | None], kind: str) -> None:
     given = [columns[name] is not None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
     if any(given) and not all(given):
         raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
-
-
-def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it: a reader sees the old file or the new one."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def load(path: str | os.PathLike[str]) -> BinnedModel:

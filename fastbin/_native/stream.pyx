@@ -165,7 +165,7 @@ cdef class NativeStream:
         """
         cdef int32_t bin_number
         cdef uint64_t tie_key
-        cdef fastbin_status status
+        cdef fastbin_status status = FASTBIN_OK
         cdef int y = 0
         self._require()
         if label == 1:
@@ -185,7 +185,7 @@ cdef class NativeStream:
     def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
         """Count all rows or none, and return their bins as int32. `scores` is float32 or float64 in native order."""
         cdef fastbin_rows rows
-        cdef fastbin_status status
+        cdef fastbin_status status = FASTBIN_OK
         cdef cnp.npy_intp n = cnp.PyArray_DIM(scores, 0)
         cdef cnp.ndarray bins = cnp.PyArray_EMPTY(1, &n, cnp.NPY_INT32, 0)
         cdef int32_t *counted_in = <int32_t *>cnp.PyArray_DATA(bins)
@@ -214,7 +214,7 @@ cdef class NativeStream:
     def _merge(self, const unsigned char[::1] data):
         """Add what the stream in these bytes has counted."""
         cdef fastbin_stream *other
-        cdef fastbin_status status
+        cdef fastbin_status status = FASTBIN_OK
         self._require()
         succeed(fastbin_stream_read(&data[0], data.shape[0], &other))
         with self.lock:

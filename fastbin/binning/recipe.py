@@ -42,9 +42,7 @@ class Recipe:
     score_range: ScoreRange
 
     @classmethod
-    def check(
-        cls, *, n_bins: Any, scheme: Any, ties: Any, delta: Any, split: Any, seed: Any, score_range: Any
-    ) -> Recipe:
+    def check(cls, *, n_bins: Any, scheme: Any, ties: Any, delta: Any, split: Any, seed: Any, score_range: Any) -> Recipe:
         """Refuse what cannot be used; a seed of ``None`` is drawn here."""
         scheme = check_choice(scheme, "scheme", tuple(TIES_OF_SCHEME))
         ties = check_choice(ties, "ties", ("random", "upper", "lower", "isolate"))

@@ -13,6 +13,7 @@ from fastbin._validation import as_key_array, check_count
 from fastbin.binning.cuts import Cuts, TieKeys, order_cuts
 from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks, fit_split
 from fastbin.binning.fold import boundary_groups
+from fastbin.binning.monotone import monotone_model
 from fastbin.binning.recipe import Recipe
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.weighting import tally_weights
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["UniformMassBinning"]
 
 Int64s = npt.NDArray[np.int64]
+
 
 class UniformMassBinning(Calibrator):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
@@ -52,6 +54,10 @@ class UniformMassBinning(Calibrator):
         Of the keys. ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score, such as margins or logits.
+
+    monotone : bool
+        Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
+        next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
 
     Attributes
     ----------
@@ -92,6 +98,7 @@ class UniformMassBinning(Calibrator):
         split: float = 0.5,
         seed: int | None = 0,
         score_range: tuple[float, float] | None = (0.0, 1.0),
+        monotone: bool = False,
     ) -> None:
         self.n_bins = n_bins
         self.scheme = scheme
@@ -100,6 +107,7 @@ class UniformMassBinning(Calibrator):
         self.split = split
         self.seed = seed
         self.score_range = score_range
+        self.monotone = monotone
 
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
@@ -129,7 +137,9 @@ class UniformMassBinning(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
             needs (2 n_bins - 1 for "umd" and "ze").
         """
-        recipe = Recipe.check(**self.get_params())
+        params = self.get_params()
+        monotone = params.pop("monotone")
+        recipe = Recipe.check(**params)
         rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
         keys = None if tie_keys is None else as_key_array(tie_keys, len(rows), "tie_keys")
         if rows.weighted and keys is not None:
@@ -150,7 +160,8 @@ class UniformMassBinning(Calibrator):
             if bins is None:
                 bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
             weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
-        self.model_ = recipe.model(partition, cuts, n_bins, weighted)
+        model = recipe.model(partition, cuts, n_bins, weighted)
+        self.model_ = monotone_model(model) if monotone else model
         return self
 
 

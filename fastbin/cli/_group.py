@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from fastbin._errors import FastbinError
-from fastbin._native.model import library_version
+from fastbin._native.owner import library_version
 
 __all__ = ["CommandLine"]
 

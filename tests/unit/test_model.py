@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.model import KINDS, SCHEMES, TIES, replace_file
+from fastbin._files import replace_file
+from fastbin.model import KINDS, SCHEMES, TIES
 
 PARTS: dict[str, Any] = {
     "edges": [0.25, 0.25, 0.5],

@@ -1,0 +1,259 @@
+"""The owner of a `fastbin_model`: makes it, reads it, shows it.
+
+The pointer is set once, before anybody else sees the object. The properties are read-only views of the model's own memory.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+import secrets
+
+from fastbin._errors import FastbinError, FormatError, InputError
+
+from fastbin._native.cfastbin cimport *
+
+cnp.import_array()
+
+__all__ = ["ModelOwner", "library_version", "status_text"]
+
+cdef uint64_t KEY_ABOVE = 0
+cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
+
+
+def library_version():
+    """The version of the C library, which is the version of the package."""
+    return fastbin_version().decode("ascii")
+
+
+def status_text(int status):
+    """The library's sentence for a status code."""
+    return fastbin_status_string(<fastbin_status>status).decode("ascii")
+
+
+cdef object error_of(fastbin_status status):
+    """The one table from status codes to exceptions."""
+    cdef str text = fastbin_status_string(status).decode("ascii")
+    if status == FASTBIN_ERROR_MEMORY:
+        return MemoryError(text)
+    if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
+        return FormatError(text)
+    if status == FASTBIN_ERROR_ARGUMENT or FASTBIN_ERROR_EDGES <= status <= FASTBIN_ERROR_ORIGIN:
+        return InputError(text)
+    return FastbinError(text)
+
+
+cdef class ModelOwner:
+    """A fitted model, owned by C. Immutable."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.model = NULL
+        self.draw_seed = secrets.randbits(64)
+        self.n_draws = 0
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")
+
+    def __dealloc__(self):
+        fastbin_model_free(self.model)
+
+    # ------------------------------------------------------------------ making
+
+    @classmethod
+    def _create(
+        cls, *, int kind, int scheme, int ties, int n_bins_asked, const double[::1] edges, const uint64_t[::1] edge_keys,
+        const double[::1] values, const int64_t[::1] counts, const int64_t[::1] label_sums, const double[::1] weight_sums,
+        const double[::1] weighted_label_sums, const double[::1] weight_square_sums, double score_min, double score_max,
+        double delta, double odds_ratio, uint64_t seed, int64_t n_samples, int64_t n_positive, int64_t n_tied,
+        int map, tuple map_parameters, bytes note,
+    ):
+        """A model from its parts; arrays that do not apply are ``None``. C checks all of it."""
+        cdef ModelOwner self = cls.__new__(cls)
+        cdef fastbin_model_spec spec
+        cdef int i
+        memset(&spec, 0, sizeof(spec))
+        spec.struct_size = sizeof(spec)
+        spec.kind, spec.scheme, spec.ties, spec.map = kind, scheme, ties, map
+        for i, parameter in enumerate(map_parameters):
+            spec.map_parameters[i] = parameter
+        spec.n_bins = <int32_t>values.shape[0] if values is not None else 0
+        spec.n_bins_asked = n_bins_asked
+        if edges is not None and edges.shape[0]:
+            spec.edges = &edges[0]
+        if edge_keys is not None and edge_keys.shape[0]:
+            spec.edge_keys = &edge_keys[0]
+        if values is not None and values.shape[0]:
+            spec.values = &values[0]
+        if counts is not None:
+            spec.counts, spec.label_sums = &counts[0], &label_sums[0]
+        if weight_sums is not None:
+            spec.weight_sums = &weight_sums[0]
+            spec.weighted_label_sums = &weighted_label_sums[0]
+            spec.weight_square_sums = &weight_square_sums[0]
+        spec.score_min, spec.score_max = score_min, score_max
+        spec.delta, spec.odds_ratio, spec.seed = delta, odds_ratio, seed
+        spec.n_samples, spec.n_positive, spec.n_tied = n_samples, n_positive, n_tied
+        spec.note, spec.note_size = PyBytes_AS_STRING(note), len(note)
+        self._adopt(fastbin_model_create(&spec, &self.model))
+        return self
+
+    @classmethod
+    def _read(cls, const unsigned char[::1] data):
+        """A model from the bytes of FORMAT.md."""
+        cdef ModelOwner self = cls.__new__(cls)
+        cdef const void *start = &data[0] if data.shape[0] else NULL
+        if start == NULL:
+            raise FormatError("no bytes: an empty file is not a model")
+        self._adopt(fastbin_model_read(start, data.shape[0], &self.model))
+        return self
+
+    cdef int _adopt(self, fastbin_status status) except -1:
+        cdef int32_t i
+        if status != FASTBIN_OK:
+            raise error_of(status)
+        self.spec.struct_size = sizeof(fastbin_model_spec)
+        fastbin_model_describe(self.model, &self.spec)
+        self.needs_keys = self.spec.delta > 0
+        for i in range(self.spec.n_bins - 1 if self.spec.kind == FASTBIN_STEP else 0):
+            if self.spec.edge_keys[i] != KEY_ABOVE and self.spec.edge_keys[i] != KEY_BELOW:
+                self.needs_keys = True
+        return 0
+
+    def to_bytes(self):
+        """The model in the bytes of FORMAT.md: the same model always gives the same bytes."""
+        cdef size_t size
+        cdef bytes data
+        cdef fastbin_status status
+        if self.model == NULL:
+            self._refuse_empty()
+        size = fastbin_model_size(self.model)
+        data = PyBytes_FromStringAndSize(NULL, size)
+        status = fastbin_model_write(self.model, PyBytes_AS_STRING(data), size)
+        if status != FASTBIN_OK:
+            raise error_of(status)
+        return data
+
+    # ------------------------------------------------------------------ reading
+
+    cdef object _view(self, const void *data, Py_ssize_t length, int typenum):
+        """A read-only array over the model's own memory, which it keeps alive."""
+        cdef cnp.ndarray view
+        cdef cnp.npy_intp shape = length
+        if data == NULL:
+            return cnp.PyArray_EMPTY(1, &shape, typenum, 0) if length == 0 else None
+        view = cnp.PyArray_SimpleNewFromData(1, &shape, typenum, <void *>data)
+        cnp.PyArray_CLEARFLAGS(view, cnp.NPY_ARRAY_WRITEABLE)
+        cnp.set_array_base(view, self)
+        return view
+
+    cdef Py_ssize_t _n_edges(self):
+        if self.spec.kind == FASTBIN_STEP:
+            return self.spec.n_bins - 1
+        return self.spec.n_bins
+
+    @property
+    def edges(self):
+        """float64 (n_bins - 1,): the inner edges, ascending. Knots, (n_bins,), for an interpolated model."""
+        return self._view(self.spec.edges, self._n_edges(), cnp.NPY_FLOAT64)
+
+    @property
+    def edge_keys(self):
+        """uint64, one per edge: 0 sends tied scores up, 2**64 - 1 down, anything else splits them at random."""
+        return self._view(self.spec.edge_keys, self._n_edges(), cnp.NPY_UINT64)
+
+    @property
+    def values(self):
+        """float64 (n_bins,): the calibrated probability of each bin."""
+        return self._view(self.spec.values, self.spec.n_bins, cnp.NPY_FLOAT64)
+
+    @property
+    def counts(self):
+        """int64 (n_bins,): the samples averaged in each bin, or ``None`` for a model without a tally."""
+        return self._view(self.spec.counts, self.spec.n_bins, cnp.NPY_INT64)
+
+    @property
+    def label_sums(self):
+        """int64 (n_bins,): of these, the samples with label 1."""
+        return self._view(self.spec.label_sums, self.spec.n_bins, cnp.NPY_INT64)
+
+    @property
+    def weight_sums(self):
+        """float64 (n_bins,): sum of the weights, or ``None`` for an unweighted model."""
+        return self._view(self.spec.weight_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+
+    @property
+    def weighted_label_sums(self):
+        """float64 (n_bins,): sum of weight times label, or ``None`` for an unweighted model."""
+        return self._view(self.spec.weighted_label_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+
+    @property
+    def weight_square_sums(self):
+        """float64 (n_bins,): sum of the squared weights, or ``None`` for an unweighted model."""
+        return self._view(self.spec.weight_square_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+
+    @property
+    def n_bins(self):
+        """int: the number of bins (knots of an interpolated model, 0 for a smooth map)."""
+        return self.spec.n_bins
+
+    @property
+    def n_bins_asked(self):
+        """int: the number of bins that was asked for; ties can leave fewer. 0 where none was asked for."""
+        return self.spec.n_bins_asked
+
+    @property
+    def n_samples(self):
+        """int: the samples seen by the fit, those that no bin averages included."""
+        return self.spec.n_samples
+
+    @property
+    def n_positive(self):
+        """int: of these, the samples with label 1."""
+        return self.spec.n_positive
+
+    @property
+    def n_tied(self):
+        """int: of these, the samples that share a score with a boundary and another sample, where the tie rule decides."""
+        return self.spec.n_tied
+
+    @property
+    def seed(self):
+        """int: the seed of the fit."""
+        return self.spec.seed
+
+    @property
+    def delta(self):
+        """float: the size of the value randomisation (Gupta & Ramdas 2021, Algorithm 2); 0 for none."""
+        return self.spec.delta
+
+    @property
+    def odds_ratio(self):
+        """float: the ratio by which label shift multiplied the odds of every value; 1 for none."""
+        return self.spec.odds_ratio
+
+    @property
+    def _codes(self):
+        return self.spec.kind, self.spec.scheme, self.spec.ties, self.spec.map
+
+    @property
+    def _map_parameters(self):
+        return tuple(self.spec.map_parameters[i] for i in range(4))
+
+    @property
+    def _score_limits(self):
+        return self.spec.score_min, self.spec.score_max
+
+    @property
+    def _note(self):
+        return self.spec.note[: self.spec.note_size] if self.spec.note_size else b""
+
+    @property
+    def needs_key(self):
+        """bool: whether some score gets its bin, or its value, by its key."""
+        return self.needs_keys
+
+    cdef int _refuse_empty(self) except -1:
+        """For a model that __new__ alone made; every other way to make one sets the pointer or raises."""
+        raise TypeError("an empty model: fit a calibrator, load a file, or use from_parts")
