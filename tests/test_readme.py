@@ -1,0 +1,121 @@
+"""The README claims only what runs. Its Python is run by test_public_api.py; here its shell, C and CMake are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf8")
+KEY = 0x2545F4914F6CDD1D
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def shell_block(start: str) -> str:
+    (block,) = (block for block in blocks("sh") if block.startswith(start))
+    return block
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files that the README speaks of, and `fastbin` on the path."""
+    rng = np.random.default_rng(0)
+    scores = rng.random(10_000)
+    labels = rng.random(10_000) < 0.2 + 0.5 * scores
+    fb.UniformMassBinning(n_bins=10).fit(scores, labels).model_.save(tmp_path / "credit.fbm")
+    rows = zip(scores.tolist(), labels.tolist(), strict=True)
+    (tmp_path / "scores.csv").write_text("p,y\n" + "".join(f"{score!r},{label:d}\n" for score, label in rows))
+    (tmp_path / "new.csv").write_text(
+        "id,p\n" + "".join(f"{row},{score!r}\n" for row, score in enumerate(scores[:100].tolist()))
+    )
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "fastbin"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fastbin "$@"\n')
+    command.chmod(0o755)
+    return tmp_path
+
+
+def run(script: str, folder: Path) -> str:
+    place = str(Path(fb.__file__).parent.parent)
+    environment = os.environ | {
+        "HOME": str(folder / "home"),
+        "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")])),
+    }
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def test_the_first_screen_is_in_order() -> None:
+    places = [README.index(mark) for mark in ("# fastbin", "**The guarantee.**", "```pycon", "```c\n", "<!-- bench:start -->")]
+    assert places == sorted(places)
+    assert places[-1] < README.index("<!-- bench:end -->") < README.index("## Install")
+
+
+def test_two_commands_do_all_the_set_up() -> None:
+    """With extras that exist; CI runs the second as it stands."""
+    setup = shell_block("python -m pip install").splitlines()
+    assert setup == ['python -m pip install ".[cli]" && fastbin demo', 'python -m pip install ".[test]" && pytest']
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf8")
+    section = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    extras = re.findall(r"^(\w+) = \[", section, re.MULTILINE)
+    assert set(re.findall(r"`\[(\w+)\]`", README)) | {"cli", "test"} <= set(extras)
+    if (ROOT / ".ci").is_dir():  # not in the source distribution
+        script = (ROOT / ".ci/run").read_text(encoding="utf8")
+        assert all(f"bash -c '{command}'" in script for command in setup)
+
+
+def test_the_command_line_section_runs(folder: Path) -> None:
+    (folder / "credit.fbm").unlink()
+    printed = run(shell_block("fastbin bins"), folder)
+    assert "With probability at least 90 %" in " ".join(printed.split())
+    heading, *lines = (folder / "out.csv").read_text().splitlines()
+    assert len(heading.split(",")) == 2 + 3
+    assert len(lines) == 100
+    assert sorted(path.name for path in folder.iterdir()) == ["bin", "credit.fbm", "new.csv", "out.csv", "scores.csv"]
+
+
+def test_every_command_of_the_readme_exists(folder: Path) -> None:
+    in_blocks = re.findall(r"^fastbin ([a-z]+)", "".join(blocks("sh")), re.MULTILINE)
+    commands = {*in_blocks, *re.findall(r"`fastbin ([a-z]+)", README)}
+    assert len(commands) >= 4
+    for command in sorted(commands):
+        assert f"Usage: fastbin {command}" in run(f"fastbin {command} --help", folder)
+
+
+@pytest.mark.parametrize("way", range(4), ids=["package", "sources", "make", "cmake"])
+def test_the_c_program_links_in_each_way(folder: Path, way: int) -> None:
+    """And prints what Python predicts."""
+    for tool in ("cc", *(["make", "pkg-config"] if way == 2 else ["cmake"] if way == 3 else [])):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not on the path")
+    (program,) = blocks("c")
+    (folder / "main.c").write_text(program)
+    shutil.copytree(ROOT / "csrc", folder / "csrc", ignore=shutil.ignore_patterns("build"))
+    line = shell_block("cc main.c").splitlines()[way]
+    run(line, folder)
+    if way == 2:
+        then = line.partition("# then: ")[2]
+        run(f'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"\n{then} -Wl,-rpath,"$HOME/.local/lib" -o score', folder)
+    if way == 3:
+        find, link = blocks("cmake")[0].splitlines()
+        lines = ["cmake_minimum_required(VERSION 3.15)", "project(score C)", find, "add_executable(score main.c)", link, ""]
+        (folder / "CMakeLists.txt").write_text("\n".join(lines))
+        run('cmake -S . -B o -DCMAKE_PREFIX_PATH="$HOME/.local" && cmake --build o && cp o/score .', folder)
+    expected = fb.load(folder / "credit.fbm").predict_one(0.98, key=KEY)
+    assert f"{KEY:#X}".replace("0X", "0x") in program
+    assert run("./score", folder) == f"{expected:.4f}\n"
