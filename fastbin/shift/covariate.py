@@ -370,7 +370,9 @@ class ImportanceWeightedBinning(Calibrator):
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.
         bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}
-            The `method` of `interval`, which also tells the other arguments and the errors.
+            The `method` of `interval`, which tells the errors too.
+        weight_bound, weight_error
+            As in `interval`.
         """
         kind = check_choice(kind, "kind", ("conditional", "marginal"))
         check_choice(bound, "bound", METHODS[:4])

@@ -20,8 +20,17 @@ Float64s = npt.NDArray[np.float64]
 class RateEstimate(NamedTuple):
     """An estimate of P(Y = 1) and an interval for it.
 
-    `method` is "labels" (exact interval), "likelihood" or "confusion" (percentile bootstrap, approximate), or "known".
-    `n_samples` counts the target samples it rests on.
+    Attributes
+    ----------
+    rate : float
+        In [0, 1], the ends included.
+    lower, upper : float
+        Exact for "labels", a percentile bootstrap, so approximate, for "likelihood" and "confusion", and the rate itself for
+        "known".
+    method : {"labels", "likelihood", "confusion", "known"}
+        Where it comes from.
+    n_samples : int
+        The target samples it rests on.
     """
 
     rate: float
@@ -105,12 +114,28 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:
 
 
 def source_rate_of(model: BinnedModel) -> float:
-    """The share of label 1 among all samples that the model was fitted to.
+    """The share of label 1 among all samples that a model was fitted to.
+
+    Parameters
+    ----------
+    model : BinnedModel
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Raises
     ------
     InputError
         When the model does not know: it carries no samples, or importance weights, under which rows are not the population.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.UniformMassBinning(n_bins=2).fit([0.1, 0.2, 0.6, 0.7], [0, 0, 0, 1])
+    >>> source_rate_of(cal.model_)
+    0.25
     """
     if model.is_weighted:
         raise InputError(

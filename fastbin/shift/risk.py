@@ -14,14 +14,22 @@ __all__ = ["ShiftRisk", "label_shift_risk", "label_shift_risk_bound"]
 
 
 class ShiftRisk(NamedTuple):
-    """The two parts of a bound on the target risk E[(h - E[Y | score])^2]."""
+    """The two parts of a bound on the target risk E[(h - E[Y | score])^2].
+
+    Attributes
+    ----------
+    rates : float
+        What the estimated class rates cost.
+    recalibration : float
+        What the source's recalibration costs.
+    """
 
     rates: float
     recalibration: float
 
     @property
     def total(self) -> float:
-        """The bound: what the estimated rates cost plus what the source's recalibration costs."""
+        """The bound: the sum of the two."""
         return self.rates + self.recalibration
 
 

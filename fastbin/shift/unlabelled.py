@@ -153,6 +153,18 @@ def rate_by_likelihood(
     Notes
     -----
     O(n + 60 n_bootstrap n_bins) time. Bins that held no source sample say nothing about the label and are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> labels, target_labels = rng.random(2000) < 0.5, rng.random(2000) < 0.1  # which will not be looked at
+    >>> scores, target_scores = (1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
+    >>> source = fb.UniformMassBinning(n_bins=8).fit(scores, labels).model_
+    >>> told = rate_by_likelihood(source, target_scores)
+    >>> round(told.rate, 3), round(told.lower, 3), round(told.upper, 3)
+    (0.102, 0.081, 0.127)
     """
 
     def estimate(masses: tuple[Float64s, Float64s], counts: Float64s) -> Float64s:
@@ -237,6 +249,18 @@ def rate_by_confusion(
     Notes
     -----
     O(n + n_bootstrap n_bins) time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> labels, target_labels = rng.random(2000) < 0.5, rng.random(2000) < 0.1  # which will not be looked at
+    >>> scores, target_scores = (1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
+    >>> source = fb.UniformMassBinning(n_bins=8).fit(scores, labels).model_
+    >>> told = rate_by_confusion(source, target_scores)
+    >>> round(told.rate, 3), round(told.lower, 3), round(told.upper, 3)
+    (0.125, 0.092, 0.157)
     """
     cut = _class_masses(model, source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
     predicted = np.asarray(model.values) >= cut

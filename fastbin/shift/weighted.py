@@ -115,6 +115,18 @@ def weighted_interval(
     -----
     Given the edges, the pairs (w, Y) of a bin are independent draws and bins are independent (Gupta & Ramdas 2021, Lemma 2 for
     pairs), so Sidak's level is used. O(n_bins).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(2000)
+    >>> cal = fb.UniformMassBinning(n_bins=3).fit(scores, rng.random(2000) < scores, sample_weight=0.5 + scores)
+    >>> weighted_interval(cal.model_, weight_bound=1.5).round(2)
+    array([[0.05, 0.3 ],
+           [0.42, 0.59],
+           [0.8 , 0.92]])
     """
     error = require_weight_guarantee(model, weight_error)
     ones, weights = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)

@@ -1,8 +1,7 @@
-"""docs/shift.md: its examples run, and its table is what comes out."""
+"""docs/shift.md: its table is what comes out."""
 
 from __future__ import annotations
 
-import doctest
 import re
 
 import numpy as np
@@ -11,12 +10,6 @@ from fastbin.shift import ImportanceWeightedBinning
 from oracle import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "shift.md"
-
-
-def test_examples_run() -> None:
-    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
-    assert tried > 10
-    assert failed == 0
 
 
 def test_the_table_of_widths() -> None:
