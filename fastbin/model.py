@@ -17,38 +17,16 @@ import numpy.typing as npt
 from fastbin._errors import FormatError, GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, refuse_scores
+from fastbin._parts import KINDS, MAPS, SCHEMES, TIES, check_columns, code_of, total
+from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, check_seed, refuse_scores
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
-__all__ = ["KINDS", "MAPS", "SCHEMES", "TIES", "BinnedModel", "load"]
-
-# Words for the enumerators of fastbin.h; tests/test_header.py compares the two.
-KINDS = {0: "step", 1: "linear", 2: "smooth"}
-MAPS = {0: "none", 1: "logistic", 2: "beta"}
-TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate"}
-SCHEMES = {
-    0: "other",
-    1: "umd",
-    2: "ze",
-    3: "ums",
-    4: "umb",
-    10: "fixed-width",
-    11: "explicit",
-    20: "scaling-binning",
-    30: "isotonic",
-    40: "platt",
-    41: "temperature",
-    42: "beta",
-}
+__all__ = ["BinnedModel", "load"]
 
 Array = npt.NDArray[Any]
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
-
-
-def _code(words: dict[int, str], word: str) -> int:
-    return next(code for code, known in words.items() if known == word)
 
 
 class BinnedModel(NativeModel):
@@ -108,34 +86,21 @@ class BinnedModel(NativeModel):
             If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
         """
 
-        def column(values: Any, dtype: Any) -> Array | None:
-            return None if values is None else np.ascontiguousarray(values, dtype=dtype)
-
-        for words, word, name in ((SCHEMES, scheme, "scheme"), (TIES, ties, "ties"), (KINDS, kind, "kind"), (MAPS, map, "map")):
-            if word not in words.values():
-                raise InputError(f"{name} is {word!r}; choose one of {', '.join(_quoted(words))}")
-        columns = {
-            "edges": column(edges, np.float64),
-            "edge_keys": column(edge_keys, np.uint64),
-            "values": column(values, np.float64),
-            "counts": column(counts, np.int64),
-            "label_sums": column(label_sums, np.int64),
-            "weight_sums": column(weight_sums, np.float64),
-            "weighted_label_sums": column(weighted_label_sums, np.float64),
-            "weight_square_sums": column(weight_square_sums, np.float64),
-        }
-        _check_lengths(columns, kind)
+        columns = check_columns(
+            kind, edges=edges, edge_keys=edge_keys, values=values, counts=counts, label_sums=label_sums,
+            weight_sums=weight_sums, weighted_label_sums=weighted_label_sums, weight_square_sums=weight_square_sums,
+        )  # fmt: skip
         low, high = score_range if score_range is not None else (-np.inf, np.inf)
         return cls._create(
             **columns,
-            kind=_code(KINDS, kind),
-            scheme=_code(SCHEMES, scheme),
-            ties=_code(TIES, ties),
-            map=_code(MAPS, map),
+            kind=code_of("kind", kind),
+            scheme=code_of("scheme", scheme),
+            ties=code_of("ties", ties),
+            map=code_of("map", map),
             map_parameters=tuple(map_parameters),
             n_bins_asked=n_bins_asked,
-            n_samples=_total(columns["counts"]) if n_samples is None else n_samples,
-            n_positive=_total(columns["label_sums"]) if n_positive is None else n_positive,
+            n_samples=total(columns["counts"]) if n_samples is None else n_samples,
+            n_positive=total(columns["label_sums"]) if n_positive is None else n_positive,
             n_tied=n_tied,
             score_min=low,
             score_max=high,
@@ -348,30 +313,13 @@ class BinnedModel(NativeModel):
     def _refuse_score(self, score: float) -> None:
         refuse_scores(np.array([score]), self.score_range, name="score")
 
+    def _check_key(self, key: Any) -> int:
+        if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64 - 1:
+            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
+        return int(key)
 
-def _quoted(words: dict[int, str]) -> list[str]:
-    return [repr(word) for word in words.values()]
-
-
-def _total(column: Array | None) -> int:
-    return 0 if column is None else int(column.sum())
-
-
-def _check_lengths(columns: dict[str, Array | None], kind: str) -> None:
-    """C takes lengths on trust, so they are checked here."""
-    n_bins = 0 if columns["values"] is None else len(columns["values"])
-    n_edges = n_bins if kind == "linear" else max(0, n_bins - 1)
-    for name, values in columns.items():
-        wanted = n_edges if name in ("edges", "edge_keys") else n_bins
-        if values is not None and values.shape != (wanted,):
-            raise InputError(f"{name} has shape {values.shape}; a {kind} model with {n_bins} values needs ({wanted},)")
-    if columns["edges"] is None and n_edges:
-        raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
-    if (columns["counts"] is None) != (columns["label_sums"] is None):
-        raise InputError("counts and label_sums come together or not at all")
-    given = [columns[name] is not None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
-    if any(given) and not all(given):
-        raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
+    def _check_seed(self, seed: Any) -> int:
+        return check_seed(seed)
 
 
 def load(path: str | os.PathLike[str]) -> BinnedModel:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin import model
+from fastbin import _parts
 from fastbin._native.owner import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -158,10 +158,10 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("table", "enum", "prefix"),
     [
-        pytest.param(model.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
-        pytest.param(model.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
-        pytest.param(model.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
-        pytest.param(model.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
+        pytest.param(_parts.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
+        pytest.param(_parts.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
+        pytest.param(_parts.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
+        pytest.param(_parts.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
     ],
 )
 def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str) -> None:

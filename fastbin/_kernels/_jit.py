@@ -13,8 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
-from numba import types
+from fastbin._errors import MissingDependencyError
+
+try:
+    import numba
+    from numba import types
+except ImportError as error:
+    raise MissingDependencyError(
+        "fitting is compiled by numba, which is not installed; pip install 'fastbin[fit]' (scoring does not need it)"
+    ) from error
 
 __all__ = [
     "boolean",

@@ -6,6 +6,7 @@ of any stride, uint64 keys, a contiguous `out`. Everything else goes through hoo
 `_refuse_score` raise the error for a bad score.
 """
 
+cimport cython
 cimport numpy as cnp
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint64_t
@@ -83,11 +84,6 @@ cdef class NativeModel(ModelOwner):
         self.n_draws += 1
         return fastbin_row_key(self.draw_seed, self.n_draws)
 
-    cdef uint64_t _check_key(self, key) except? 7:
-        if not 0 <= key < KEY_BELOW:
-            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
-        return <uint64_t>key
-
     cdef int _refuse_one(self, double score, fastbin_status status) except -1:
         if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
             self._refuse_score(score)
@@ -128,7 +124,7 @@ cdef class NativeModel(ModelOwner):
         if keys is not None:
             rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
         elif seed is not None:
-            rows.seed = seed
+            rows.seed = self._check_seed(seed)
         elif self.needs_keys:
             rows.seed = self._draw()
         return 0
@@ -263,7 +259,16 @@ cdef class NativeModel(ModelOwner):
         """Raise for one bad score."""
         raise InputError(f"score is {score!r}")
 
+    def _check_key(self, key):
+        """One tie key as an integer in [0, 2**64 - 2]."""
+        return key
 
+    def _check_seed(self, seed):
+        """A seed as an integer in [0, 2**64)."""
+        return seed
+
+
+@cython.auto_pickle(False)
 cdef class EmptyCall:
     """What the call of a method costs by itself: `predict_one` with the same signature, and nothing in it."""
 

@@ -15,6 +15,7 @@ def status_text(status: int) -> str: ...
 
 @disjoint_base
 class ModelOwner:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @classmethod
     def _create(
         cls,

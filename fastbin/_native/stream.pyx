@@ -1,7 +1,7 @@
 """The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
 
-As with `NativeModel`, arrays that C can read are handled here, and hooks that the Python class above it
-(`fastbin.online.StreamingBinning`) fills in raise the errors for bad scores and labels. C leaves it to the caller that one
+Arrays that C can read are handled here; hooks that the Python class above (`fastbin.online.StreamingBinning`) fills in raise
+the errors for bad scores and labels. C leaves it to the caller that one
 thread at a time touches a stream: a lock does that here, so threads may share one.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 from fastbin._errors import FastbinError, FormatError, InputError
 
 from fastbin._native.cfastbin cimport *
+from fastbin._native.owner cimport ModelOwner, error_of
 
 cnp.import_array()
 
@@ -47,22 +48,17 @@ cdef extern from "fastbin.h" nogil:
 
 cdef int succeed(fastbin_status status) except -1:
     """Raise for any status but success."""
-    if status == FASTBIN_OK:
-        return 0
-    text = fastbin_status_string(status).decode("ascii")
-    if status == FASTBIN_ERROR_MEMORY:
-        raise MemoryError(text)
-    if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
-        raise FormatError(text)
-    if status == FASTBIN_ERROR_ARGUMENT or FASTBIN_ERROR_EDGES <= status <= FASTBIN_ERROR_ORIGIN:
-        raise InputError(text)
-    raise FastbinError(text)
+    if status != FASTBIN_OK:
+        raise error_of(status)
+    return 0
 
 
-cdef bytes bytes_of_model(const fastbin_model *model):
-    cdef bytes data = PyBytes_FromStringAndSize(NULL, fastbin_model_size(model))
-    succeed(fastbin_model_write(model, PyBytes_AS_STRING(data), len(data)))
-    return data
+cdef object owned_by(type cls, fastbin_model *model):
+    """An object of this subclass of `ModelOwner` that owns the model."""
+    cdef ModelOwner owner = cls.__new__(cls)
+    owner.model = model
+    owner._adopt(FASTBIN_OK)
+    return owner
 
 
 cdef class NativeStream:
@@ -82,23 +78,22 @@ cdef class NativeStream:
 
     # ------------------------------------------------------------------ making
 
-    def _begin(self, const unsigned char[::1] model_bytes, bint with_tally):
-        """Start over the bins of the model in these bytes, at zero samples or at its tally."""
-        cdef fastbin_model *model = NULL
-        cdef fastbin_stream *stream = NULL
-        cdef fastbin_status status = fastbin_model_read(&model_bytes[0], model_bytes.shape[0], &model)
-        if status == FASTBIN_OK:
-            status = fastbin_stream_continue(model, &stream) if with_tally else fastbin_stream_create(model, &stream)
-            fastbin_model_free(model)
-        succeed(status)
+    def _begin(self, ModelOwner model, bint with_tally):
+        """Start over the bins of a model, at zero samples or at its tally."""
+        cdef fastbin_stream *stream
+        succeed(fastbin_stream_continue(model.model, &stream) if with_tally else fastbin_stream_create(model.model, &stream))
         self._adopt(stream)
 
     def _resume(self, const unsigned char[::1] data):
         """Go on from the bytes of FORMAT-stream.md."""
         cdef fastbin_stream *stream
+        cdef fastbin_status status
         if data.shape[0] == 0:
             raise FormatError("no bytes: an empty file is not a stream")
-        succeed(fastbin_stream_read(&data[0], data.shape[0], &stream))
+        status = fastbin_stream_read(&data[0], data.shape[0], &stream)
+        if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
+            raise FormatError(str(error_of(status)).replace("model", "stream"))
+        succeed(status)
         self._adopt(stream)
 
     cdef int _adopt(self, fastbin_stream *stream) except -1:
@@ -123,21 +118,20 @@ cdef class NativeStream:
             succeed(fastbin_stream_write(self.stream, PyBytes_AS_STRING(data), len(data)))
         return data
 
-    def _partition_bytes(self):
-        """The model whose bins are counted in, as bytes."""
+    def _partition(self, type cls):
+        """The model whose bins are counted in, as an object of this subclass of `ModelOwner`."""
+        cdef fastbin_model *model
         self._require()
-        return bytes_of_model(fastbin_stream_partition(self.stream))
+        succeed(fastbin_model_create(&self.spec, &model))
+        return owned_by(cls, model)
 
-    def _snapshot_bytes(self):
-        """A model of what was counted so far, as bytes."""
+    def _snapshot(self, type cls):
+        """A model of what was counted so far, as an object of this subclass of `ModelOwner`."""
         cdef fastbin_model *model
         self._require()
         with self.lock:
             succeed(fastbin_stream_snapshot(self.stream, &model))
-        try:
-            return bytes_of_model(model)
-        finally:
-            fastbin_model_free(model)
+        return owned_by(cls, model)
 
     # ------------------------------------------------------------------ counting
 

@@ -20,7 +20,7 @@ import pytest
 
 import fastbin as fb
 from fastbin._files import replace_file
-from fastbin.model import KINDS, SCHEMES, TIES
+from fastbin._parts import KINDS, SCHEMES, TIES
 
 PARTS: dict[str, Any] = {
     "edges": [0.25, 0.25, 0.5],
