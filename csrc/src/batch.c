@@ -15,12 +15,6 @@
 #define BLOCK 512
 #define CHUNK 64
 
-#if defined(__GNUC__) || defined(__clang__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
-
 typedef struct batch {
   const fastbin_model *model;
   const fastbin_rows *rows;
@@ -83,7 +77,7 @@ static void gather(double *to, const fastbin_rows *rows, size_t start, size_t n)
   }
 }
 
-/* Which row made the pass suspicious, if it was not just a -0.0. */
+/* What made the pass suspicious: a row that is refused, one that is missing, or just a -0.0, which becomes 0.0. */
 static fastbin_status look_closer(batch *b, size_t *bad_row) {
   for (size_t i = 0; i < b->n; i++) {
     fastbin_status status = fastbin_check_score(b->model, b->scores[i]);
@@ -93,14 +87,15 @@ static fastbin_status look_closer(batch *b, size_t *bad_row) {
       if (bad_row) *bad_row = b->start + i;
       return status;
     }
+    b->buffer[i] = without_negative_zero(b->scores[i]);
   }
+  b->scores = b->buffer;
   return FASTBIN_OK;
 }
 
 /* Takes the block that begins at this row. The caller's scores are used where they lie unless the output replaces them. */
-static fastbin_status begin_block(batch *b, size_t start, const void *out, size_t *bad_row) {
+static void take_block(batch *b, size_t start, const void *out) {
   const fastbin_rows *rows = b->rows;
-  const guide *g = &b->model->guide;
   int as_they_lie = rows->score_type == FASTBIN_FLOAT64 && rows->score_stride == (ptrdiff_t)sizeof(double) &&
                     (uintptr_t)rows->scores % sizeof(double) == 0 && rows->scores != out;
   b->start = start;
@@ -112,7 +107,6 @@ static fastbin_status begin_block(batch *b, size_t start, const void *out, size_
   } else {
     gather(b->buffer, rows, start, b->n);
   }
-  return g->find_cells(g, b->scores, b->n, b->cells) == 0 ? FASTBIN_OK : look_closer(b, bad_row);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -146,7 +140,7 @@ static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t windo
       double threshold;
       rank = g->first[b->cells[i]];
       threshold = thresholds[rank];
-      if (watch) ties |= threshold == scores[i];
+      if (watch) ties |= bits_of(threshold) == bits_of(scores[i]);
       rank += threshold <= scores[i];
     } else {
       rank = rank_in_cell(g, scores[i], b->cells[i], window);
@@ -158,22 +152,30 @@ static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t windo
   return ties;
 }
 
-/* The same for scores that may equal edges, with their keys (of the chunk's first row on). Returns whether some did. */
-static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint32_t window, uint32_t run_window,
+/*
+ * The same for scores that may equal edges, with their keys (of the chunk's first row on). Returns whether some did. `width`
+ * is the guide's run_width.
+ */
+static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint32_t window, uint32_t width,
                                                 const uint64_t *keys, double *values, int32_t *bins) {
   const guide *g = &b->model->guide;
   const double *scores = b->scores;
-  int ties = 0;
+  uint64_t ties = 0;
   for (size_t i = rows.first; i < rows.end; i++) {
     uint32_t rank = rank_in_cell(g, scores[i], b->cells[i], window);
-    int tie = at_threshold(g, scores[i], rank);
-    uint32_t low = bin_of_rank(g, rank - (uint32_t)tie);
-    uint32_t bin = bin_among_ties(g, low, bin_of_rank(g, rank), keys[i - rows.first], run_window);
+    uint64_t tie = 0 - (uint64_t)at_threshold(g, scores[i], rank);
+    uint64_t key = keys[i - rows.first];
+    uint32_t bin;
+    if (width > 0) {
+      bin = bin_among_few(g, rank, key | ~tie, width);
+    } else {
+      bin = tie ? bin_among_many(g, rank, key) : bin_of_rank(g, rank);
+    }
     ties |= tie;
     if (values) values[i] = b->model->spec.values[bin];
     if (bins) bins[i] = (int32_t)bin;
   }
-  return ties;
+  return ties != 0;
 }
 
 static int search_plainly(const batch *b, chunk rows, double *values, int32_t *bins) {
@@ -200,27 +202,36 @@ static int search_with_keys(const batch *b, chunk rows, double *values, int32_t 
   const guide *g = &b->model->guide;
   uint64_t own_keys[CHUNK];
   const uint64_t *keys = keys_of(b, rows, own_keys);
-  if (values && g->window == 1 && g->run_window == 1) return search_chunk_with_keys(b, rows, 1, 1, keys, values, NULL);
-  if (values) return search_chunk_with_keys(b, rows, g->window, g->run_window, keys, values, NULL);
-  return search_chunk_with_keys(b, rows, g->window, g->run_window, keys, NULL, bins);
+  if (!values) return search_chunk_with_keys(b, rows, g->window, g->run_width, keys, NULL, bins);
+  if (g->window == 1 && g->run_width == 1) return search_chunk_with_keys(b, rows, 1, 1, keys, values, NULL);
+  if (g->window == 1 && g->run_width == 2) return search_chunk_with_keys(b, rows, 1, 2, keys, values, NULL);
+  return search_chunk_with_keys(b, rows, g->window, g->run_width, keys, values, NULL);
 }
 
-/* Values or bins of the block; the other is NULL. */
-static void search_block(batch *b, double *values, int32_t *bins) {
+/* Values or bins of the block; the other is NULL. A step model's values are those of its bins. */
+static fastbin_status search_block(batch *b, double *values, int32_t *bins, size_t *bad_row) {
+  const guide *g = &b->model->guide;
+  if (g->search_few && !b->expect_ties && g->search_few(g, b->scores, b->n, values, bins) == 0) return FASTBIN_OK;
+  if (g->find_cells(g, b->scores, b->n, b->cells) != 0) {
+    fastbin_status status = look_closer(b, bad_row);
+    if (status != FASTBIN_OK) return status;
+  }
   for (size_t first = 0; first < b->n; first += CHUNK) {
     chunk rows = chunk_at(b, first);
     if (!b->expect_ties) b->expect_ties = search_plainly(b, rows, values, bins);
     if (b->expect_ties) b->expect_ties = search_with_keys(b, rows, values, bins);
   }
+  return FASTBIN_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Results out                                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static void randomised_values(batch *b, double *values) {
+static fastbin_status randomised_values(batch *b, double *values, size_t *bad_row) {
   const fastbin_model_spec *spec = &b->model->spec;
-  search_block(b, NULL, b->bins);
+  fastbin_status status = search_block(b, NULL, b->bins, bad_row);
+  if (status != FASTBIN_OK) return status;
   for (size_t first = 0; first < b->n; first += CHUNK) {
     chunk rows = chunk_at(b, first);
     uint64_t own_keys[CHUNK];
@@ -229,16 +240,30 @@ static void randomised_values(batch *b, double *values) {
       values[i] = randomised_value(spec->values[b->bins[i]], spec->delta, keys[i - first]);
     }
   }
+  return FASTBIN_OK;
 }
 
 /* Knots repeat no threshold and split no ties, so that bins are ranks. */
-static void linear_values(batch *b, double *values) {
-  search_block(b, NULL, b->bins);
+static fastbin_status linear_values(batch *b, double *values, size_t *bad_row) {
+  fastbin_status status = search_block(b, NULL, b->bins, bad_row);
+  if (status != FASTBIN_OK) return status;
   for (size_t i = 0; i < b->n; i++) values[i] = fastbin_linear_value(b->model, b->scores[i], (uint32_t)b->bins[i]);
+  return FASTBIN_OK;
 }
 
-static void smooth_values(const batch *b, double *values) {
+/* The search finds nothing but bad scores here. */
+static fastbin_status smooth_values(batch *b, double *values, size_t *bad_row) {
+  fastbin_status status = search_block(b, NULL, b->bins, bad_row);
+  if (status != FASTBIN_OK) return status;
   for (size_t i = 0; i < b->n; i++) values[i] = fastbin_smooth_value(b->model, b->scores[i]);
+  return FASTBIN_OK;
+}
+
+static fastbin_status values_of_block(batch *b, double *values, size_t *bad_row) {
+  if (b->model->is_plain) return search_block(b, values, NULL, bad_row);
+  if (b->model->spec.kind == FASTBIN_STEP) return randomised_values(b, values, bad_row);
+  if (b->model->spec.kind == FASTBIN_LINEAR) return linear_values(b, values, bad_row);
+  return smooth_values(b, values, bad_row);
 }
 
 static void mark_missing(const batch *b, double *out, size_t width) {
@@ -254,17 +279,9 @@ fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *r
   fastbin_status status = begin(&b, model, rows, values);
   if (status != FASTBIN_OK) return status;
   for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
-    status = begin_block(&b, start, values, bad_row);
+    take_block(&b, start, values);
+    status = values_of_block(&b, values + start, bad_row);
     if (status != FASTBIN_OK) return status;
-    if (model->is_plain) {
-      search_block(&b, values + start, NULL);
-    } else if (model->spec.kind == FASTBIN_STEP) {
-      randomised_values(&b, values + start);
-    } else if (model->spec.kind == FASTBIN_LINEAR) {
-      linear_values(&b, values + start);
-    } else {
-      smooth_values(&b, values + start);
-    }
     mark_missing(&b, values + start, 1);
   }
   return FASTBIN_OK;
@@ -276,9 +293,9 @@ fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *ro
   if (status != FASTBIN_OK) return status;
   if (model->spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
   for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
-    status = begin_block(&b, start, bins, bad_row);
+    take_block(&b, start, bins);
+    status = search_block(&b, NULL, bins + start, bad_row);
     if (status != FASTBIN_OK) return status;
-    search_block(&b, NULL, bins + start);
     if (!b.has_missing) continue;
     for (size_t i = 0; i < b.n; i++) {
       if (is_nan(b.scores[i])) bins[start + i] = -1;
@@ -301,9 +318,9 @@ fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *ro
   if (status != FASTBIN_OK) return status;
   if (model->spec.kind != FASTBIN_STEP || !table || width == 0) return FASTBIN_ERROR_ARGUMENT;
   for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
-    status = begin_block(&b, start, out, bad_row);
+    take_block(&b, start, out);
+    status = search_block(&b, NULL, b.bins, bad_row);
     if (status != FASTBIN_OK) return status;
-    search_block(&b, NULL, b.bins);
     switch (width) {
       case 1:
         copy_rows(&b, table, 1, out + start);

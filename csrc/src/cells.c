@@ -3,39 +3,24 @@
  *
  * This is the part of batch scoring that profits from wide registers: arithmetic, minimum, maximum, shift, without a look
  * at memory. It is written once, in plain C that compilers vectorise; functions with a `target` attribute inline it and so
- * compile it for wider registers. Which one runs is decided when a model is made, from what the processor can do.
- * All builds round alike (there is nothing here that could be fused), so they agree bit for bit.
+ * compile it for wider registers. All builds round alike (there is nothing here to fuse), so they agree bit for bit.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
+#include "builds.h"
 #include "internal.h"
-
-#include <stdlib.h>
 
 /* -O2 leaves loops alone or, in newer versions, vectorises only some; this file asks for what it needs. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
-
-/* Other compilers and processors have the baseline alone. */
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
-#define HAVE_BUILDS 1
-#define TARGET_AVX2 __attribute__((target("avx2")))
-#define TARGET_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
-#endif
-
 /*
- * The change that holding a score within the range makes to its bits. NaN changes, too, and so may -0.0, a false alarm.
- * Collected with OR, this checks a block with four cheap instructions per register, where comparisons would take ten.
+ * The change that holding a score within the range and taking -0.0 for 0.0 makes to its bits; NaN changes, too. Collected with
+ * OR, this checks a block with five cheap instructions per register, where comparisons would take ten.
  */
 static ALWAYS_INLINE uint64_t change_by_range(const guide *g, double score) {
-  return bits_of(smaller(larger(score, g->check_min), g->check_max)) ^ bits_of(score);
+  return bits_of(without_negative_zero(smaller(larger(score, g->check_min), g->check_max))) ^ bits_of(score);
 }
 
 /* One pass, for the map that `cell_of` computes. The guide is copied so that no store can seem to change it. */
@@ -72,8 +57,6 @@ DEFINE_BUILD(low_avx512, TARGET_AVX512, low_pass)
 DEFINE_BUILD(both_avx512, TARGET_AVX512, both_pass)
 #endif
 
-enum build { BASELINE, AVX2, AVX512, N_BUILDS };
-
 static cells_function *const passes[N_BUILDS][3] = {
     [BASELINE] = {[GUIDE_LINEAR] = linear_baseline, [GUIDE_LOW] = low_baseline, [GUIDE_BOTH] = both_baseline},
 #ifdef HAVE_BUILDS
@@ -82,28 +65,4 @@ static cells_function *const passes[N_BUILDS][3] = {
 #endif
 };
 
-static enum build best_build(void) {
-#ifdef HAVE_BUILDS
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw")) {
-    return AVX512;
-  }
-  if (__builtin_cpu_supports("avx2")) return AVX2;
-#endif
-  return BASELINE;
-}
-
-/* What FASTBIN_CPU allows: for tests, and for whoever must rule out a build. Any other value allows everything. */
-static enum build allowed_build(void) {
-  const char *name = getenv("FASTBIN_CPU");
-  if (name && strcmp(name, "baseline") == 0) return BASELINE;
-  if (name && strcmp(name, "avx2") == 0) return AVX2;
-  return AVX512;
-}
-
-cells_function *fastbin_find_cells(guide_map map) {
-  enum build best = best_build();
-  enum build allowed = allowed_build();
-  return passes[best < allowed ? best : allowed][map];
-}
+cells_function *fastbin_find_cells(guide_map map) { return passes[fastbin_best_build()][map]; }

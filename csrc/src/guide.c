@@ -11,7 +11,8 @@
 /* Cells per threshold allowed beyond that. Edges at random quantiles want about as many to be alone in their cells. */
 #define CELLS_PER_THRESHOLD 16u
 
-/* Below this size, fewer cells save nothing. */
+/* Up to this size, other maps are not tried for the sake of a smaller table; below the next, fewer cells save nothing. */
+#define SMALL_TABLE 2048u
 #define MIN_CELLS 64u
 
 /* What an edge's threshold is; edges in ascending order of (edge, key) have thresholds in ascending order. */
@@ -56,6 +57,7 @@ static void count_thresholds(guide *g, const fastbin_model_spec *spec) {
     if (run > longest) longest = run;
   }
   g->run_window = window_for(longest);
+  g->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
 /* The window that the fullest cell of this map needs. */
@@ -104,8 +106,9 @@ static void plan_linear(guide *g, double first, double last, uint32_t n_cells) {
   double width = last - first;
   g->origin = first;
   g->n_cells = width > 0.0 && is_finite((double)n_cells / width) ? n_cells : 1;
-  g->top = (double)(g->n_cells - 1);
-  g->scale = g->n_cells > 1 ? g->top / width : 0.0;
+  g->low_min = 0.0;
+  g->low_max = (double)(g->n_cells - 1);
+  g->scale = g->n_cells > 1 ? g->low_max / width : 0.0;
 }
 
 /* Both logarithmic maps for a given shift. Returns the number of cells. */
@@ -170,10 +173,18 @@ static uint32_t most_cells(uint32_t n_thresholds) {
   return cells;
 }
 
-/*
- * The map with the fewest steps per search, and of those the first of the list; then as few cells as do no harm, since a
- * smaller table leaves more of the cache to the scores.
- */
+/* As few cells as do no harm: a smaller table leaves more of the cache to the scores. */
+static void shrink(guide *g, const fastbin_model_spec *spec) {
+  while (g->n_cells > MIN_CELLS) {
+    guide next = *g;
+    halve_cells(&next, spec);
+    next.window = window_of(&next, spec);
+    if (next.window > g->window) return;
+    *g = next;
+  }
+}
+
+/* The map with the fewest steps per search; of those, unless the first is small, the one with the fewest cells. */
 static void choose_map(guide *g, const fastbin_model_spec *spec) {
   double first = threshold_of(spec, 0);
   double last = smaller(threshold_of(spec, fastbin_n_edges(spec) - 1), DBL_MAX);
@@ -189,18 +200,14 @@ static void choose_map(guide *g, const fastbin_model_spec *spec) {
       {GUIDE_BOTH, low, last, all_high},
   };
   guide best = *g;
-  for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && best.window != 1; i++) {
+  for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
     guide next = *g;
     if (!plan_map(&next, spec, &candidates[i], most_cells(g->n_thresholds))) continue;
     next.window = window_of(&next, spec);
-    if (i == 0 || next.window < best.window) best = next;
-  }
-  while (best.n_cells > MIN_CELLS) {
-    guide next = best;
-    halve_cells(&next, spec);
-    next.window = window_of(&next, spec);
-    if (next.window > best.window) break;
-    best = next;
+    if (i > 0 && next.window > best.window) continue;
+    shrink(&next, spec);
+    if (i == 0 || next.window < best.window || next.n_cells < best.n_cells) best = next;
+    if (best.window == 1 && best.n_cells <= SMALL_TABLE) break;
   }
   *g = best;
 }
@@ -212,6 +219,7 @@ void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
   g->map = GUIDE_LINEAR;
   g->n_cells = 1;
   g->run_window = 1;
+  g->run_width = 1;
   if (fastbin_n_edges(spec) > 0) {
     count_thresholds(g, spec);
     if (g->n_thresholds <= MAX_GUIDED_THRESHOLDS) {
@@ -221,6 +229,7 @@ void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
     }
   }
   g->find_cells = fastbin_find_cells(g->map);
+  g->search_few = fastbin_find_few(g);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -230,14 +239,15 @@ void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
 /* -INFINITY before the thresholds; behind them as many INFINITYs as the widest search may look at. */
 static size_t threshold_slots(const guide *g) { return 1 + (size_t)g->n_thresholds + 2 * (size_t)g->window; }
 
-/* The search among ties looks before it asks whether it is still among them. */
+/* Without a width, the search among ties looks before it asks whether it is still among them. */
 static size_t tie_key_slots(const guide *g, const fastbin_model_spec *spec) {
+  if (g->run_width > 0) return ((size_t)g->n_thresholds + 1) * g->run_width;
   return (size_t)fastbin_n_edges(spec) + 2 * (size_t)g->run_window;
 }
 
 int fastbin_add_guide_size(size_t *bytes, const guide *g, const fastbin_model_spec *spec) {
   size_t n_ranks = (size_t)g->n_thresholds + 1;
-  return add_size(bytes, threshold_slots(g), sizeof(double)) &&
+  return add_size(bytes, threshold_slots(g), sizeof(double) + sizeof(uint64_t)) &&
          (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(g, spec), sizeof(uint64_t))) &&
          (g->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
          add_size(bytes, g->n_cells, sizeof(uint16_t));
@@ -255,9 +265,16 @@ static void fill_thresholds(double *thresholds, const guide *g, const fastbin_mo
 }
 
 static void fill_tie_keys(uint64_t *tie_keys, const guide *g, const fastbin_model_spec *spec) {
-  size_t n_edges = (size_t)fastbin_n_edges(spec);
-  for (size_t i = 0; i < tie_key_slots(g, spec); i++) {
-    tie_keys[i] = i < n_edges && splits_ties(spec, (int32_t)i) ? spec->edge_keys[i] : 0;
+  int32_t n_edges = fastbin_n_edges(spec);
+  size_t rank = 0;
+  uint32_t place = 0;
+  memset(tie_keys, 0, tie_key_slots(g, spec) * sizeof *tie_keys);
+  for (int32_t i = 0; i < n_edges; i++) {
+    uint64_t key = splits_ties(spec, i) ? spec->edge_keys[i] : 0;
+    int is_new = i == 0 || threshold_of(spec, i) > threshold_of(spec, i - 1);
+    rank += (size_t)is_new;
+    place = is_new ? 0 : place + 1;
+    tie_keys[g->run_width > 0 ? rank * g->run_width + place : (size_t)i] = key;
   }
 }
 
@@ -282,9 +299,12 @@ static void fill_first(uint16_t *first, const guide *g) {
 
 unsigned char *fastbin_fill_guide(guide *g, const fastbin_model_spec *spec, unsigned char *tables) {
   double *thresholds = (double *)(void *)tables;
-  tables += threshold_slots(g) * sizeof(double);
+  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(g));
+  tables = (unsigned char *)(orders + threshold_slots(g));
   fill_thresholds(thresholds, g, spec);
   g->thresholds = thresholds + 1;
+  for (size_t i = 0; i < threshold_slots(g); i++) orders[i] = order_of(thresholds[i]);
+  g->orders = orders + 1;
   if (any_splits_ties(spec)) {
     uint64_t *tie_keys = (uint64_t *)(void *)tables;
     tables += tie_key_slots(g, spec) * sizeof(uint64_t);

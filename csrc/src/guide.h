@@ -44,10 +44,16 @@ typedef enum guide_map {
 typedef struct guide guide;
 
 /*
- * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max]; otherwise the caller
- * has to look closer (it may have been a -0.0). Any score at all, NaN too, gets a cell that exists.
+ * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max] and none is -0.0;
+ * otherwise the caller has to look closer. Any score at all, NaN too, gets a cell that exists.
  */
 typedef uint64_t cells_function(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells);
+
+/*
+ * A block at one go, for models of few bins: values or bins (the other is NULL) of n scores. Returns 0 when it is done, and
+ * otherwise leaves the block to the usual way: a score is bad, or may tie with an edge that splits ties.
+ */
+typedef int few_function(const guide *g, const double *scores, size_t n, double *values, int32_t *bins);
 
 struct guide {
   guide_map map;
@@ -55,22 +61,26 @@ struct guide {
   uint32_t n_thresholds;
   uint32_t window;           /* a power of two; 0 when there are no thresholds */
   uint32_t run_window;       /* the same for the search among the edges of one threshold; 1 when each has a single one */
+  uint32_t run_width;        /* 1, 2 or 4: no threshold has more edges than this; 0: one does */
   double check_min;          /* the model's range, with the infinities replaced by the largest doubles: two comparisons */
   double check_max;          /*   refuse NaN, infinity and scores out of range alike */
   double origin;
   double scale;              /* LINEAR */
-  double top;                /* LINEAR: n_cells - 1 */
-  double low_min, low_max;   /* LOW, BOTH: s - origin is held between these ... */
-  uint64_t low_offset;       /*   ... and its cell is (its bits >> shift) - low_offset */
+  double low_min, low_max;   /* (s - origin) * scale or, without a scale, s - origin is held between these ... */
+  uint64_t low_offset;       /* LOW, BOTH: ... and its cell is (its bits >> shift) - low_offset */
   double end, middle;        /* BOTH */
   double high_min, high_max; /* BOTH: end - s is held between these ... */
   uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
   int shift;
   cells_function *find_cells; /* for this map, in the build that suits this processor */
+  few_function *search_few;   /* NULL when there are too many bins for it, or no build of it for this processor */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
-  const uint64_t *tie_keys;  /* one per edge, 0 where no key decides; 2 * run_window more follow. NULL if none decides */
+  const uint64_t *orders;    /* order_of() each of these, [-1] and the following ones included */
+  const uint64_t *tie_keys;  /* NULL if no key decides anywhere. Otherwise, with a run_width, for each rank the keys of the edges
+                                at the threshold below it, filled up with 0 to that many; without one, the key
+                                of each edge, and 2 * run_window zeros. 0 stands for edges where no key decides */
   const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
 };
@@ -81,15 +91,16 @@ void fastbin_plan_guide(guide *g, const struct fastbin_model_spec *spec);
 int fastbin_add_guide_size(size_t *bytes, const guide *g, const struct fastbin_model_spec *spec);
 unsigned char *fastbin_fill_guide(guide *g, const struct fastbin_model_spec *spec, unsigned char *tables);
 
-/* cells.c: the pass for a map, in the best build for this processor that the environment variable FASTBIN_CPU allows. */
+/* cells.c, few.c: the functions of these types that suit a guide and this processor. */
 cells_function *fastbin_find_cells(guide_map map);
+few_function *fastbin_find_few(const guide *g);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* The maps. Every build of the passes in cells.c goes through these, so that all agree.                          */
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t linear_cell(const guide *g, double score) {
-  return (uint32_t)(int32_t)smaller(larger((score - g->origin) * g->scale, 0.0), g->top);
+  return (uint32_t)(int32_t)smaller(larger((score - g->origin) * g->scale, g->low_min), g->low_max);
 }
 
 static inline uint32_t low_cell(const guide *g, double score) {
@@ -124,36 +135,63 @@ static inline uint32_t rank_in_cell(const guide *g, double score, uint32_t cell,
   return rank;
 }
 
-static inline uint32_t guide_rank(const guide *g, double score) {
-  return rank_in_cell(g, score, guide_cell(g, score), g->window);
+/* Whether the score, which must not be -0.0, equals the threshold just below its rank, so that a key may have a say. */
+static inline int at_threshold(const guide *g, double score, uint32_t rank) {
+  return bits_of(g->thresholds[(ptrdiff_t)rank - 1]) == bits_of(score);
 }
 
-/* Whether the score equals the threshold just below its rank, so that a key may have a say. */
-static inline int at_threshold(const guide *g, double score, uint32_t rank) {
-  return g->thresholds[(ptrdiff_t)rank - 1] == score;
+/*
+ * The same two for one score, on integers: where nothing else is under way, what counts is the time until the answer is
+ * there, and loading and comparing an integer takes half as long as a double.
+ */
+static inline uint32_t rank_of_order(const guide *g, uint64_t order, uint32_t cell) {
+  const uint64_t *orders = g->orders;
+  uint32_t rank = g->first[cell];
+  if (g->window == 1) return rank + (orders[rank] <= order);
+  for (uint32_t step = g->window; step > 0; step >>= 1) {
+    rank += orders[rank + step - 1] <= order ? step : 0;
+  }
+  return rank;
+}
+
+static inline int order_at_threshold(const guide *g, uint64_t order, uint32_t rank) {
+  return g->orders[(ptrdiff_t)rank - 1] == order;
 }
 
 /* The bin of a score of this rank that equals no threshold, or whose key is above all. */
 static inline uint32_t bin_of_rank(const guide *g, uint32_t rank) { return g->bins ? g->bins[rank] : rank; }
 
 /*
- * The first of the edges low ... high - 1 whose key is above the sample's; they lie at one threshold and their keys ascend.
- * Again a search of a fixed number of steps without a branch. `window` is g->run_window.
+ * The bin of a score that equals the threshold below its rank: one less for each edge there whose key is above the sample's.
+ * If it does not equal it, this is still right for the key UINT64_MAX. `width` is g->run_width.
  */
-static inline uint32_t bin_among_ties(const guide *g, uint32_t low, uint32_t high, uint64_t key, uint32_t window) {
-  const uint64_t *tie_keys = g->tie_keys;
-  for (uint32_t step = window; step > 0; step >>= 1) {
+static inline uint32_t bin_among_few(const guide *g, uint32_t rank, uint64_t key, uint32_t width) {
+  uint32_t bin = bin_of_rank(g, rank);
+  const uint64_t *tie_keys = g->tie_keys + (size_t)rank * width;
+  for (uint32_t i = 0; i < width; i++) bin -= key < tie_keys[i];
+  return bin;
+}
+
+/* The same with any number of edges, by bisection: the keys of one threshold ascend. */
+static inline uint32_t bin_among_many(const guide *g, uint32_t rank, uint64_t key) {
+  uint32_t low = bin_of_rank(g, rank - 1);
+  uint32_t high = bin_of_rank(g, rank);
+  for (uint32_t step = g->run_window; step > 0; step >>= 1) {
     uint32_t probe = low + step - 1;
-    low += (uint32_t)((probe < high) & (tie_keys[probe] <= key)) * step;
+    low += (uint32_t)((probe < high) & (g->tie_keys[probe] <= key)) * step;
   }
   return low;
 }
 
+static inline uint32_t bin_of_tie(const guide *g, uint32_t rank, uint64_t key) {
+  return g->run_width > 0 ? bin_among_few(g, rank, key, g->run_width) : bin_among_many(g, rank, key);
+}
+
+/* The bin of one score. */
 static inline uint32_t guide_bin(const guide *g, double score, uint64_t key) {
-  uint32_t rank = guide_rank(g, score);
-  if (g->tie_keys && at_threshold(g, score, rank)) {
-    return bin_among_ties(g, bin_of_rank(g, rank - 1), bin_of_rank(g, rank), key, g->run_window);
-  }
+  uint64_t order = order_of(score);
+  uint32_t rank = rank_of_order(g, order, guide_cell(g, score));
+  if (g->tie_keys && order_at_threshold(g, order, rank)) return bin_of_tie(g, rank, key);
   return bin_of_rank(g, rank);
 }
 

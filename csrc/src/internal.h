@@ -40,10 +40,19 @@
 #include "numbers.h"
 
 struct fastbin_model {
-  fastbin_model_spec spec; /* what describe() shows; its pointers point into this allocation */
-  guide guide;
+  guide guide;             /* first, so that what a search reads lies in few cache lines */
   int is_plain;            /* a step function without randomised values: what scoring is tuned for */
+  fastbin_model_spec spec; /* what describe() shows; its pointers point into this allocation */
 };
+
+/* Keeps what is rarely called out of what is often called; and makes constants of the arguments of small loops. */
+#if defined(__GNUC__) || defined(__clang__)
+#define NEVER_INLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define NEVER_INLINE
+#define ALWAYS_INLINE inline
+#endif
 
 /* The number of edges (knots, for a LINEAR model) of a spec whose kind is known. */
 static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {

@@ -40,8 +40,16 @@ static inline int is_finite(double x) {
 /* Turns -0.0 into 0.0 and leaves every other double alone. */
 static inline double without_negative_zero(double x) { return x + 0.0; }
 
-/* The next double above a finite one that is not -0.0; INFINITY above DBL_MAX. Unlike nextafter() it touches no errno. */
-static inline double next_up(double x) { return double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1); }
+/* The next double above a finite one, neither of them -0.0; INFINITY above DBL_MAX. Unlike nextafter() it touches no errno. */
+static inline double next_up(double x) {
+  return without_negative_zero(double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1));
+}
+
+/* An integer for every double but NaN, in the order of the doubles; one for 0.0 and -0.0. */
+static inline uint64_t order_of(double x) {
+  uint64_t bits = bits_of(without_negative_zero(x));
+  return bits ^ ((0 - (bits >> 63)) | UINT64_C(0x8000000000000000));
+}
 
 /* The larger and the smaller in the form that compiles to one instruction; a NaN on the left gives the right. */
 static inline double larger(double x, double bound) { return x > bound ? x : bound; }

@@ -57,20 +57,28 @@ double fastbin_linear_value(const fastbin_model *model, double score, uint32_t r
 /* The calls                                                                                                     */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static double special_value(const fastbin_model *model, double score, uint64_t key) {
+static NEVER_INLINE double special_value(const fastbin_model *model, double score, uint64_t key) {
   const fastbin_model_spec *spec = &model->spec;
+  const guide *g = &model->guide;
   if (spec->kind == FASTBIN_SMOOTH) return fastbin_smooth_value(model, score);
-  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, guide_rank(&model->guide, score));
-  return randomised_value(spec->values[guide_bin(&model->guide, score, key)], spec->delta, key);
+  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, guide_bin(g, score, key));
+  return randomised_value(spec->values[guide_bin(g, score, key)], spec->delta, key);
+}
+
+static NEVER_INLINE fastbin_status refuse_value(const fastbin_model *model, double score, double *value) {
+  *value = quiet_nan();
+  return fastbin_check_score(model, score);
 }
 
 fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value) {
   const guide *g = &model->guide;
-  if (!(score >= g->check_min && score <= g->check_max)) {
-    *value = quiet_nan();
-    return fastbin_check_score(model, score);
+  if (!(score >= g->check_min && score <= g->check_max)) return refuse_value(model, score, value);
+  if (!model->is_plain) {
+    *value = special_value(model, score, key);
+    return FASTBIN_OK;
   }
-  *value = model->is_plain ? model->spec.values[guide_bin(g, score, key)] : special_value(model, score, key);
+  /* Copied as bits, which do not pass through a floating-point register. */
+  memcpy(value, &model->spec.values[guide_bin(g, score, key)], sizeof *value);
   return FASTBIN_OK;
 }
 
@@ -83,11 +91,11 @@ fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint
 
 int fastbin_needs_key(const fastbin_model *model, double score) {
   const guide *g = &model->guide;
+  uint64_t order = order_of(score);
   uint32_t rank;
   if (fastbin_check_score(model, score) != FASTBIN_OK) return 0;
   if (model->spec.delta > 0.0) return 1;
   if (!g->tie_keys) return 0;
-  rank = guide_rank(g, score);
-  /* The keys of one threshold ascend: if one of them decides, the last one does. */
-  return at_threshold(g, score, rank) && g->tie_keys[(ptrdiff_t)bin_of_rank(g, rank) - 1] != 0;
+  rank = rank_of_order(g, order, guide_cell(g, score));
+  return order_at_threshold(g, order, rank) && bin_of_tie(g, rank, 0) != bin_of_rank(g, rank);
 }

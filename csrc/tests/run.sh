@@ -16,14 +16,18 @@ jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 step() { printf '\n== %s\n' "$*"; }
 
 step "make and the tests, warnings as errors"
-make -j"$jobs" BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" all
-make BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" test
+make -s -j"$jobs" BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" all
+make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" test
 
 step "the tests under the address and undefined-behaviour sanitizers"
-make -j"$jobs" BUILD="$work" VECTORS="$vectors" asan
+make -s -j"$jobs" BUILD="$work" VECTORS="$vectors" asan
 
 step "the tests for the machine at hand, where a compiler would fuse multiply and add: same answers"
-make -j"$jobs" BUILD="$work/native" CFLAGS="-O3 -g -march=native" STRICT="-std=gnu11 -Iinclude" VECTORS="$vectors" test
+make -s -j"$jobs" BUILD="$work/native" CFLAGS="-O3 -g -march=native" STRICT="-std=gnu11 -Iinclude" VECTORS="$vectors" test
+if objdump -d "$work/native/libfastbin.a" | grep -q 'vfn\{0,1\}m\(add\|sub\)'; then
+  echo "the compiler fused a multiplication and an addition" >&2
+  exit 1
+fi
 
 if command -v clang-14 > /dev/null; then
   step "the tests with clang"
@@ -40,7 +44,7 @@ shared=$(ls "$work"/make/libfastbin.so.*.*.*)
 tests/check_symbols.sh "$work/make/libfastbin.a" "$shared"
 
 step "make install, and a program that finds it by pkg-config"
-make BUILD="$work/make" CFLAGS="-O3 -g -Werror" PREFIX=/opt/fastbin DESTDIR="$work/stage" install
+make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" PREFIX=/opt/fastbin DESTDIR="$work/stage" install
 "$work/make/make_model" "$work/model.fbm"
 if command -v pkg-config > /dev/null; then
   PKG_CONFIG_PATH="$work/stage/opt/fastbin/lib/pkgconfig"

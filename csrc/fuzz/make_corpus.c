@@ -1,0 +1,77 @@
+/*
+ * make_corpus.c: writes the seeds of the fuzzer, one small model of each shape: make_corpus FOLDER.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "specs.h"
+
+#include <stdio.h>
+
+static const char *folder;
+static int failed;
+
+static void save(const char *name, const fastbin_model_spec *spec) {
+  char path[4096];
+  fastbin_model *model;
+  fastbin_status status = fastbin_model_create(spec, &model);
+  snprintf(path, sizeof path, "%s/%s.fbm", folder, name);
+  if (status == FASTBIN_OK) status = fastbin_model_save(model, path);
+  if (status != FASTBIN_OK) {
+    fprintf(stderr, "make_corpus: %s: %s\n", path, fastbin_status_string(status));
+    failed = 1;
+  }
+  fastbin_model_free(model);
+}
+
+static void save_steps(void) {
+  static double edges[40], values[41];
+  static uint64_t keys[40];
+  fastbin_model_spec spec = full_spec();
+  save("full", &spec);
+  spec.delta = 0.25;
+  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  save("randomised", &spec);
+  spec = half_spec();
+  save("half", &spec);
+  spec.n_bins = 1;
+  save("constant", &spec);
+  for (int i = 0; i < 41; i++) values[i] = i / 40.0;
+  for (int i = 0; i < 40; i++) {
+    edges[i] = ldexp(1.0, 3 * i - 100);
+    keys[i] = (uint64_t)i << 58;
+  }
+  spec = empty_spec(FASTBIN_STEP);
+  spec.n_bins = 41;
+  spec.edges = edges;
+  spec.values = values;
+  save("crowded", &spec);
+  for (int i = 0; i < 40; i++) edges[i] = i / 8 - 2.0;
+  spec.edge_keys = keys;
+  save("tied", &spec);
+}
+
+static void save_others(void) {
+  static const double knots[] = {-1.0, 0.0, 2.0}, values[] = {0.0, 0.25, 1.0};
+  fastbin_model_spec spec = empty_spec(FASTBIN_LINEAR);
+  spec.n_bins = 3;
+  spec.edges = knots;
+  spec.values = values;
+  save("linear", &spec);
+  spec = empty_spec(FASTBIN_SMOOTH);
+  spec.map = FASTBIN_MAP_LOGISTIC;
+  spec.map_parameters[0] = 2.0;
+  save("logistic", &spec);
+  spec.map = FASTBIN_MAP_BETA;
+  spec.map_parameters[1] = 0.5;
+  spec.score_min = 0.0;
+  spec.score_max = 1.0;
+  save("beta", &spec);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  folder = argv[1];
+  save_steps();
+  save_others();
+  return failed;
+}

@@ -1,0 +1,126 @@
+/*
+ * few.c: models of few bins, with all thresholds and values in registers.
+ *
+ * With AVX-512, two registers hold 16 doubles, and one instruction looks eight of them up. That beats the guide, which
+ * reads memory four times a score, several times over. It watches for ties and bad scores as the usual passes do, and
+ * leaves the block to them when there are any.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "internal.h"
+
+#include "builds.h"
+
+#ifdef HAVE_BUILDS
+
+#include <immintrin.h>
+
+/* Sixteen doubles, looked up modulo 16. */
+typedef struct table {
+  __m512d low, high;
+} table;
+
+TARGET_AVX512 static inline table load_table(const double *from) {
+  table t;
+  t.low = _mm512_loadu_pd(from);
+  t.high = _mm512_loadu_pd(from + 8);
+  return t;
+}
+
+TARGET_AVX512 static inline __m512d look_up(table t, __m512i index) {
+  return _mm512_permutex2var_pd(t.low, index, t.high);
+}
+
+/* The thresholds seen from four sides: what a step of the bisection compares with, by the rank so far. */
+typedef struct steps {
+  __m512d middle;        /* thresholds[7] */
+  table four, two, one;  /* thresholds[rank + 3], [rank + 1], [rank] */
+  table below;           /* thresholds[rank - 1] */
+} steps;
+
+/* Fewer than sixteen are filled up with INFINITY, which no score reaches; it is also what lies below rank 0. */
+TARGET_AVX512 static inline steps load_steps(const guide *g) {
+  double turned[32];
+  steps s;
+  for (uint32_t i = 0; i < 32; i++) turned[i] = i % 16 < g->n_thresholds ? g->thresholds[i % 16] : infinity();
+  s.middle = _mm512_set1_pd(turned[7]);
+  s.four = load_table(turned + 3);
+  s.two = load_table(turned + 1);
+  s.one = load_table(turned);
+  s.below = load_table(turned + 15);
+  return s;
+}
+
+TARGET_AVX512 static inline __m512i add_where_reached(__m512i rank, __m512d threshold, __m512d scores, int64_t step) {
+  return _mm512_mask_add_epi64(rank, _mm512_cmp_pd_mask(threshold, scores, _CMP_LE_OQ), rank, _mm512_set1_epi64(step));
+}
+
+/* The ranks of eight scores. */
+TARGET_AVX512 static inline __m512i ranks_of(const steps *s, __m512d scores) {
+  __m512i rank = add_where_reached(_mm512_setzero_si512(), s->middle, scores, 8);
+  rank = add_where_reached(rank, look_up(s->four, rank), scores, 4);
+  rank = add_where_reached(rank, look_up(s->two, rank), scores, 2);
+  return add_where_reached(rank, look_up(s->one, rank), scores, 1);
+}
+
+/* What a search holds in registers, and what it has seen so far. */
+typedef struct few {
+  steps steps;
+  table values;
+  __m512d least, most;
+  __m512i changed; /* by holding scores in the range: bad scores show as in cells.c */
+  __mmask8 ties;
+} few;
+
+/* The values or bins (the other is NULL) of the up to eight scores whose lanes are set in `here`. */
+TARGET_AVX512 static ALWAYS_INLINE void search_eight(few *f, __mmask8 here, const double *scores, double *values,
+                                                     int32_t *bins) {
+  __m512d score = _mm512_maskz_loadu_pd(here, scores);
+  __m512d held = _mm512_min_pd(_mm512_max_pd(score, f->least), f->most);
+  __m512i change = _mm512_xor_si512(_mm512_castpd_si512(score), _mm512_castpd_si512(held));
+  __m512i rank = ranks_of(&f->steps, score);
+  f->changed = _mm512_mask_or_epi64(f->changed, here, f->changed, change);
+  f->ties |= _mm512_mask_cmp_pd_mask(here, look_up(f->steps.below, rank), score, _CMP_EQ_OQ);
+  if (values) _mm512_mask_storeu_pd(values, here, look_up(f->values, rank));
+  if (bins) _mm256_mask_storeu_epi32(bins, here, _mm512_cvtepi64_epi32(rank));
+}
+
+/*
+ * Returns 0 if all scores are good and, where some edge splits ties, none equals a threshold; otherwise what was written is of
+ * no use. The mask is a constant in the loop, as masked stores are slow on some processors.
+ */
+TARGET_AVX512 static int search_few(const guide *g, const double *scores, size_t n, double *values, int32_t *bins) {
+  double value_of_rank[16] = {0.0};
+  __mmask8 rest = (__mmask8)((1u << n % 8) - 1u);
+  size_t i = 0;
+  few f;
+  if (values) memcpy(value_of_rank, g->values, (g->n_thresholds + 1) * sizeof(double));
+  f.steps = load_steps(g);
+  f.values = load_table(value_of_rank);
+  f.least = _mm512_set1_pd(g->check_min);
+  f.most = _mm512_set1_pd(g->check_max);
+  f.changed = _mm512_setzero_si512();
+  f.ties = 0;
+  if (values) {
+    for (; i + 8 <= n; i += 8) search_eight(&f, 0xFF, scores + i, values + i, NULL);
+    search_eight(&f, rest, scores + i, values + i, NULL);
+  } else {
+    for (; i + 8 <= n; i += 8) search_eight(&f, 0xFF, scores + i, NULL, bins + i);
+    search_eight(&f, rest, scores + i, NULL, bins + i);
+  }
+  return _mm512_test_epi64_mask(f.changed, f.changed) != 0 || (g->tie_keys && f.ties != 0);
+}
+
+few_function *fastbin_find_few(const guide *g) {
+  int fits = g->n_thresholds < 16 && g->run_window == 1;
+  return fits && fastbin_best_build() >= AVX512 ? search_few : NULL;
+}
+
+#else
+
+few_function *fastbin_find_few(const guide *g) {
+  (void)g;
+  return NULL;
+}
+
+#endif
