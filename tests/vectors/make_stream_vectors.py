@@ -72,7 +72,9 @@ def _key(rng: Random) -> int:
     return rng.choice([0, 1, 2**63 - 1, 2**63, MAX_KEY, rng.randrange(2**64 - 1)])
 
 
-def _lines(name: str, stream: Stream, scores: list[float], labels: list[int], keys: list[int] | None, seed: int) -> Iterator[str]:
+def _lines(
+    name: str, stream: Stream, scores: list[float], labels: list[int], keys: list[int] | None, seed: int
+) -> Iterator[str]:
     yield ""
     yield f"stream {name}"
     yield f"range {_hex(stream.score_min)} {_hex(stream.score_max)}"

@@ -1,0 +1,92 @@
+"""Intervals and certificates of a stream: they hold at every number of samples at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin import bounds
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._validation import check_choice
+from fastbin.model import BinnedModel
+
+if TYPE_CHECKING:
+    from fastbin.guarantees import Certificate
+
+__all__ = ["Method", "intersect", "time_uniform_certificate", "time_uniform_interval"]
+
+Method = Literal["beta-binomial", "stitched", "theorem6"]
+
+Float64s = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+
+THEOREMS = {
+    "beta-binomial": "Ville's inequality for the beta-binomial mixture, at every number of samples at once, with Sidak's level",
+    "stitched": "Howard, Ramdas, McAuliffe & Sekhon 2021, Theorem 1, at every number of samples at once, with Sidak's level",
+    "theorem6": "Gupta, Podkopaev & Ramdas 2020, Theorem 6, at every number of samples at once",
+}
+
+
+def time_uniform_interval(
+    counts: Int64s, label_sums: Int64s, variances: Float64s | None, alpha: float, method: Method, simultaneous: bool
+) -> Float64s:
+    """See `StreamingBinning.interval`. All bins share alpha, filled or not: which will fill is not known in advance."""
+    check_choice(method, "method", tuple(THEOREMS))
+    level = alpha
+    if simultaneous:
+        level = (bounds.bonferroni if method == "theorem6" else bounds.sidak)(alpha, len(counts))
+    if method == "beta-binomial":
+        return bounds.beta_binomial(label_sums, counts, level)
+    if variances is None:
+        raise GuaranteeError(
+            f"method={method!r} needs the running variance (Gupta, Podkopaev & Ramdas 2020, equation 20), which depends on the "
+            "order of the labels; a merge, or going on from a fit, has lost it; use method='beta-binomial'"
+        )
+    return (bounds.stitched if method == "stitched" else bounds.theorem6)(label_sums, counts, variances, level)
+
+
+def intersect(intervals: Float64s, within: Any) -> Float64s:
+    """The part of each interval that lies within that of an earlier look."""
+    earlier = np.asarray(within, dtype=np.float64)
+    if earlier.shape != intervals.shape:
+        raise InputError(f"within has shape {earlier.shape}; intervals of {len(intervals)} bins have shape {intervals.shape}")
+    met = np.stack([np.maximum(intervals[:, 0], earlier[:, 0]), np.minimum(intervals[:, 1], earlier[:, 1])], axis=1)
+    empty = np.flatnonzero(~(met[:, 0] <= met[:, 1]))
+    if empty.size:
+        b = int(empty[0])
+        raise GuaranteeError(
+            f"the interval of bin {b} was {earlier[b].tolist()} and is {intervals[b].tolist()}: no rate lies in both, so one "
+            "has missed, or the rate of the bin has changed; find out with CalibrationMonitor, and begin a new stream"
+        )
+    return met
+
+
+def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64s, alpha: float, method: Method) -> Certificate:
+    """See `StreamingBinning.certificate`; `model` is a snapshot, `scheme` that of its partition."""
+    from fastbin.guarantees import Certificate
+
+    covered = model.counts > 0
+    if not covered.any():
+        raise GuaranteeError("no bin holds a sample yet, so there is nothing to certify")
+    radii = np.where(covered, np.maximum(intervals[:, 1] - model.values, model.values - intervals[:, 0]), 1.0)
+    assumptions = [
+        "the labels of a bin are independent and have one frequency throughout",
+        "which samples arrive does not depend on their labels given the bin",
+    ]
+    if model.ties in ("random", "isolate"):
+        assumptions.append("a score that equals an edge comes with a key that is uniform and independent of the sample")
+    return Certificate(
+        epsilon=float(radii[covered].max()),
+        alpha=float(alpha),
+        kind="conditional",
+        bound="time-uniform",
+        theorem=THEOREMS[method],
+        assumptions=tuple(assumptions),
+        scheme=scheme,
+        n_samples=int(model.n_samples),
+        n_bins=model.n_bins,
+        radii=tuple(radii.tolist()),
+        uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
+    )

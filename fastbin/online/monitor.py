@@ -1,0 +1,360 @@
+"""Is the deployed model still calibrated? A test that may be looked at after every outcome."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin import bounds
+from fastbin._calibrator import Calibrator
+from fastbin._errors import FormatError, InputError
+from fastbin._files import replace_file
+from fastbin._validation import check_alpha, check_labels
+from fastbin.model import BinnedModel
+from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.monitor_report import BinReport, MonitorReport
+from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
+from fastbin.online.streaming import StreamingBinning
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["CalibrationMonitor"]
+
+Float64s = npt.NDArray[np.float64]
+
+FORMAT = {"format": "fastbin-monitor", "version": 1}
+
+# Entries of the table "evidence of every bin after every row" that are made at a time.
+BLOCK_ENTRIES = 2**20
+
+
+class CalibrationMonitor:
+    """Watch a deployed model, outcome by outcome; the chance of ever raising a false alarm is at most alpha.
+
+    What is tested: the true rate of every bin lies within `tolerance` of the value that is served. Each bin gathers evidence
+    against it, an e-value that grows under drift and stays near or below 1 without; the monitor raises its alarm when the mean
+    over the bins reaches 1 / alpha. The e-values are non-negative supermartingales, so by Ville's inequality looking after
+    every outcome costs nothing: no number of looks, and no stopping rule, makes false alarms likelier than alpha.
+
+    Parameters
+    ----------
+    model : BinnedModel or fitted calibrator
+        A step model, as it is served.
+    alpha : float in (0, 1)
+        The chance of ever raising a false alarm.
+    tolerance : float or array-like of shape (n_bins,)
+        How far from the served value a bin's true rate may be before it counts as drift. With 0, any difference is found in the
+        end, that between an estimated value and its true rate included: give what would matter to you, or `interval_alpha`.
+    interval_alpha : float in (0, 1), optional
+        Tolerate the model's own intervals at this level (`BinnedModel.interval`) instead of its values, widened by
+        `tolerance`: the test is then "the certificate is still true", and the chance of a false alarm at most interval_alpha +
+        alpha.
+
+    Attributes
+    ----------
+    model : BinnedModel
+    tolerated : float64 (n_bins, 2)
+        The interval that is tested for each bin.
+    n_samples : int
+        Outcomes seen so far.
+    alarm : bool
+        Whether the alarm was raised. It stays on.
+    alarm_at : int or None
+        The outcome (from 1) at which it was raised.
+    e_value, max_e_value : float
+        The evidence now, and the largest so far; without drift the chance that it ever reaches x is at most 1 / x.
+
+    See Also
+    --------
+    StreamingBinning : counts the same outcomes to learn new values.
+
+    Notes
+    -----
+    For a bin with tolerated interval [l, u], the e-value is the mean of two mixtures of likelihood ratios, over rates above u
+    against u and below l against l, with Jeffreys' prior (`fastbin.online.mixture`). Averaging over the bins keeps the
+    supermartingale and is never worse than a union bound. A bin is *named* when its own e-value reaches n_bins / alpha: the
+    chance that a bin is ever wrongly named is at most alpha, too.
+
+    Evidence is looked at after every outcome, however they are batched, and does not depend on the batches, to the last bit.
+    Cost: a few microseconds and O(n_bins) per outcome; memory O(n_bins).
+
+    Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
+    given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
+    pass `keys`; without, outcome i gets the key of (seed, i).
+
+    A long time without drift makes later drift slower to find: evidence must first make up for what was lost. For a fresh look
+    begin a new monitor, with a share of alpha of its own.
+
+    Safe to share between threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(3000)
+    >>> cal = fb.UniformMassBinning(n_bins=5).fit(scores, rng.random(3000) < scores)
+    >>> monitor = fb.online.CalibrationMonitor(cal, alpha=0.05, tolerance=0.05)
+    >>> later = rng.random(2000)
+    >>> monitor.update(later, rng.random(2000) < later)             # nothing has changed
+    False
+    >>> monitor.update(later, rng.random(2000) < 0.7 * later)       # outcomes have become rarer
+    True
+    >>> monitor.alarm_at
+    2431
+    """
+
+    def __init__(self, model: Any, alpha: float = 0.05, tolerance: Any = 0.0, *, interval_alpha: float | None = None) -> None:
+        if isinstance(model, Calibrator):
+            model = model.model_
+        if not isinstance(model, BinnedModel):
+            raise InputError(f"model is {type(model).__name__}; a fitted calibrator or its model_ is needed")
+        if model.kind != "step":
+            raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
+        self._set_up(
+            StreamingBinning(model),
+            check_alpha(alpha),
+            None if interval_alpha is None else check_alpha(interval_alpha, "interval_alpha"),
+            _tolerated(model, tolerance, interval_alpha),
+        )
+
+    def _set_up(self, stream: StreamingBinning, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> None:
+        self.alpha, self.interval_alpha = alpha, interval_alpha
+        self.tolerated = tolerated
+        self.tolerated.flags.writeable = False
+        self._lock = Lock()
+        self._stream = stream
+        self._mixture = TwoSidedMixture(tolerated)
+        counts, ones, _ = stream.tally()
+        self._log_e = self._mixture.log_e_values(np.arange(stream.n_bins, dtype=np.int32), ones, counts - ones)
+        self._max_log_e = np.maximum(self._log_e, 0.0)
+        self._named_at = np.zeros(stream.n_bins, np.int64)  # 0: not named
+        self._max_log_mean = 0.0
+        self._alarm_at = 0
+
+    # ------------------------------------------------------------------ watching
+
+    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None) -> bool:
+        """Look at a batch of outcomes of any size, in order: all of it, or nothing if a row is refused.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            As they were served.
+        labels : array-like of shape (n,)
+            The outcomes: bool, or numbers that equal 0 or 1.
+        keys, seed : optional
+            Tie keys as in `StreamingBinning.update`.
+
+        Returns
+        -------
+        bool
+            Whether the alarm is on: raised by this batch, or before.
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value and the remedy.
+        """
+        with self._lock:
+            counts, ones, _ = self._stream.tally()
+            first = self._stream.n_samples
+            bins = self._stream._count(scores, labels, keys, seed)
+            y = check_labels(labels).astype(np.int64)
+            size = max(1, BLOCK_ENTRIES // self._stream.n_bins)
+            for start in range(0, bins.size, size):
+                self._look(bins[start : start + size], y[start : start + size], counts, ones, first + start)
+            return self.alarm
+
+    def _look(self, bins: npt.NDArray[np.int32], labels: npt.NDArray[np.int64], counts: Any, ones: Any, first: int) -> None:
+        """Follow the evidence through a block of rows; `counts` and `ones` are moved on."""
+        own_counts, own_ones = running_tally(bins, labels, counts, ones)
+        log_e = self._mixture.log_e_values(bins, own_ones, own_counts - own_ones)
+        evidence = after_each(bins, log_e, self._log_e)
+        self._log_e = evidence[-1].copy()
+        log_means = log_mean(evidence)
+        self._max_log_mean = max(self._max_log_mean, float(log_means.max()))
+        if not self._alarm_at:
+            self._alarm_at = first_at_least(log_means, -math.log(self.alpha), first)
+        np.maximum.at(self._max_log_e, bins, log_e)
+        needed = math.log(len(counts)) - math.log(self.alpha)
+        for b in np.flatnonzero((self._named_at == 0) & (self._max_log_e >= needed)):
+            self._named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first)
+
+    # ------------------------------------------------------------------ what is known so far
+
+    @property
+    def model(self) -> BinnedModel:
+        """The model that is watched."""
+        return self._stream.partition
+
+    @property
+    def n_samples(self) -> int:
+        """The outcomes seen so far."""
+        return self._stream.n_samples
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was raised."""
+        return self._alarm_at > 0
+
+    @property
+    def alarm_at(self) -> int | None:
+        """The outcome, counted from 1, at which the alarm was raised."""
+        return self._alarm_at or None
+
+    @property
+    def e_value(self) -> float:
+        """The evidence against calibration now."""
+        return _exp(float(log_mean(self._log_e[np.newaxis])[0]))
+
+    @property
+    def max_e_value(self) -> float:
+        """The largest evidence so far."""
+        return _exp(self._max_log_mean)
+
+    def report(self) -> MonitorReport:
+        """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
+        with self._lock:
+            counts, ones, _ = self._stream.tally()
+            intervals = bounds.beta_binomial(ones, counts, bounds.sidak(self.alpha, len(counts)))
+            return MonitorReport(
+                n_samples=self.n_samples,
+                alpha=self.alpha,
+                interval_alpha=self.interval_alpha,
+                alarm_at=self.alarm_at,
+                e_value=self.e_value,
+                max_e_value=self.max_e_value,
+                bins=tuple(
+                    BinReport(
+                        bin=b,
+                        value=float(self.model.values[b]),
+                        tolerated=(float(self.tolerated[b, 0]), float(self.tolerated[b, 1])),
+                        count=int(counts[b]),
+                        label_sum=int(ones[b]),
+                        interval=(float(intervals[b, 0]), float(intervals[b, 1])),
+                        e_value=_exp(self._log_e[b]),
+                        max_e_value=_exp(self._max_log_e[b]),
+                        named_at=int(self._named_at[b]) or None,
+                    )
+                    for b in range(len(counts))
+                ),
+            )
+
+    def __str__(self) -> str:
+        return str(self.report())
+
+    def __repr__(self) -> str:
+        state = f"alarm at {self.alarm_at}" if self.alarm else "no alarm"
+        return f"CalibrationMonitor(alpha={self.alpha:g}, {self._stream.n_bins} bins, {self.n_samples} outcomes, {state})"
+
+    # ------------------------------------------------------------------ bytes
+
+    def to_bytes(self) -> bytes:
+        """The whole state, to go on from, bit for bit: JSON with doubles in hexadecimal, and the stream in base 64."""
+        with self._lock:
+            state = {
+                **FORMAT,
+                "alpha": self.alpha.hex(),
+                "interval_alpha": None if self.interval_alpha is None else self.interval_alpha.hex(),
+                "tolerated": [[low.hex(), high.hex()] for low, high in self.tolerated.tolist()],
+                "alarm_at": self._alarm_at,
+                "max_log_mean": self._max_log_mean.hex(),
+                "named_at": self._named_at.tolist(),
+                "max_log_e": [log_e.hex() for log_e in self._max_log_e.tolist()],
+                "stream": base64.b64encode(self._stream.to_bytes()).decode("ascii"),
+            }
+        return json.dumps(state, indent=1).encode("ascii") + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """The monitor in these bytes, as `to_bytes` made them.
+
+        Raises
+        ------
+        FormatError
+            If they are foreign, damaged or of a newer format.
+        """
+        try:
+            state = json.loads(bytes(data))
+            if {name: state[name] for name in FORMAT} != FORMAT:
+                raise FormatError(
+                    f"not a monitor that this version of fastbin can read: {state['format']!r}, version {state['version']!r}"
+                )
+            monitor = cls.__new__(cls)
+            monitor._restore(state)
+        except (ValueError, TypeError, KeyError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(f"not a fastbin monitor, or damaged: {error}") from error
+        return monitor
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        stream = StreamingBinning.from_bytes(base64.b64decode(state["stream"], validate=True))
+        tolerated = np.array([[float.fromhex(end) for end in pair] for pair in state["tolerated"]])
+        named_at = np.array(state["named_at"], np.int64)
+        max_log_e = np.array([float.fromhex(log_e) for log_e in state["max_log_e"]])
+        if not (tolerated.shape == (stream.n_bins, 2) and named_at.shape == max_log_e.shape == (stream.n_bins,)):
+            raise FormatError("the monitor contradicts itself: its parts have different numbers of bins")
+        if not ((tolerated >= 0.0) & (tolerated <= 1.0)).all() or (tolerated[:, 0] > tolerated[:, 1]).any():
+            raise FormatError("the monitor contradicts itself: a tolerated interval is no interval in [0, 1]")
+        interval_alpha = state["interval_alpha"]
+        self._set_up(
+            stream,
+            check_alpha(float.fromhex(state["alpha"])),
+            None if interval_alpha is None else check_alpha(float.fromhex(interval_alpha), "interval_alpha"),
+            tolerated,
+        )
+        self._max_log_e, self._named_at = max_log_e, named_at
+        self._max_log_mean, self._alarm_at = float.fromhex(state["max_log_mean"]), int(state["alarm_at"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except FormatError as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CalibrationMonitor) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None) -> Float64s:
+    """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
+    widths = np.asarray(tolerance, dtype=np.float64)
+    if widths.shape not in ((), (model.n_bins,)):
+        raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {model.n_bins} bins")
+    bad = np.flatnonzero(~((widths >= 0.0) & (widths <= 1.0)))
+    if bad.size:
+        place = f"tolerance[{bad[0]}]" if widths.ndim else "tolerance"
+        raise InputError(f"{place} is {float(widths.ravel()[bad[0]])!r}; it must be in [0, 1]")
+    served = np.asarray(model.values)
+    intervals = np.stack([served, served], axis=1) if interval_alpha is None else model.interval(interval_alpha)
+    widths = widths + model.delta
+    return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
+
+
+def _exp(log_e: float) -> float:
+    """The e-value of a logarithm; one beyond the largest double is told as that, which claims less."""
+    return math.exp(log_e) if log_e < math.log(sys.float_info.max) else sys.float_info.max

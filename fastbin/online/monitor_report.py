@@ -1,0 +1,122 @@
+"""What a `CalibrationMonitor` has found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["BinReport", "MonitorReport"]
+
+MOST_BINS_TOLD = 8
+
+
+@dataclass(frozen=True)
+class BinReport:
+    """One bin of a watched model.
+
+    Attributes
+    ----------
+    bin : int
+        From 0.
+    value : float
+        What the model serves in this bin.
+    tolerated : (float, float)
+        The interval in which the true rate is tested to be.
+    count, label_sum : int
+        Outcomes seen in the bin, and of these, outcomes 1.
+    interval : (float, float)
+        For the true rate, at every number of outcomes and in all bins at once with probability 1 - alpha, if the rate of the
+        bin was the same since the monitor began. `value` minus its ends is how large the gap is.
+    e_value, max_e_value : float
+        Evidence against the tolerated interval, now and at most so far; no more than the largest double is told.
+    named_at : int or None
+        The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: since when it is
+        established that this bin has drifted. The chance that any bin is ever wrongly named is at most alpha.
+    """
+
+    bin: int
+    value: float
+    tolerated: tuple[float, float]
+    count: int
+    label_sum: int
+    interval: tuple[float, float]
+    e_value: float
+    max_e_value: float
+    named_at: int | None
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"bin {self.bin} serves {self.value:.3f}, and its true rate is between {low:.3f} and {high:.3f}"
+
+
+@dataclass(frozen=True)
+class MonitorReport:
+    """The state of a `CalibrationMonitor` at one moment; ``str()`` tells it in a few sentences.
+
+    Attributes
+    ----------
+    n_samples : int
+        Outcomes seen.
+    alpha : float
+        The chance of ever raising a false alarm (on top of `interval_alpha`, if that was given).
+    interval_alpha : float or None
+        The level of the model's own intervals, where these are tolerated.
+    alarm_at : int or None
+        The outcome (from 1) at which the alarm was raised.
+    e_value, max_e_value : float
+        The mean evidence over the bins, now and at most so far; the alarm is raised at 1 / alpha.
+    bins : tuple of BinReport
+    """
+
+    n_samples: int
+    alpha: float
+    interval_alpha: float | None
+    alarm_at: int | None
+    e_value: float
+    max_e_value: float
+    bins: tuple[BinReport, ...]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was raised."""
+        return self.alarm_at is not None
+
+    @property
+    def named(self) -> tuple[BinReport, ...]:
+        """The bins that are established to have drifted, in the order in which they were."""
+        return tuple(sorted((b for b in self.bins if b.named_at is not None), key=lambda b: (b.named_at, b.bin)))
+
+    @property
+    def false_alarm_probability(self) -> float:
+        """The chance of ever raising a false alarm: alpha, and that of the model's intervals where these are tolerated."""
+        return min(1.0, self.alpha + (self.interval_alpha or 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain dicts, lists and numbers, ready for JSON."""
+        content = asdict(self)
+        content["alarm"] = self.alarm
+        content["false_alarm_probability"] = self.false_alarm_probability
+        content["named"] = [b.bin for b in self.named]
+        content["bins"] = [{name: list(v) if isinstance(v, tuple) else v for name, v in b.items()} for b in content["bins"]]
+        return content
+
+    def __str__(self) -> str:
+        chance = f"the chance of ever raising a false alarm is at most {100.0 * self.false_alarm_probability:.3g} %"
+        if not self.alarm:
+            return (
+                f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so far, "
+                f"of the {1.0 / self.alpha:.3g} that an alarm needs; {chance}."
+            )
+        return (
+            f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate is outside its tolerated interval "
+            f"(evidence {self.max_e_value:.3g} of the {1.0 / self.alpha:.3g} that an alarm needs; {chance}). {self._told_bins()}"
+        )
+
+    def _told_bins(self) -> str:
+        named = self.named
+        if not named:
+            strongest = max(self.bins, key=lambda b: b.max_e_value)
+            return f"No bin is established on its own; the most evidence is against one: {strongest}."
+        told = [f"{b} (established at outcome {b.named_at:,})" for b in named[:MOST_BINS_TOLD]]
+        left = len(named) - len(told)
+        return f"Drifted: {'; '.join(told)}{f'; and {left} more' if left else ''}."

@@ -1,0 +1,355 @@
+"""Histogram binning over fixed bins while samples keep arriving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import FormatError, InputError
+from fastbin._files import replace_file
+from fastbin._native.stream import NativeStream
+from fastbin._validation import (
+    as_key_array,
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_same_length,
+    check_seed,
+    refuse_labels,
+    refuse_scores,
+)
+from fastbin.model import BinnedModel
+from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
+from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate
+
+__all__ = ["StreamingBinning"]
+
+
+class StreamingBinning(NativeStream):
+    """Count labelled samples in fixed bins as they arrive (Gupta, Podkopaev & Ramdas 2020, section 4.3).
+
+    The bins are fixed before; every sample costs O(1) in a compiled kernel; at any moment there are intervals that hold at
+    every number of samples at once, so one may look as often as one likes and stop when one likes.
+
+    Parameters
+    ----------
+    partition : BinnedModel, fitted calibrator, or array-like of float
+        Whose bins to count in. Edges given as numbers must rise strictly; a score equal to one lies above it. The edges must
+        not have looked at the labels that will be counted. See also `from_scores`.
+    continue_fit : bool
+        Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "ums", "fixed-width" and
+        "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new ones
+        are. The order of the fit's labels is not known: there is no running variance, and `method="beta-binomial"` alone.
+    score_range : (low, high) or None
+        Where scores must lie, for explicit edges; a model brings its own.
+
+    Attributes
+    ----------
+    partition : BinnedModel
+        The model whose bins are counted in.
+    counts, label_sums : int64 (n_bins,)
+        What was counted so far, copied at every access.
+    running_variances : float64 (n_bins,), or None where the order of the labels was lost
+        The sum over the labels of (label - mean of those before it in the bin)^2, with a mean of 1/2 before the first: equation
+        (20), before its clipping at 1. Depends on the order of arrival, not on the batches.
+    n_samples, n_bins, seed : int
+
+    Notes
+    -----
+    **Ties.** A score that equals an edge which splits ties at random is counted in the bin that its key decides, as in
+    `BinnedModel.predict`. Keys are uniform and independent of the row: `keys=` pins an entity; without keys, the i-th sample of
+    the stream (from 0) gets the key of (`seed`, i), so the state does not depend on how the samples were cut into batches.
+    Explicit edges need no keys.
+
+    Safe to share between threads: each call takes a lock, and large batches are counted without the GIL.
+
+    References
+    ----------
+    .. [1] C. Gupta, A. Podkopaev and A. Ramdas, "Distribution-free binary classification: prediction sets, confidence
+       intervals and calibration", NeurIPS 2020, Theorem 6.
+    .. [2] S. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+       Annals of Statistics 49 (2021).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> stream = fb.online.StreamingBinning([0.3, 0.7])
+    >>> stream.update([0.1, 0.5, 0.9, 0.2], [0, 1, 1, 0])
+    >>> stream.update_one(0.95, 1)
+    2
+    >>> stream.counts, stream.label_sums
+    (array([2, 1, 2]), array([0, 1, 2]))
+    >>> stream.model().values
+    array([0., 1., 1.])
+    """
+
+    def __init__(
+        self, partition: Any, *, continue_fit: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)
+    ) -> None:
+        self._counted_in = as_partition(partition, score_range)
+        if continue_fit:
+            require_continuable(self._counted_in)
+        self._begin(self._counted_in, bool(continue_fit))
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: Any,
+        n_bins: int = 10,
+        *,
+        ties: str = "random",
+        seed: int | None = 0,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+    ) -> Self:
+        """An empty stream over bins of equal mass in a first block of scores, whose labels are not needed.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Of the population to come; the samples counted later must be others.
+        n_bins : int
+            Edge j is the score of rank ceil(j n / n_bins).
+        ties : {"random", "upper"}
+            "random": tied scores are split by keys, so that the bins have equal mass. "upper": a score equal to an edge lies
+            above it; needs no keys ever, and leaves fewer bins where scores repeat. Both keep every guarantee.
+        seed : int or None
+            Of the keys. ``None`` draws one afresh.
+        score_range : (low, high) or None
+            Where scores must lie; ``None`` takes any finite score.
+
+        Returns
+        -------
+        StreamingBinning
+
+        Raises
+        ------
+        InputError
+            For fewer scores than bins, and as in `update`.
+
+        Notes
+        -----
+        O(n log n) time, O(n) memory.
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> fb.online.StreamingBinning.from_scores([0.1, 0.2, 0.4, 0.8], n_bins=2).partition.edges
+        array([0.2])
+        """
+        return cls(uniform_mass_partition(scores, n_bins, ties, seed, score_range))
+
+    # ------------------------------------------------------------------ counting
+
+    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None) -> None:
+        """Count a batch of any size, in order: all of it, or nothing if a row is refused.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            float32 and float64 are read without a copy. NaN, infinity and scores outside the range are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        keys : array-like of shape (n,), optional
+            Tie keys: unsigned integers below 2**64 - 1, or floats in [0, 1).
+        seed : int, optional
+            Without keys, the i-th sample of the stream gets the key of (seed, i); the partition's seed by default.
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value and the remedy.
+
+        Notes
+        -----
+        The same state, bit for bit, as by `update_one` for each row. O(n) expected.
+        """
+        self._count(scores, labels, keys, seed)
+
+    def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None) -> npt.NDArray[np.int32]:
+        """`update`, and the bins in which the rows were counted."""
+        score_array, label_array = as_scores(scores).view(np.ndarray), check_labels(labels)
+        n = check_same_length(scores=score_array, labels=label_array)
+        if not score_array.dtype.isnative:
+            score_array = score_array.astype(score_array.dtype.newbyteorder("="))
+        key_array = None if keys is None else as_key_array(keys, n)
+        return self._update(
+            score_array, np.ascontiguousarray(label_array), key_array, None if seed is None else check_seed(seed)
+        )
+
+    def merge(self, other: StreamingBinning) -> Self:
+        """Add what another stream has counted in the same bins; returns self.
+
+        Counts and label sums do not depend on the order, and neither does the beta-binomial interval: after a merge it covers
+        at all looks together as long as each look contains the samples of the looks before. The running variance does depend
+        on it: it is lost, unless one of the streams was empty, and with it "stitched" and "theorem6".
+
+        Raises
+        ------
+        InputError
+            When the bins differ, or both streams go on from the same fit, whose samples would be counted twice.
+        """
+        if not isinstance(other, StreamingBinning):
+            raise InputError(f"other is {type(other).__name__}; only streams can be merged")
+        if other is self:
+            raise InputError("other is the stream itself; its samples would be counted twice")
+        mine, theirs = self.partition, other.partition
+        if mine.score_range != theirs.score_range or not (
+            np.array_equal(mine.edges, theirs.edges) and np.array_equal(mine.edge_keys, theirs.edge_keys)
+        ):
+            raise InputError(
+                "other counts in other bins (edges, edge keys or score range differ); merge streams over one partition"
+            )
+        try:
+            self._merge(other.to_bytes())
+        except InputError:  # the bins are the same, so only this is left
+            raise InputError(
+                "both streams go on from a fit, whose samples would be counted twice; let one of them begin at zero"
+            ) from None
+        return self
+
+    # ------------------------------------------------------------------ what is known so far
+
+    @property
+    def partition(self) -> BinnedModel:
+        """The model whose bins are counted in, as it was given (without a tally for edges given as numbers)."""
+        return self._counted_in
+
+    def model(self) -> BinnedModel:
+        """A model of what was counted so far: the mean label of each bin, 0.5 where nothing was counted, and the tally.
+
+        Its scheme is "explicit", since its edges were fixed before its samples were seen, and its own intervals and
+        certificates are those of a data set of fixed size: valid if the moment of the snapshot was not chosen by looking at the
+        labels. For any moment, use `interval` and `certificate` of the stream. O(n_bins).
+        """
+        return self._snapshot(BinnedModel)
+
+    def interval(
+        self, alpha: float = 0.1, method: Method = "beta-binomial", simultaneous: bool = True, within: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """An interval for the true positive rate of each bin that holds at every number of samples at once.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that an interval ever misses.
+        method : {"beta-binomial", "stitched", "theorem6"}
+            "beta-binomial" is the narrowest and needs counts alone. "stitched" is the boundary that Theorem 6 simplifies,
+            "theorem6" equation (21) as printed; both need the running variance. Choose before looking at the results.
+        simultaneous : bool
+            Whether alpha bounds the chance that *any* bin's interval ever misses, or each one's. Given the bins of the
+            samples, labels of different bins are independent: Sidak's level; the paper's union bound for "theorem6".
+        within : array-like of shape (n_bins, 2), optional
+            Intervals of an earlier look, with the same alpha, method and simultaneous, to be intersected with: sound, as all
+            looks are covered together.
+
+        Returns
+        -------
+        float64 (n_bins, 2)
+            Lower and upper ends in [0, 1]; [0, 1] for a bin without samples.
+
+        Raises
+        ------
+        GuaranteeError
+            When the method needs a running variance that was lost, or when an intersection with `within` is empty: then one
+            of the intervals missed, or the rate of the bin has changed.
+
+        Notes
+        -----
+        Assumes that the labels of a bin are independent with one rate, and that which labels arrive does not depend on their
+        values. All bins share alpha from the start, whether they hold samples yet or not.
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> stream = fb.online.StreamingBinning([0.5])
+        >>> stream.update([0.2] * 100 + [0.8] * 100, [0, 1] * 100)
+        >>> stream.interval(alpha=0.1).round(3)
+        array([[0.337, 0.663],
+               [0.337, 0.663]])
+        """
+        intervals = time_uniform_interval(*self.tally(), check_alpha(alpha), method, simultaneous)
+        return intervals if within is None else intersect(intervals, within)
+
+    def certificate(self, alpha: float = 0.1, method: Method = "beta-binomial") -> Certificate:
+        """What is guaranteed about the values of `model`, at whatever moment one looks.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1)
+            The chance that the promise ever fails.
+        method : {"beta-binomial", "stitched", "theorem6"}
+            As in `interval`.
+
+        Returns
+        -------
+        Certificate
+            Of kind "conditional" and bound "time-uniform": epsilon is the largest distance from the mean of a bin to an end of
+            its interval, over the bins that hold samples; the others are named in `uncovered_bins`.
+
+        Raises
+        ------
+        GuaranteeError
+            As in `interval`, and when no bin holds a sample.
+        """
+        return time_uniform_certificate(self.model(), self.partition.scheme, self.interval(alpha, method), alpha, method)
+
+    # ------------------------------------------------------------------ bytes
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """The stream in these bytes, as `to_bytes` made them, to go on from, bit for bit.
+
+        Raises
+        ------
+        FormatError
+            If they are foreign, damaged, truncated or of a newer format.
+        """
+        stream = cls.__new__(cls)
+        stream._resume(memoryview(data).cast("B") if len(data) else b"")
+        stream._counted_in = stream._partition(BinnedModel)
+        return stream
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the stream to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except FormatError as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StreamingBinning) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"StreamingBinning({self.partition.scheme!r} partition, {self.n_bins} bins, {self.n_samples} samples)"
+
+    # ------------------------------------------------------------------ what NativeStream asks for
+
+    def _refuse_scores(self, scores: Any, position: int) -> NoReturn:
+        if position < 0:
+            refuse_scores(np.array([scores]), self.partition.score_range, name="score")
+        refuse_scores(scores, self.partition.score_range, first=position)
+
+    def _refuse_labels(self, labels: Any, position: int) -> NoReturn:
+        if position < 0:
+            raise InputError(f"label is {labels!r}; labels are 0 and 1, or False and True")
+        refuse_labels(labels)
