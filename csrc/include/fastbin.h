@@ -377,8 +377,89 @@ FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
 /* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. */
 FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
 
+/* The same for the n samples from j = first on: keys[i] for sample first + i. About a nanosecond each. */
+FASTBIN_API void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys);
+
 /* Sample splitting: the key that decides to which part the j-th sample of a group goes. */
 FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Streams: outcomes counted as they arrive (csrc/FORMAT-stream.md gives the bytes)                              */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * A stream counts labelled samples in the bins of a model whose edges were fixed before: how many, how many with label 1,
+ * and the running variance of Gupta, Podkopaev and Ramdas 2020, equation (20), from which their Theorem 6 gives intervals
+ * that hold at every number of samples at once:
+ *
+ *     sum over the labels of (label - mean of the labels before it in the bin)^2,   with a mean of 1/2 before the first.
+ *
+ * It is added up in double precision, sample by sample, so it depends on the order in which the samples arrive, and on
+ * nothing else: one call per sample, or any division into batches, gives the same bits.
+ *
+ *     fastbin_stream *stream;
+ *     if (fastbin_stream_create(model, &stream) != FASTBIN_OK) return 1;
+ *     fastbin_stream_update_one(stream, 0.37, key_of_this_customer, outcome, NULL);
+ *
+ * THREADS. A stream is mutable and has no lock. One thread at a time may call a function that changes it (update_one,
+ * update, merge into it, free), and no other thread may read it meanwhile. Without a writer, any number of threads may
+ * read. Different streams are independent: give each thread its own, and merge.
+ */
+typedef struct fastbin_stream fastbin_stream;
+
+/* A stream at zero samples over the bins of a STEP model, of which it keeps a copy of its own. O(n_bins). *stream is NULL on
+   failure. */
+FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream);
+
+/* The same, but going on from the tally of the model, which must have one and be unweighted (else FASTBIN_ERROR_TALLY). The
+   order of its samples is not known, so the stream has no running variance. The library does not judge whether the samples of
+   the fit and the new ones may be counted together; the schemes UMD, UMS, FIXED_WIDTH and EXPLICIT allow it. */
+FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);
+
+/* Free a stream. NULL is fine. */
+FASTBIN_API void fastbin_stream_free(fastbin_stream *stream);
+
+/* Count one sample. The label is 0 or 1; another is FASTBIN_ERROR_ARGUMENT. *bin (may be NULL) is the bin it was counted in,
+   -1 on failure, when nothing is counted. The cost of fastbin_assign_one() and a division; no allocation. */
+FASTBIN_API fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label,
+                                                     int32_t *bin);
+
+/* Count many samples, in order: all of them, or none if one cannot be counted. labels[i] (0 or 1) belongs to row i; bins[i]
+   receives the bin in which it was counted (there must be room for n_rows); nan_policy must be FASTBIN_NAN_ERROR. On a bad
+   score, or a label that is neither (FASTBIN_ERROR_ARGUMENT), *bad_row (may be NULL) is the first row with one. Rows without
+   keys have fastbin_row_key(seed, first_row + i) as everywhere; for keys that do not depend on the batches, set first_row to
+   fastbin_stream_n_samples(). The cost of fastbin_assign() and a division for each row; no allocation. */
+FASTBIN_API fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
+                                                 int32_t *bins, size_t *bad_row);
+
+/* The model whose bins are counted in, as it was given. Owned by the stream; lives as long as it does. */
+FASTBIN_API const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream);
+
+/* The samples counted so far; those of the model's fit are among them if the stream goes on from its tally. */
+FASTBIN_API int64_t fastbin_stream_n_samples(const fastbin_stream *stream);
+
+/* Whether the running variance is known: 1 unless the stream went on from a tally, or was merged. */
+FASTBIN_API int fastbin_stream_has_variance(const fastbin_stream *stream);
+
+/* Copy what was counted into arrays of n_bins; any may be NULL. FASTBIN_ERROR_ARGUMENT for running_variances that are not
+   known. The running variance is not clipped; Theorem 6 takes the larger of it and 1. */
+FASTBIN_API fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *counts, int64_t *label_sums,
+                                                double *running_variances);
+
+/* A model of what was counted so far: the bins of the partition, the mean label of each as its value (0.5 where nothing was
+   counted), and the tally. Its scheme is FASTBIN_SCHEME_EXPLICIT, as its edges were fixed before its samples were seen; its
+   ties are RANDOM or NONE by its edge keys (those of the partition, if the stream went on from its tally). Free it as any. */
+FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model);
+
+/* Add what `other` has counted to `stream`. Their edges, edge keys and score ranges must be equal, and at most one of them may
+   have gone on from the tally of its model; otherwise FASTBIN_ERROR_ARGUMENT, and nothing is changed. The running variance is
+   unknown afterwards, unless one of the two was empty: it depends on an order that is not there. O(n_bins). */
+FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other);
+
+/* A stream as bytes, to go on later or elsewhere, bit for bit; as fastbin_model_size(), _write() and _read(). */
+FASTBIN_API size_t fastbin_stream_size(const fastbin_stream *stream);
+FASTBIN_API fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity);
+FASTBIN_API fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_stream **stream);
 
 #ifdef __cplusplus
 }

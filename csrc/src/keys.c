@@ -8,12 +8,21 @@
 uint64_t fastbin_row_key(uint64_t seed, uint64_t row) { return row_key(stream_base(seed, STREAM_PREDICT), row); }
 
 /* Both levels are mixed, so that neither nearby scores nor nearby ranks within a group give related keys. */
+static uint64_t group_base(uint64_t seed, uint64_t stream, double score) {
+  return mix(stream_base(seed, stream) ^ bits_of(without_negative_zero(score)));
+}
+
 static uint64_t key_in_group(uint64_t seed, uint64_t stream, double score, uint64_t j) {
-  return cap_key(mix(mix(stream_base(seed, stream) ^ bits_of(without_negative_zero(score))) + (j + 1) * KEY_STEP));
+  return cap_key(mix(group_base(seed, stream, score) + (j + 1) * KEY_STEP));
 }
 
 uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j) {
   return key_in_group(seed, STREAM_FIT, score, j);
+}
+
+void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys) {
+  uint64_t state = group_base(seed, STREAM_FIT, score) + first * KEY_STEP;
+  for (size_t i = 0; i < n; i++) keys[i] = cap_key(mix(state + (i + 1) * KEY_STEP));
 }
 
 uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j) {
