@@ -1,7 +1,7 @@
 """The house keeps its order: who may import whom, how long files and functions may get, and what no file is called.
 
-Imports are read from the source, also those inside functions and in Cython, and not by importing. The table of layers is the one
-in CONTRIBUTING.md.
+Imports are read from the source, also those inside functions and in Cython, and not by importing. The table of layers is that
+of CONTRIBUTING.md.
 """
 
 from __future__ import annotations

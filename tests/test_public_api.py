@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -30,7 +31,7 @@ ERRORS = (
     "FastbinError", "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError", "NotFittedError",
 )  # fmt: skip
 EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, "BinnedModel", "choose_n_bins", "epsilon", "load"}
-PUBLIC_MODULES = ("fastbin", *(f"fastbin.{name}" for name in NAMESPACES))
+PUBLIC_MODULES = ("fastbin", *(f"fastbin.{name}" for name in NAMESPACES if importlib.util.find_spec(f"fastbin.{name}")))
 
 
 def module_names() -> list[str]:
@@ -137,9 +138,9 @@ def public_objects() -> Iterator[tuple[str, Any]]:
     seen: set[int] = set()
     for module_name in PUBLIC_MODULES:
         module = importlib.import_module(module_name)
-        for name in module.__all__:
+        for name in sorted(set(module.__all__) - set(NAMESPACES)):
             value = getattr(module, name)
-            if not isinstance(value, types.ModuleType) and callable(value) and id(value) not in seen:
+            if callable(value) and id(value) not in seen:
                 seen.add(id(value))
                 yield f"{module_name}.{name}", value
 
