@@ -1,4 +1,4 @@
-"""Means of scaled scores over uniform-mass bins, each the quotient of a correctly rounded sum."""
+"""Means of scaled scores over uniform-mass bins, each rounded once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def means_between_seams(rows: Rows, partition: Partition, seams: Seams, cuts: Cu
     if len(held):
         values, bins, repeats = _boundary_groups(partition, seams, cuts)
         sums.add_repeated(scaled(values), bins, repeats)
-    return np.where(partition.counts > 0, sums.rounded() / np.maximum(partition.counts, 1), 0.5)
+    return sums.means(partition.counts)
 
 
 def _is_in(scores: Float64s, held: Float64s) -> npt.NDArray[np.bool_]:

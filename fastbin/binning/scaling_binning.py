@@ -18,7 +18,7 @@ from fastbin.binning.partition import divide, make_seams, n_tied
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
 from fastbin.binning.three_parts import part_sizes, split_in_three
-from fastbin.binning.weighting import exact_sums, tally_weights
+from fastbin.binning.weighting import ExactSums, exact_sums, tally_weights
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import fitted_scaler
@@ -240,12 +240,12 @@ def _average(
     places = bins_between(partition.edges, partition.edge_keys, score_range)
     counted = tally(places, Rows(scores, labels, None, score_range), weights, keys)
     bins = places.assign(scores, keys=keys).astype(np.int64)
+    evidence = counted.parts()
     if weights is None:
-        sums = exact_sums(scaled(scores), bins, places.n_bins)
-        values = np.where(counted.counts > 0, sums / np.maximum(counted.counts, 1), 0.5)
-        evidence = counted.parts()
+        sums = ExactSums(places.n_bins)
+        sums.add(scaled(scores), bins)
+        values = sums.means(counted.counts)
     else:
-        evidence = counted.parts()
         values = _weighted_means(scaled(scores), bins, weights, evidence["weight_sums"])
     return {"edges": partition.edges, "edge_keys": partition.edge_keys, **evidence, "values": values}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -82,8 +83,17 @@ class ExactSums:
 
     def rounded(self) -> Float64s:
         """The doubles nearest to the sums."""
-        rows = self._limbs.reshape(-1, self._kernels.N_LIMBS)
-        return np.array([_rounded(row, self._kernels.LOWEST_EXPONENT) for row in rows])
+        return np.array([float(total) for total in self._totals()])
+
+    def means(self, counts: npt.NDArray[np.int64]) -> Float64s:
+        """The doubles nearest to sums / counts, 0.5 for a count of 0. Rounded once: they do not fall where exact means rise."""
+        pairs = zip(self._totals(), counts.tolist(), strict=True)
+        return np.array([float(total / count) if count else 0.5 for total, count in pairs])
+
+    def _totals(self) -> Iterator[Fraction]:
+        for limbs in self._limbs.reshape(-1, self._kernels.N_LIMBS).tolist():
+            total = sum(limb << (32 * place) for place, limb in enumerate(limbs))
+            yield Fraction(total, 1 << -self._kernels.LOWEST_EXPONENT)
 
 
 def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Float64s:
@@ -91,8 +101,3 @@ def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Fl
     sums = ExactSums(n_bins)
     sums.add(values, bins)
     return sums.rounded()
-
-
-def _rounded(limbs: npt.NDArray[np.int64], lowest_exponent: int) -> float:
-    total = sum(int(limb) << (32 * place) for place, limb in enumerate(limbs))
-    return float(Fraction(total, 1 << -lowest_exponent))

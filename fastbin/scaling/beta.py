@@ -11,9 +11,9 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._validation import check_choice
 from fastbin.scaling.ends import without_ends
-from fastbin.scaling.likelihood import maximise
+from fastbin.scaling.likelihood import Feature, maximise
 from fastbin.scaling.maps import smooth_model
-from fastbin.scaling.samples import Samples, check_samples, logits
+from fastbin.scaling.samples import Samples, check_samples, log_features, logits
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -122,7 +122,10 @@ def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]
         if n_distinct - bool((inside.scores == 0.5).any()) == 1:
             slopes, _ = maximise([logits(inside.scores)], targets, inside.weights, intercept=False, increasing=True)
             return float(slopes[0]), float(slopes[0]), 0.0
-        features = [np.log(inside.scores) + LOG_2, -np.log(1.0 - inside.scores) - LOG_2]
+        shifts = (LOG_2, -LOG_2)
+        features = [
+            Feature(log.values + shift, log.size) for log, shift in zip(log_features(inside.scores), shifts, strict=True)
+        ]
         slopes, _ = maximise(features, targets, inside.weights, intercept=False, increasing=True)
         a, b = slopes.tolist()
         return a, b, (a - b) * LOG_2
@@ -132,9 +135,9 @@ def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]
     if parameters == "am" or n_distinct == 2:
         slopes, c = maximise([logits(inside.scores)], targets, inside.weights, intercept=True, increasing=True)
         return float(slopes[0]), float(slopes[0]), c
-    features = [np.log(inside.scores), -np.log(1.0 - inside.scores)]
+    features = log_features(inside.scores)
     # Scores below 1e-16 are all alike to log(1 - s), and those next to 1 may be to log(s): no slope is asked of it then.
-    varied = [bool(feature.min() < feature.max()) for feature in features]
+    varied = [bool(feature.values.min() < feature.values.max()) for feature in features]
     slopes = np.zeros(2)
     chosen = [feature for feature, varies in zip(features, varied, strict=True) if varies]
     slopes[varied], c = maximise(chosen, targets, inside.weights, intercept=True, increasing=True)

@@ -10,7 +10,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._validation import check_choice, check_score_range
-from fastbin.scaling.likelihood import maximise
+from fastbin.scaling.likelihood import Feature, maximise
 from fastbin.scaling.maps import smooth_model
 from fastbin.scaling.samples import Samples, check_samples, logits
 
@@ -136,7 +136,10 @@ class PlattScaling(Calibrator):
         if samples.n_distinct == 1 or n_zeros == 0.0 or n_ones == 0.0:
             ones, zeros = (n_ones * for_one + n_zeros * for_zero for for_one, for_zero in zip(of_one, of_zero, strict=True))
             return 0.0, math.log(ones) - math.log(zeros)
-        column = samples.scores if feature == "score" else logits(samples.scores)
+        if feature == "score":
+            column = Feature(samples.scores, float(np.abs(samples.scores).max()))
+        else:
+            column = logits(samples.scores)
         targets, complements = (
             np.where(samples.labels == 1, for_one, for_zero) for for_one, for_zero in zip(of_one, of_zero, strict=True)
         )

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._validation import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores
+from fastbin.scaling.likelihood import Feature
 
-__all__ = ["Samples", "check_samples", "logits"]
+__all__ = ["Samples", "check_samples", "log_features", "logits"]
 
 Float64s = npt.NDArray[np.float64]
 
@@ -92,6 +93,13 @@ def _pool(scores: Float64s, weights: Float64s | None) -> tuple[Float64s, Float64
     return scores[first], np.add.reduceat(weights, first)
 
 
-def logits(scores: Float64s) -> Float64s:
+def log_features(scores: Float64s) -> list[Feature]:
+    """log(s) and -log(1 - s), for scores strictly inside (0, 1)."""
+    logs = np.log(scores), -np.log(1.0 - scores)
+    return [Feature(column, float(np.abs(column).max())) for column in logs]
+
+
+def logits(scores: Float64s) -> Feature:
     """log(s / (1 - s)), as the C library computes it: log(s) - log(1 - s)."""
-    return np.log(scores) - np.log(1.0 - scores)
+    rising, falling = log_features(scores)
+    return Feature(rising.values + falling.values, max(rising.size, falling.size))

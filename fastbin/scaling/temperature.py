@@ -79,7 +79,7 @@ class TemperatureScaling(Calibrator):
                 "likely and there is no maximum; use PlattScaling, whose smoothed labels keep the map finite"
             )
         column = logits(inside.scores)
-        if inside.weights @ ((2.0 * inside.labels - 1.0) * column) <= 0.0:
+        if inside.weights @ ((2.0 * inside.labels - 1.0) * column.values) <= 0.0:
             raise InputError(
                 "labels fall with the score (about 0.5), so ever higher temperatures are ever more likely and there is no "
                 "maximum; use BetaScaling or PlattScaling, which may also move 0.5"
