@@ -85,7 +85,7 @@
 #define FASTBIN_VERSION_PATCH 0
 #define FASTBIN_VERSION_STRING "0.1.0"
 
-/* Define FASTBIN_SHARED when linking the shared library on Windows; CMake and pkg-config do it for their users. */
+/* Define FASTBIN_SHARED when linking the shared library on Windows; CMake does it for its users. */
 #if defined(FASTBIN_SHARED) && defined(_WIN32)
 #  ifdef FASTBIN_BUILD
 #    define FASTBIN_API __declspec(dllexport)

@@ -15,6 +15,9 @@
 #define BLOCK 512
 #define CHUNK 64
 
+/* Below this many rows, filling the registers of few.c costs more than it saves. */
+#define WORTH_LOADING 48
+
 typedef struct batch {
   const fastbin_model *model;
   const fastbin_rows *rows;
@@ -211,7 +214,9 @@ static int search_with_keys(const batch *b, chunk rows, double *values, int32_t 
 /* Values or bins of the block; the other is NULL. A step model's values are those of its bins. */
 static fastbin_status search_block(batch *b, double *values, int32_t *bins, size_t *bad_row) {
   const guide *g = &b->model->guide;
-  if (g->search_few && !b->expect_ties && g->search_few(g, b->scores, b->n, values, bins) == 0) return FASTBIN_OK;
+  if (g->search_few && b->n >= WORTH_LOADING && !b->expect_ties && g->search_few(g, b->scores, b->n, values, bins) == 0) {
+    return FASTBIN_OK;
+  }
   if (g->find_cells(g, b->scores, b->n, b->cells) != 0) {
     fastbin_status status = look_closer(b, bad_row);
     if (status != FASTBIN_OK) return status;

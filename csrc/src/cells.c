@@ -7,13 +7,10 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "builds.h"
+#define VECTORISED_SOURCE
 #include "internal.h"
 
-/* -O2 leaves loops alone or, in newer versions, vectorises only some; this file asks for what it needs. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
+#include "builds.h"
 
 /*
  * The change that holding a score within the range and taking -0.0 for 0.0 makes to its bits; NaN changes, too. Collected with

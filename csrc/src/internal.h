@@ -33,6 +33,10 @@
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
+/* gcc -O2 vectorises few loops. Above the inline functions, as those must be compiled alike to be inlined. */
+#ifdef VECTORISED_SOURCE
+#pragma GCC optimize("O3")
+#endif
 #endif
 
 #include "guide.h"

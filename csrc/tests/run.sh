@@ -22,6 +22,9 @@ make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" test
 step "the tests under the address and undefined-behaviour sanitizers"
 make -s -j"$jobs" BUILD="$work" VECTORS="$vectors" asan
 
+step "many threads under the thread sanitizer"
+make -s BUILD="$work" tsan
+
 step "the tests for the machine at hand, where a compiler would fuse multiply and add: same answers"
 make -s -j"$jobs" BUILD="$work/native" CFLAGS="-O3 -g -march=native" STRICT="-std=gnu11 -Iinclude" VECTORS="$vectors" test
 if objdump -d "$work/native/libfastbin.a" | grep -q 'vfn\{0,1\}m\(add\|sub\)'; then

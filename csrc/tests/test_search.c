@@ -9,6 +9,10 @@
 
 #include <float.h>
 
+#if defined(_WIN32)
+#define setenv(name, value, overwrite) _putenv_s(name, value)
+#endif
+
 /* The header's definition, word for word. */
 static int32_t bin_by_definition(const fastbin_model_spec *spec, double score, uint64_t key) {
   int32_t bin = 0;
