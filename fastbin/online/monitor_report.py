@@ -101,15 +101,16 @@ class MonitorReport:
         return content
 
     def __str__(self) -> str:
+        needed = f"the {1.0 / self.alpha:.3g} that an alarm needs"
         chance = f"the chance of ever raising a false alarm is at most {100.0 * self.false_alarm_probability:.3g} %"
         if not self.alarm:
             return (
-                f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so far, "
-                f"of the {1.0 / self.alpha:.3g} that an alarm needs; {chance}."
+                f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "
+                f"far, of {needed}; {chance}."
             )
         return (
             f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate is outside its tolerated interval "
-            f"(evidence {self.max_e_value:.3g} of the {1.0 / self.alpha:.3g} that an alarm needs; {chance}). {self._told_bins()}"
+            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._told_bins()}"
         )
 
     def _told_bins(self) -> str:

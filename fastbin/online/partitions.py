@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.ties import group_keys
 from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_scores, check_seed
 from fastbin.model import BinnedModel
@@ -25,6 +26,8 @@ def as_partition(partition: Any, score_range: Any) -> BinnedModel:
     """A step model whose bins are meant by `partition`: a model, a fitted calibrator, or explicit edges."""
     if isinstance(partition, Calibrator):
         partition = partition.model_
+    if isinstance(partition, (str, os.PathLike)):
+        raise InputTypeError(f"partition is the path {os.fspath(partition)!r}; read the model first, by fb.load(path)")
     if not isinstance(partition, BinnedModel):
         return _between(partition, check_score_range(score_range))
     if partition.kind != "step":
@@ -66,9 +69,9 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     if ties == "random":
         edges, keys = _ordered(sample, seed)
         return _without_tally(edges[at], keys[at], score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
+    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
     edges = np.unique(sample[at])
-    if score_range is not None:
-        edges = edges[edges > score_range[0]]
+    edges = edges[edges > least]  # no score lies below the least
     return _without_tally(edges, None, score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
 
 

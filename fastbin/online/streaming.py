@@ -274,8 +274,8 @@ class StreamingBinning(NativeStream):
         >>> stream = fb.online.StreamingBinning([0.5])
         >>> stream.update([0.2] * 100 + [0.8] * 100, [0, 1] * 100)
         >>> stream.interval(alpha=0.1).round(3)
-        array([[0.337, 0.663],
-               [0.337, 0.663]])
+        array([[0.339, 0.661],
+               [0.339, 0.661]])
         """
         intervals = time_uniform_interval(*self.tally(), check_alpha(alpha), method, simultaneous)
         return intervals if within is None else intersect(intervals, within)

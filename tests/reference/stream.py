@@ -86,7 +86,8 @@ class Stream:
         self, scores: Sequence[float], labels: Sequence[int], keys: Sequence[int] | None = None, seed: int = 0
     ) -> list[int]:
         """Count all samples, or none if one of them cannot be counted. The bins they were counted in."""
-        check(scores or [self.score_min], labels or [0], self.score_min, self.score_max)
+        if scores:
+            check(scores, labels, self.score_min, self.score_max)
         chosen = keys if keys is not None else [None] * len(scores)
         return [self.update_one(*row, seed=seed) for row in zip(scores, labels, chosen, strict=True)]
 
