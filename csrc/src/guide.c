@@ -39,10 +39,10 @@ static int any_splits_ties(const fastbin_model_spec *spec) {
 /* Planning                                                                                                      */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The first step of a search that reaches 2 * window - 1 entries, at least `n`. */
+/* The first step of a search that reaches 2 * window - 1 entries, at least `n`, which is positive. */
 static uint32_t window_for(uint32_t n) {
-  uint32_t window = n > 0;
-  while (2 * window < n + 1) window *= 2;
+  uint32_t window = 1;
+  while (2 * window - 1 < n) window *= 2;
   return window;
 }
 
@@ -96,7 +96,7 @@ static uint64_t cells_between(double low, double high, int shift) {
   return (bits_of(high) >> shift) - (bits_of(low) >> shift) + 1;
 }
 
-/* One way to map; plan_map() gives it as many cells as it may have. An origin or end that is not finite is not used. */
+/* One way to map; plan_map() gives it as many cells as it may have. */
 typedef struct candidate {
   guide_map map;
   double origin, end, middle;

@@ -21,8 +21,8 @@
  *   may look beyond the cell, where every threshold is above the score anyway.
  *
  *   Tried and slower, at 100 bins: the value itself in cells that no threshold cuts (8 bytes a cell drive the scores out of
- *   the first-level cache), gathers (each as slow as its scalar loads on half of the processors), several linear
- *   comparisons instead of fewer cells' worth of one.
+ *   the first-level cache), gather instructions (on some processors no faster than the loads they replace), and smaller
+ *   tables with several comparisons a cell (each costs more than the cells it saves).
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -78,9 +78,9 @@ struct guide {
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
   const uint64_t *orders;    /* order_of() each of these, [-1] and the following ones included */
-  const uint64_t *tie_keys;  /* NULL if no key decides anywhere. Otherwise, with a run_width, for each rank the keys of the edges
-                                at the threshold below it, filled up with 0 to that many; without one, the key
-                                of each edge, and 2 * run_window zeros. 0 stands for edges where no key decides */
+  const uint64_t *tie_keys;  /* NULL if no key decides anywhere. With a run_width: for each rank the keys of the edges at the
+                                threshold below it, filled up with 0 to that many. Without: the key of each edge, and
+                                2 * run_window zeros. 0 stands for an edge where no key decides */
   const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
 };
