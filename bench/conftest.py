@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +19,9 @@ RESULTS = pytest.StashKey[list[dict[str, object]]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="sizes up to 1e8, peers, many rounds")
     parser.addoption("--gate", action="store_true", help="only the regression gate: fails where a kernel became slower")
+    parser.addoption(
+        "--save", metavar="FILE", help="write the ratios to a JSON file, from which bench/tables.py makes tables and plots"
+    )
     parser.addoption("--record", action="store_true", help="with --gate: commit what is measured now as what is expected")
 
 
@@ -56,6 +60,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     results = config.stash[RESULTS]
     if not results:
         return
+    if config.getoption("--save"):
+        Path(config.getoption("--save")).write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
     terminalreporter.section("ratios: median of interleaved rounds")
     terminalreporter.write_line(machine())
     for row in results:
