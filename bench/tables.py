@@ -20,16 +20,16 @@ def _rows(results: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     rows = []
     for row in results:
         if "fit" in row and "ns_per_row" in row:
-            beside = f"{row['to_sum']} × `np.sum`, `np.sort` takes {row['sort_over_fit']} × as long"
+            beside = f"{row['to_sum']} times `np.sum`, `np.sort` takes {row['sort_over_fit']} times as long"
             rows.append((f"fit, {row['fit']}", f"{row['ns_per_row']} ns a row", beside))
         elif "predict" in row and "ns_per_score" in row:
-            beside = f"{row['to_copy']} × a copy, `np.searchsorted` + take {row['searchsorted_over_predict']} × as long"
+            beside = f"{row['to_copy']} times a copy, `np.searchsorted` + take {row['searchsorted_over_predict']} times as long"
             rows.append((f"predict, {row['predict']}", f"{row['ns_per_score']} ns a score", beside))
         elif "predict_one" in row and "ns" in row:
-            beside = f"{row['to_empty_call']} × an empty call, `bisect` takes {row['bisect_over_it']} × as long"
+            beside = f"{row['to_empty_call']} times an empty call, `bisect` takes {row['bisect_over_it']} times as long"
             rows.append((f"predict_one, {row['predict_one']}", f"{row['ns']} ns", beside))
         elif "times_slower" in row:
-            rows.append((next(iter(row.values())), "1", f"{row['times_slower']} × as long"))
+            rows.append((next(iter(row.values())), "1", f"{row['times_slower']} times as long"))
     return rows
 
 
