@@ -11,28 +11,38 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
-from fastbin.assess import MeanValidityCurve, ValidityCurve, mean_validity_curve, validity_curve
+from fastbin.assess import (
+    CertificateCheck,
+    MeanValidityCurve,
+    ValidityCurve,
+    check_certificate,
+    mean_validity_curve,
+    validity_curve,
+)
 from fastbin.binning.fixed_width import FixedWidthBinning
 from fastbin.binning.isotonic import IsotonicCalibration
 from fastbin.binning.scaling_binning import ScalingBinning
 from fastbin.scaling import PlattScaling
 
-__all__ = ["METHODS", "Curves", "Scored", "default_path", "read_credit", "score_credit", "study"]
+__all__ = ["METHODS", "N_BINS", "Results", "Scored", "check_umd", "default_path", "read_credit", "score_credit", "study"]
 
 N_BINS, N_TEST = 10, 5000
 METHODS = ("UMD", "UMS", "fixed width", "isotonic", "scaling-binning")
 
 Float64s = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.uint8]
+Plan = Mapping[int, Sequence[str]]  # which methods at which number of calibration rows
+Found = dict[tuple[str, int], list[ValidityCurve]]  # by method and number of rows, one curve a draw
 
 
 def default_path() -> Path:
@@ -41,10 +51,11 @@ def default_path() -> Path:
     return Path(shared) / "data" / "credit.csv"
 
 
+@cache
 def read_credit(path: Path) -> tuple[Float64s, Labels]:
     """Scaled features (30000, 23) and labels, 1 for a default. The file has two lines of headers and a row number first."""
     if not path.is_file():
-        sys.exit(f"{path} is not there; give --data FILE with the CREDIT data as CSV (UCI data set 350, label in the last column)")
+        sys.exit(f"{path} is not there; give --data FILE, the CREDIT data as CSV (UCI data set 350, label in the last column)")
     table = np.loadtxt(path, delimiter=",", skiprows=2)[:, 1:]
     features, labels = table[:, :-1], table[:, -1].astype(np.uint8)
     return (features - features.mean(axis=0)) / features.std(axis=0), labels
@@ -81,24 +92,6 @@ def fit(method: str, scores: Float64s, labels: Labels, seed: int) -> fb.BinnedMo
     return calibrator.fit(scores, labels).model_
 
 
-@dataclass
-class Curves:
-    """The validity curves of one method at one n: of every draw, by base split."""
-
-    by_split: dict[int, list[ValidityCurve]] = field(default_factory=lambda: defaultdict(list))
-
-    def mean(self, split: int | None = None) -> MeanValidityCurve:
-        """Marginal, over the draws of one base split or of all."""
-        return mean_validity_curve(self._of(split))
-
-    def conditional(self, split: int | None = None) -> MeanValidityCurve:
-        """Conditional: the curve of one draw is a step at its largest gap."""
-        return mean_validity_curve([ValidityCurve(curve.epsilons[-1:], np.ones(1)) for curve in self._of(split)])
-
-    def _of(self, split: int | None) -> list[ValidityCurve]:
-        return [curve for own, curves in self.by_split.items() if split in (None, own) for curve in curves]
-
-
 def draws(n_rows: int, n: int, n_draws: int, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """Positions for calibration and for the test; the same draws for every method."""
     for draw in range(n_draws):
@@ -106,17 +99,59 @@ def draws(n_rows: int, n: int, n_draws: int, seed: int) -> Iterator[tuple[npt.ND
         yield order[:n], order[n : n + N_TEST]
 
 
-def study(
-    base: Sequence[Scored], sizes: Sequence[int], methods: Sequence[str] = METHODS, n_draws: int = 100
-) -> dict[tuple[str, int], Curves]:
-    """Fit every method on every draw at every n, and assess it on the draw's test rows."""
-    found: dict[tuple[str, int], Curves] = {(method, n): Curves() for n in sizes for method in methods}
-    for split, scored in enumerate(base):
-        for n in sizes:
-            for draw, (own, test) in enumerate(draws(len(scored.labels), n, n_draws, split)):
-                for method in methods:
-                    model = fit(method, scored.scores[own], scored.labels[own], seed=draw)
-                    values = model.predict(scored.scores[test], seed=draw)
-                    curve = validity_curve(values, scored.labels[test], grouping="values")
-                    found[method, n].by_split[split].append(curve)
+def study(scored: Scored, plan: Plan, n_draws: int, seed: int) -> Found:
+    """Fit every method of the plan on every draw at its sizes, and assess it on the test rows of the draw."""
+    found: Found = {(method, n): [] for n, methods in plan.items() for method in methods}
+    for n, methods in plan.items():
+        for draw, (own, test) in enumerate(draws(len(scored.labels), n, n_draws, seed)):
+            for method in methods:
+                model = fit(method, scored.scores[own], scored.labels[own], seed=draw)
+                values = model.predict(scored.scores[test], seed=draw)
+                found[method, n].append(validity_curve(values, scored.labels[test], grouping="values"))
     return found
+
+
+def check_umd(scored: Scored, sizes: Sequence[int], n_draws: int, seed: int) -> list[tuple[int, CertificateCheck]]:
+    """What the 5,000 test rows of the first draws say about UMD's own certificates, by number of calibration rows."""
+    checks = []
+    for n in sizes:
+        for draw, (own, test) in enumerate(draws(len(scored.labels), n, n_draws, seed)):
+            model = fit("UMD", scored.scores[own], scored.labels[own], seed=draw)
+            checks.append((n, check_certificate(model, scored.scores[test], scored.labels[test])))
+    return checks
+
+
+class Results:
+    """The curves of all draws over all base splits, as functions of method, n and epsilon."""
+
+    def __init__(self, by_split: Sequence[Found]) -> None:
+        self.by_split = list(by_split)
+        self._means: dict[tuple[str, int, bool, int | None], MeanValidityCurve] = {}
+
+    @property
+    def splits(self) -> range:
+        return range(len(self.by_split))
+
+    @property
+    def sizes(self) -> list[int]:
+        return sorted({n for _, n in self.by_split[0]})
+
+    def curve(self, method: str, n: int, *, conditional: bool = False, split: int | None = None) -> MeanValidityCurve:
+        """The mean curve over the draws of one base split, or of all."""
+        key = method, n, conditional, split
+        if key not in self._means:
+            chosen = self.by_split if split is None else [self.by_split[split]]
+            curves = [curve for found in chosen for curve in found[method, n]]
+            if conditional:  # of one draw, a step at its largest gap
+                curves = [ValidityCurve(curve.epsilons[-1:], np.ones(1)) for curve in curves]
+            self._means[key] = mean_validity_curve(curves)
+        return self._means[key]
+
+    def validity(self, method: str, n: int, epsilon: Any, *, conditional: bool = False, split: int | None = None) -> Any:
+        """The mean validity at epsilon, a number or an array."""
+        return self.curve(method, n, conditional=conditional, split=split)(epsilon)
+
+    def span(self, method: str, n: int, epsilon: float, *, conditional: bool = False) -> tuple[float, float]:
+        """The smallest and the largest mean of a base split."""
+        means = [self.validity(method, n, epsilon, conditional=conditional, split=split) for split in self.splits]
+        return min(means), max(means)
