@@ -69,7 +69,7 @@ def ece(
     >>> round(ece(predictions, labels), 6), round(ece(predictions, labels, p=2), 6)
     (0.14, 0.141421)
     """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight)
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
     return table.ece(p)
 
 

@@ -44,8 +44,9 @@ class ReliabilityTable:
     masses : float64 (n_rows,)
         The bin's share of the total weight; they add up to 1.
     intervals : float64 (n_rows, 2) or None
-        For the true frequency of label 1 of each bin. None for importance weights without a `weight_bound`.
-    alpha : float
+        For the true frequency of label 1 of each bin. None where none were asked for, and for importance weights without a
+        `weight_bound`.
+    alpha : float or None
         Failure probability of the intervals: of all together if `simultaneous`, else of each.
     simultaneous : bool
     """
@@ -61,7 +62,7 @@ class ReliabilityTable:
     label_sums: Int64s
     masses: Float64s
     intervals: Float64s | None
-    alpha: float
+    alpha: float | None
     simultaneous: bool
     is_weighted: bool
 
@@ -121,7 +122,7 @@ def reliability_table(
     grouping: str = "auto",
     n_bins: int = 10,
     sample_weight: Any = None,
-    alpha: float = 0.1,
+    alpha: float | None = 0.1,
     simultaneous: bool = True,
     weight_bound: Any = None,
 ) -> ReliabilityTable:
@@ -143,8 +144,8 @@ def reliability_table(
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, the same as repeating the row. Floats are importance weights; edges ignore them. Rows of
         weight zero are left out.
-    alpha : float
-        Failure probability of the intervals, strictly between 0 and 1.
+    alpha : float or None
+        Failure probability of the intervals, strictly between 0 and 1. None computes none.
     simultaneous : bool
         Whether alpha holds for all bins together (Sidak over the bins, which are independent given the predictions), or each.
     weight_bound : float, optional
@@ -177,14 +178,15 @@ def reliability_table(
     >>> round(table.ece(), 4)
     0.14
     """
-    alpha = check_alpha(alpha)
+    if alpha is not None:
+        alpha = check_alpha(alpha)
     samples = check_samples(predictions, labels, sample_weight)
     groups = group_samples(samples, grouping, n_bins)
     return table_of_groups(samples, groups, n_bins, alpha, simultaneous, weight_bound)
 
 
 def table_of_groups(
-    samples: Samples, groups: Groups, n_bins: int, alpha: float, simultaneous: bool, weight_bound: Any = None
+    samples: Samples, groups: Groups, n_bins: int, alpha: float | None, simultaneous: bool, weight_bound: Any = None
 ) -> ReliabilityTable:
     """The table of checked samples whose groups are known. O(n)."""
     weights = samples.weights
@@ -203,7 +205,7 @@ def table_of_groups(
         means = np.clip(means, lower, upper)  # a sum of doubles may leave the bin by its last bit
     int_counts, int_sums = counts[seen].astype(np.int64), label_sums[seen].astype(np.int64)
     intervals = None
-    if not samples.is_weighted or weight_bound is not None:
+    if alpha is not None and (not samples.is_weighted or weight_bound is not None):
         level = bounds.sidak(alpha, len(int_counts)) if simultaneous else alpha
         if not samples.is_weighted:
             intervals = bounds.clopper_pearson(int_sums, int_counts, level)

@@ -125,7 +125,9 @@ def validity_curve(
     >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
     (0.14, 0.1333)
     """
-    return _curve_of(reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight))
+    return _curve_of(
+        reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    )
 
 
 def conditional_validity_curve(
@@ -156,7 +158,7 @@ def conditional_validity_curve(
     >>> curve(0.19), curve(0.2)
     (0.0, 1.0)
     """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight)
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
     return ValidityCurve(np.array([table.gaps.max()]), np.ones(1))
 
 

@@ -263,3 +263,11 @@ def test_inputs_are_left_as_they_were() -> None:
         function(predictions, labels, sample_weight=weights)
     for column, copy in zip((predictions, labels, weights), copies, strict=True):
         np.testing.assert_array_equal(column, copy)
+
+
+def test_intervals_only_where_asked_for() -> None:
+    table = assess.reliability_table(PREDICTIONS, LABELS, alpha=None)
+    assert table.intervals is None
+    assert table.alpha is None
+    with pytest.raises(fb.InputError, match="alpha is 1"):
+        assess.reliability_table(PREDICTIONS, LABELS, alpha=1.0)
