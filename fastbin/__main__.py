@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -38,9 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: the command line needs {error.name}, which is not installed; {EXTRA}", file=sys.stderr)
         return 1
     del click, rich
-    from fastbin.cli import command_line
+    from fastbin.cli import INTERRUPTED, command_line
 
-    return command_line.run(list(arguments))
+    code = command_line.run(list(arguments))
+    if code == INTERRUPTED:
+        # A thread of PyArrow may still wait for input; to end the interpreter under it would abort the process.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin.binning.cuts import Cuts
+from fastbin.binning.monotone import monotone_model
 from fastbin.binning.partition import Partition, divide, make_seams, n_tied
 from fastbin.binning.weighting import WeightTally
 from fastbin.model import BinnedModel
@@ -40,9 +41,21 @@ class Recipe:
     split: float
     seed: int
     score_range: ScoreRange
+    monotone: bool
 
     @classmethod
-    def check(cls, *, n_bins: Any, scheme: Any, ties: Any, delta: Any, split: Any, seed: Any, score_range: Any) -> Recipe:
+    def check(
+        cls,
+        *,
+        n_bins: Any,
+        scheme: Any,
+        ties: Any,
+        delta: Any,
+        split: Any,
+        seed: Any,
+        score_range: Any,
+        monotone: Any,
+    ) -> Recipe:
         """Refuse what cannot be used; a seed of ``None`` is drawn here."""
         scheme = check_choice(scheme, "scheme", tuple(TIES_OF_SCHEME))
         ties = check_choice(ties, "ties", ("random", "upper", "lower", "isolate"))
@@ -61,7 +74,7 @@ class Recipe:
             n_bins = check_count(n_bins, "n_bins", maximum=2**24)
         if scheme == "ums":
             split = check_unit_interval(split, "split")
-        return cls(n_bins, scheme, ties, delta, split, check_seed(seed), check_score_range(score_range))
+        return cls(n_bins, scheme, ties, delta, split, check_seed(seed), check_score_range(score_range), bool(monotone))
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins for so many samples, which must be enough for it."""
@@ -86,16 +99,17 @@ class Recipe:
         return divide(seams, cuts.group.n_samples, cuts.group.n_positive, limits)
 
     def model(self, partition: Partition, cuts: Cuts, n_bins_asked: int, weighted: WeightTally | None = None) -> BinnedModel:
-        """The model with these bins, whose values are weighted means where there are weights."""
+        """The model with these bins, whose values are (weighted) means, moved where they must not fall."""
         tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
         if weighted is not None:
             tally = {"values": weighted.values(), **weighted._asdict()}
-        return BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
             n_bins_asked=n_bins_asked, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive,
             n_tied=n_tied(cuts, self.ties), scheme=self.scheme, ties=self.ties, seed=self.seed, delta=self.delta,
             score_range=self.score_range, **tally,
         )  # fmt: skip
+        return monotone_model(model) if self.monotone else model
 
 
 def means(counts: npt.NDArray[np.int64], label_sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -13,7 +13,6 @@ from fastbin._validation import as_key_array, check_count
 from fastbin.binning.cuts import Cuts, TieKeys, order_cuts
 from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks, fit_split
 from fastbin.binning.fold import boundary_groups
-from fastbin.binning.monotone import monotone_model
 from fastbin.binning.recipe import Recipe
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.weighting import tally_weights
@@ -137,9 +136,7 @@ class UniformMassBinning(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
             needs (2 n_bins - 1 for "umd" and "ze").
         """
-        params = self.get_params()
-        monotone = params.pop("monotone")
-        recipe = Recipe.check(**params)
+        recipe = Recipe.check(**self.get_params())
         rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
         keys = None if tie_keys is None else as_key_array(tie_keys, len(rows), "tie_keys")
         if rows.weighted and keys is not None:
@@ -160,8 +157,7 @@ class UniformMassBinning(Calibrator):
             if bins is None:
                 bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
             weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
-        model = recipe.model(partition, cuts, n_bins, weighted)
-        self.model_ = monotone_model(model) if monotone else model
+        self.model_ = recipe.model(partition, cuts, n_bins, weighted)
         return self
 
 

@@ -15,7 +15,7 @@ import click
 from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
 
-__all__ = ["CommandLine"]
+__all__ = ["INTERRUPTED", "CommandLine"]
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 

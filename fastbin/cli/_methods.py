@@ -36,24 +36,24 @@ def _uniform_mass(scheme: str, about: str) -> Method:
 
 METHODS = {
     "umd": _uniform_mass("umd", "uniform mass, no sample splitting (Gupta & Ramdas 2021)"),
-    "ze": _uniform_mass("ze", "uniform mass, boundary labels averaged (Zadrozny & Elkan 2001)"),
-    "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta, Podkopaev & Ramdas 2020)"),
-    "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun, Song & Hero 2023)"),
+    "ze": _uniform_mass("ze", "uniform mass, boundary labels kept (Zadrozny & Elkan 2001)"),
+    "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta et al. 2020)"),
+    "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun et al. 2023)"),
     "fixed-width": Method(
         "fastbin.binning.fixed_width",
         "FixedWidthBinning",
-        "bins of one width (Gupta, Podkopaev & Ramdas 2020)",
+        "bins of one width (Gupta et al. 2020)",
         ignores=("scaler",),
     ),
     "scaling-binning": Method(
         "fastbin.binning.scaling_binning",
         "ScalingBinning",
-        "uniform mass, means of scaled scores (Kumar, Liang & Ma 2019)",
+        "uniform mass, means of scaled scores (Kumar et al. 2019)",
     ),
     "isotonic": Method("fastbin.binning.isotonic", "IsotonicCalibration", "values that rise with the score; no guarantee"),
     "platt": Method("fastbin.scaling", "PlattScaling", "logistic map of the score; no guarantee"),
     "temperature": Method("fastbin.scaling", "TemperatureScaling", "log-odds divided by one number; no guarantee"),
-    "beta": Method("fastbin.scaling", "BetaScaling", "beta map (Kull, Silva Filho & Flach 2017); no guarantee"),
+    "beta": Method("fastbin.scaling", "BetaScaling", "beta map (Kull et al. 2017); no guarantee"),
 }
 SCALERS = ("platt", "temperature", "beta", "none")
 

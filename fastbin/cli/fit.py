@@ -80,7 +80,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "scaling-binning: three parts such as 1,1,1 (default: no split).",
 )
 @click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
-@click.option("--monotone", is_flag=True, help="fixed-width: make the values non-decreasing.")
+@click.option("--monotone", is_flag=True, help="Move the values, as little as possible, so that they do not fall.")
 @click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
 @click.option("--feature", type=click.Choice(["score", "logit"]), help="platt: what the map is linear in (default: score).")
 @click.option("--parameters", type=click.Choice(["abm", "am", "ab"]), help="beta: which parameters are free (default: abm).")

@@ -46,6 +46,7 @@ def fit_chunks(
     delta: float = 0.0,
     seed: int | None = 0,
     score_range: tuple[float, float] | None = (0.0, 1.0),
+    monotone: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> BinnedModel:
     """Fit uniform-mass binning to rows that come in chunks, over and over.
@@ -58,7 +59,7 @@ def fit_chunks(
         Called without arguments before each pass, it returns an iterable of chunks ``(scores, labels)`` or ``(scores, labels,
         sample_weight)``: array-likes of one length, as `UniformMassBinning.fit` takes them. The rows must be the same each
         time; their order and division need not.
-    n_bins, scheme, ties, delta, seed, score_range
+    n_bins, scheme, ties, delta, seed, score_range, monotone
         As in `UniformMassBinning`. Scheme "ums" is refused: to split samples it needs them all at once.
     progress : callable, optional
         Called after each chunk with the number of the pass, from 1, and the rows seen in it.
@@ -91,7 +92,16 @@ def fit_chunks(
     >>> model == fb.UniformMassBinning().fit(scores, labels).model_
     True
     """
-    recipe = Recipe.check(n_bins=n_bins, scheme=scheme, ties=ties, delta=delta, split=0.5, seed=seed, score_range=score_range)
+    recipe = Recipe.check(
+        n_bins=n_bins,
+        scheme=scheme,
+        ties=ties,
+        delta=delta,
+        split=0.5,
+        seed=seed,
+        score_range=score_range,
+        monotone=monotone,
+    )
     if recipe.scheme == "ums":
         raise InputError(
             "scheme 'ums' splits the samples at random and needs them all at once; use UniformMassBinning, or scheme 'umd', "

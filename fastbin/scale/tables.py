@@ -93,8 +93,8 @@ class Table:
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether `batches` can be called more than once."""
-        return self.path != "-"
+        """Whether `batches` can be called more than once: not for pipes."""
+        return os.path.isfile(self.path)
 
     def check_column(self, name: str, role: str = "column") -> str:
         """The name, if it is that of exactly one column."""
@@ -118,7 +118,7 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None) -> Ta
     ----------
     path : str or path-like
         ``.csv``, ``.tsv``, ``.txt`` (also compressed: ``.csv.gz``, ...), ``.parquet`` or ``.pq``; anything else is told by
-        its first bytes. "-" reads CSV from the standard input, once.
+        its first bytes. "-" reads CSV from the standard input; what comes from a pipe can be read once.
     delimiter : str, optional
         Of a CSV file; by default what its name or its header says.
 
@@ -141,6 +141,8 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None) -> Ta
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder; name one CSV or Parquet file")
     suffix, _ = suffixes(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, from which nothing must be read to look at it
+        return CsvTable(path, delimiter)
     if suffix in CSV_DELIMITERS:
         return CsvTable(path, delimiter or CSV_DELIMITERS[suffix])
     with open(path, "rb") as file:
@@ -161,18 +163,21 @@ class CsvTable(Table):
         self.path = path
         self._stream = self._open()
         self._start = self._first_bytes()
-        if path != "-":
+        if self.can_be_read_again:
             self._stream.close()
+            self.total = os.path.getsize(path)
         self.delimiter, self.names = self._header(delimiter)
-        self.total = None if path == "-" else os.path.getsize(path)
 
     def _open(self) -> Any:
         if self.path == "-":
             return arrow().PythonFile(sys.stdin.buffer, mode="r")
-        self._file = open(self.path, "rb")  # noqa: SIM115 (closed with the stream on top of it)
+        if not self.can_be_read_again:
+            return arrow().PythonFile(open(self.path, "rb"), mode="r")
+        with open(self.path, "rb"):  # whose error says more than PyArrow's
+            pass
         _, compression = suffixes(self.path)
-        stream = arrow().PythonFile(self._file, mode="r")
-        return stream if compression is None else arrow().CompressedInputStream(stream, compression)
+        self._file = arrow().OSFile(self.path)
+        return self._file if compression is None else arrow().CompressedInputStream(self._file, compression)
 
     def _first_bytes(self) -> bytes:
         try:
@@ -204,12 +209,12 @@ class CsvTable(Table):
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         pa = arrow()
-        if self._stream is None:
-            raise InputError("the standard input can be read only once")
-        if self.path == "-":
-            stream, self._stream = pa.PythonFile(_Replayed(self._start, self._stream), mode="r"), None
-        else:
+        if self.can_be_read_again:
             stream = self._open()
+        elif self._stream is None:
+            raise InputError(f"{self.path} can be read only once, since it is no file; save it to one first")
+        else:
+            stream, self._stream = pa.PythonFile(_Replayed(self._start, self._stream), mode="r"), None
         # One thread: several gain nothing here, and would lose the number of the row that an error is about.
         options = {
             "read_options": pa.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
@@ -246,8 +251,8 @@ class CsvTable(Table):
 
     def _record_place(self, record: int) -> str:
         """The line on which a record begins, the header being record 0; found by reading the file again, after an error."""
-        if self.path == "-":
-            return f"standard input, row {record}"
+        if not self.can_be_read_again:
+            return f"{'standard input' if self.path == '-' else self.path}, row {record}"
         line = 1
         with self._open() as stream:
             text = io.TextIOWrapper(io.BufferedReader(_Replayed(b"", stream)), encoding="latin-1", newline="")

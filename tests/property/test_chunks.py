@@ -72,6 +72,7 @@ def test_chunks_are_all_rows_at_once(scheme: str, ties: str, weighting: str, dra
         "seed": draw.draw(strategies.seeds, "seed"),
         "delta": draw.draw(st.sampled_from([0.0, 0.25])),
         "score_range": data.score_range,
+        "monotone": draw.draw(st.booleans()),
     }
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data.scores)), max_size=6), "cuts"))
     order = draw.draw(st.none() | st.randoms(use_true_random=False))

@@ -1,0 +1,286 @@
+"""The command line as a whole: what it finds, how it answers, how it fails, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import fastbin as fb
+from fastbin import __main__ as entry
+from fastbin.cli import command_line
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    return
+
+
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """``python -m fastbin`` in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "fastbin", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def write_scores(path: str = "scores.csv", n: int = 1000) -> None:
+    Path(path).write_text("p,y\n" + "".join(f"{(i * 37 % n) / n},{int(i * i % 7 < 3)}\n" for i in range(n)))
+
+
+# ---------------------------------------------------------------------- help
+
+
+def test_every_command_explains_itself() -> None:
+    names = command_line.list_commands(click.Context(command_line))
+    assert {"demo", "fit", "predict", "inspect", "bins"} <= set(names)
+    assert names[:3] == ["demo", "fit", "predict"]
+    for name in names:
+        result = CliRunner().invoke(command_line, [name, "--help"])
+        assert result.exit_code == 0
+        assert "Examples:" in result.output or name not in {"demo", "fit", "predict", "inspect", "bins"}
+        assert max(map(len, result.output.splitlines())) <= 80, name
+    top = CliRunner().invoke(command_line, ["--help"]).output
+    assert "Exit codes:" in top
+    assert max(map(len, top.splitlines())) <= 80
+    for name in names:
+        assert re.search(rf"^  {name} +\S", top, re.MULTILINE)
+
+
+def test_no_arguments_show_the_help() -> None:
+    result = CliRunner().invoke(command_line, [])
+    assert result.exit_code == 2
+    assert "Start here:" in result.output
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(command_line, ["--version"]).output == f"fastbin {fb.__version__}\n"
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = (
+        "import sys; from fastbin.cli import command_line; command_line.run(['--help']); "
+        "slow = {'numba', 'scipy', 'pyarrow', 'rich', 'pandas', 'matplotlib'} & set(sys.modules); "
+        "sys.exit(str(slow) if slow else 0)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has to be registered."""
+    import fastbin.cli
+    from fastbin.cli import _group
+
+    (tmp_path / "shout.py").write_text(
+        "import click\n\n@click.command()\ndef command():\n    '''Shout.'''\n    click.echo('AHOY')\n"
+    )
+    monkeypatch.setattr(fastbin.cli, "__path__", [*fastbin.cli.__path__, str(tmp_path)])
+    modules = _group.pkgutil.iter_modules
+    monkeypatch.setattr(_group.pkgutil, "iter_modules", lambda paths: modules([*paths, str(tmp_path)]))
+    assert CliRunner().invoke(command_line, ["shout"]).output == "AHOY\n"
+    assert "Shout." in CliRunner().invoke(command_line, ["--help"]).output
+
+
+# ---------------------------------------------------------------------- failing
+
+
+def test_usage_errors_exit_with_2_and_show_the_way() -> None:
+    for arguments in (["frobnicate"], ["fit"], ["bins"], ["fit", "a.csv", "-o", "m.fbm", "--alpha", "5"], ["--nonsense"]):
+        result = CliRunner().invoke(command_line, arguments)
+        assert result.exit_code == 2
+        first, *rest = result.stderr.splitlines()
+        assert first.startswith("error: ")
+        assert any(line.startswith("Try 'fastbin") for line in rest)
+        assert result.stdout == ""
+
+
+def test_refused_input_exits_with_1_and_one_line() -> None:
+    Path("model.fbm").write_bytes(b"no model")
+    for arguments in (
+        ["inspect", "absent.fbm"],
+        ["inspect", "model.fbm"],
+        ["fit", "absent.csv", "-o", "m.fbm"],
+        ["inspect", "."],
+    ):
+        result = CliRunner().invoke(command_line, arguments)
+        assert result.exit_code == 1
+        assert re.fullmatch(r"error: [^\n]+\n", result.stderr), result.stderr
+        assert arguments[1] in result.stderr
+        assert result.stdout == ""
+
+
+def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise fb.InputError("one\n  two")
+
+    monkeypatch.setattr("fastbin.model.load", fail)
+    assert CliRunner().invoke(command_line, ["inspect", "m.fbm"]).stderr == "error: one two\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (MemoryError(), "not enough memory", 1),
+        (KeyboardInterrupt(), "interrupted", 130),
+        (PermissionError(13, "Permission denied", "m.fbm"), "m.fbm: Permission denied", 1),
+        (OSError("something else"), "something else", 1),
+        (ModuleNotFoundError("no", name="scipy"), "this needs scipy, which is not installed; pip install 'fastbin[cli]'", 1),
+    ],
+)
+def test_other_errors_are_one_line_too(error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("fastbin.model.load", fail)
+    result = CliRunner().invoke(command_line, ["inspect", "m.fbm"])
+    assert (result.exit_code, result.stderr.strip()) == (code, f"error: {message}")
+
+
+def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("fastbin.model.load", fail)
+    assert isinstance(CliRunner().invoke(command_line, ["inspect", "m.fbm"]).exception, ZeroDivisionError)
+
+
+# ---------------------------------------------------------------------- as a process
+
+
+def test_the_whole_way_in_processes() -> None:
+    write_scores()
+    fitted = run("fit", "scores.csv", "-o", "m.fbm")
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    assert "With probability at least 90 %" in fitted.stdout
+    predicted = run("predict", "m.fbm", "scores.csv", "--seed", "1")
+    assert predicted.returncode == 0
+    assert predicted.stdout.splitlines()[0] == "p,y,calibrated"
+    assert len(predicted.stdout.splitlines()) == 1001
+    refused = run("predict", "m.fbm", "absent.csv", "-o", "out.csv")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "error: absent.csv: No such file or directory\n"
+    assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
+
+
+def test_output_that_is_no_terminal_is_plain() -> None:
+    write_scores()
+    run("fit", "scores.csv", "-o", "m.fbm")
+    for arguments in (["inspect", "m.fbm"], ["bins", "--n", "100"], ["demo"], ["fit", "scores.csv", "-o", "m.fbm"]):
+        result = run(*arguments)
+        assert "\x1b" not in result.stdout + result.stderr
+        assert any(line.startswith("With probability") for line in result.stdout.splitlines()) or arguments[0] == "bins"
+
+
+def test_a_pipe_may_be_closed_early() -> None:
+    write_scores(n=200_000)
+    run("fit", "scores.csv", "-o", "m.fbm")
+    command = shlex.join([sys.executable, "-m", "fastbin", "predict", "m.fbm", "scores.csv", "--seed", "1"]) + " | head -n 1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert (result.stdout, result.stderr) == ("p,y,calibrated\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_leaves_nothing_behind() -> None:
+    write_scores()
+    run("fit", "scores.csv", "-o", "m.fbm")
+    os.mkfifo("slow.csv")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fastbin", "predict", "m.fbm", "slow.csv", "-o", "out.csv"],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    with open("slow.csv", "w") as pipe:
+        pipe.write("p,y\n" + "0.5,1\n" * 500_000)  # several blocks; then the process waits for more
+        pipe.flush()
+        deadline = time.monotonic() + 30
+        while not any(name.endswith(".tmp") for name in os.listdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert any(name.endswith(".tmp") for name in os.listdir())
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130, told
+    assert told.strip() == "error: interrupted"
+    assert sorted(os.listdir()) == ["m.fbm", "scores.csv", "slow.csv"]
+
+
+# ---------------------------------------------------------------------- the entry point
+
+
+def test_flags_for_c_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert entry.main(["--cflags", "--libs"]) == 0
+    flags = shlex.split(capsys.readouterr().out)
+    include, library = (Path(flag[2:]) for flag in flags[:2])
+    assert flags[0].startswith("-I")
+    assert flags[1].startswith("-L")
+    assert "-lfastbin" in flags
+    assert (include / "fastbin.h").is_file()
+    assert any(library.glob("*fastbin.*"))
+    assert entry.main(["--libs"]) == 0
+    assert "-I" not in capsys.readouterr().out
+
+
+BLOCKED = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Block())
+from fastbin.__main__ import main
+sys.exit(main({arguments}))
+"""
+
+
+def run_without(names: set[str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    code = BLOCKED.format(names=names, arguments=arguments)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+
+
+def test_flags_need_numpy_alone() -> None:
+    result = run_without({"click", "rich", "pyarrow", "numba", "scipy", "sklearn"}, ["--cflags"])
+    assert result.returncode == 0
+    assert result.stdout.startswith("-I")
+
+
+@pytest.mark.parametrize("name", ["click", "rich"])
+def test_without_the_extra_its_name_is_told(name: str) -> None:
+    result = run_without({name}, ["--help"])
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"error: the command line needs {name}, which is not installed; pip install 'fastbin[cli]'\n"
+
+
+def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
+    write_scores()
+    run("fit", "scores.csv", "-o", "m.fbm")
+    assert run_without({"pyarrow"}, ["inspect", "m.fbm"]).returncode == 0
+    result = run_without({"pyarrow"}, ["fit", "scores.csv", "-o", "n.fbm"])
+    assert result.returncode == 1
+    assert "PyArrow" in result.stderr
+    assert "pip install 'fastbin[cli]'" in result.stderr
+
+
+def test_small_fits_and_scoring_need_no_numba() -> None:
+    write_scores()
+    assert run_without({"numba"}, ["fit", "scores.csv", "-o", "m.fbm"]).returncode == 0
+    assert run_without({"numba", "scipy"}, ["predict", "m.fbm", "scores.csv"]).returncode == 0

@@ -1,0 +1,375 @@
+"""``fastbin fit`` and ``fastbin inspect``: the model is the one that Python fits, and what is printed is true of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click.testing
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import fastbin as fb
+from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin.cli import command_line, fit
+from fastbin.cli._methods import METHODS, make_calibrator
+
+N = 2000
+RNG = np.random.default_rng(0)
+SCORES = RNG.random(N).round(2).clip(0.01, 0.99)
+LABELS = (RNG.random(N) < SCORES).astype(int)
+FREQUENCIES = RNG.integers(0, 4, N)
+WEIGHTS = RNG.random(N)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": range(N), "p": SCORES, "y": LABELS, "k": FREQUENCIES, "w": WEIGHTS})
+    pa.csv.write_csv(table, "s.csv")
+    pq.write_table(table, "s.parquet")
+
+
+def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
+    result = CliRunner().invoke(command_line, arguments, **options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def refusal(*arguments: str, code: int = 1) -> str:
+    """The one line that tells why."""
+    before = sorted(os.listdir())
+    result = run(*arguments, code=code)
+    assert sorted(os.listdir()) == before, "a file was left behind"
+    assert result.stdout == ""
+    return result.stderr.splitlines()[0].removeprefix("error: ")
+
+
+# ---------------------------------------------------------------------- the model
+
+
+@pytest.mark.parametrize("file", ["s.csv", "s.parquet"])
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize(
+    ("options", "configuration"),
+    [
+        ([], {}),
+        (["--n-bins", "25", "--seed", "7"], {"n_bins": 25, "seed": 7}),
+        (["--n-bins", "auto"], {"n_bins": "auto"}),
+        (["--ties", "isolate"], {"ties": "isolate"}),
+        (["--ties", "upper", "--method", "ze"], {"ties": "upper", "scheme": "ze"}),
+        (["--method", "umb", "--ties", "lower", "--delta", "0.01"], {"scheme": "umb", "ties": "lower", "delta": 0.01}),
+        (["--method", "ums", "--split", "0.3"], {"scheme": "ums", "split": 0.3}),
+        (["--score-range", "any"], {"score_range": None}),
+        (["--score-range", "-1,2", "--threads", "2"], {"score_range": (-1, 2)}),
+    ],
+)
+def test_the_model_is_that_of_python(
+    file: str, in_memory: bool, options: list[str], configuration: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+    run("fit", file, *options, "-o", "m.fbm")
+    assert fb.load("m.fbm") == fb.UniformMassBinning(**configuration).fit(SCORES, LABELS).model_
+
+
+@pytest.mark.parametrize("file", ["s.csv", "s.parquet"])
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize(("column", "weights"), [("k", FREQUENCIES), ("w", WEIGHTS)])
+def test_weights_are_frequencies_or_importance_weights(
+    file: str, in_memory: bool, column: str, weights: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+    run("fit", file, "--weights", column, "-o", "m.fbm")
+    assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
+
+
+def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+    monkeypatch.setattr(UniformMassBinning, "fit", None)
+    run("fit", "s.csv", "-o", "m.fbm")
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_every_method_fits_predicts_and_is_inspected(method: str) -> None:
+    run("fit", "s.csv", "--method", method, "-o", "m.fbm")
+    model = make_calibrator(method, {}).fit(SCORES, LABELS).model_
+    assert fb.load("m.fbm") == model
+    run("predict", "m.fbm", "s.csv", "--seed", "1", "-o", "out.csv")
+    assert np.array_equal(pa.csv.read_csv("out.csv")["calibrated"].to_numpy(), model.predict(SCORES, seed=1))
+    told = run("inspect", "m.fbm").output
+    assert ("No certificate:" in told) == (method in ("isotonic", "platt", "temperature", "beta"))
+
+
+@pytest.mark.parametrize(
+    ("options", "calibrator"),
+    [
+        (["--method", "scaling-binning", "--scaler", "beta"], lambda: fb.ScalingBinning(scaler="beta")),
+        (["--method", "scaling-binning", "--split", "2,1,1"], lambda: fb.ScalingBinning(scheme="split", split=(2, 1, 1))),
+        (["--method", "fixed-width", "--monotone"], lambda: fb.FixedWidthBinning(monotone=True)),
+        (["--method", "isotonic", "--interpolate"], lambda: fb.IsotonicCalibration(interpolate=True)),
+        (["--method", "platt", "--feature", "logit"], lambda: fb.PlattScaling(feature="logit")),
+        (["--method", "beta", "--parameters", "am"], lambda: fb.BetaScaling(parameters="am")),
+    ],
+)
+def test_options_of_single_methods(options: list[str], calibrator: Any) -> None:
+    run("fit", "s.csv", *options, "-o", "m.fbm")
+    assert fb.load("m.fbm") == calibrator().fit(SCORES, LABELS).model_
+
+
+def test_float32_scores_stay_float32() -> None:
+    scores = RNG.random(500, dtype=np.float32)
+    labels = RNG.random(500) < scores
+    pq.write_table(pa.table({"p": scores, "y": labels}), "f.parquet")
+    run("fit", "f.parquet", "-o", "m.fbm")
+    assert fb.load("m.fbm") == fb.UniformMassBinning().fit(scores, labels).model_
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("fit", "-", "-o", "m.fbm", input=Path("s.csv").read_bytes())
+    assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+
+
+# ---------------------------------------------------------------------- which columns
+
+
+@pytest.mark.parametrize(
+    ("header", "chosen"),
+    [
+        ("p,y", True),
+        ("y_prob,y_true", True),
+        ("score,whatever", True),
+        ("anything,label", True),
+        ("Probability,Target", True),
+        ("a,b", False),
+        ("score,p", False),
+    ],
+)
+def test_columns_are_found_where_only_one_choice_is_plausible(header: str, chosen: bool) -> None:
+    Path("t.csv").write_text(header + "\n" + "0.1,0\n0.9,1\n" * 20)
+    if chosen:
+        run("fit", "t.csv", "--n-bins", "1", "-o", "m.fbm")
+        assert fb.load("m.fbm").n_positive == 20
+    else:
+        told = refusal("fit", "t.csv", "-o", "m.fbm")
+        assert "say --score COLUMN" in told
+        assert told.endswith(f"it has {header.replace(',', ', ')}")
+
+
+def test_two_plausible_columns_are_one_too_many() -> None:
+    Path("t.csv").write_text("p,pred,y\n0.1,0.2,0\n")
+    assert "both p and pred could be meant" in refusal("fit", "t.csv", "-o", "m.fbm")
+    Path("t.csv").write_text("p,y,label\n0.1,0.2,0\n")
+    assert "say --label COLUMN; both y and label could be meant" in refusal("fit", "t.csv", "-o", "m.fbm")
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "7,1.5,1,1,1",
+            "bad.csv, line 7, column p: the value is 1.5, outside [0, 1]; pass probabilities, or --score-range any",
+        ),
+        ("7,0.5,2,1,1", "bad.csv, line 7, column y: the value is 2.0; labels are 0 and 1"),
+        ("7,0.5,-1,1,1", "bad.csv, line 7, column y: the value is -1.0; for labels -1 and 1"),
+        ("7,,1,1,1", "bad.csv, line 7, column p: the value is missing"),
+        ("7,nan,1,1,1", "bad.csv, line 7, column p: the value is missing"),
+        ("7,inf,1,1,1", "bad.csv, line 7, column p: the value is inf"),
+        ("7,0.5,yes,1,1", "bad.csv, line 7, column y: 'yes' is neither a number nor true or false"),
+        ("7,0.5", "bad.csv, line 7: expected 5 columns, got 2"),
+        ("7,0.5,1,1,-0.5", "bad.csv, line 7, column w: the value is -0.5; weights must be finite and not negative"),
+    ],
+)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_bad_rows_are_told_by_their_line(line: str, message: str, in_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+    lines = Path("s.csv").read_text().splitlines()
+    lines[6] = line
+    Path("bad.csv").write_text("\n".join(lines))
+    assert refusal("fit", "bad.csv", "--weights", "w", "-o", "m.fbm").startswith(message)
+
+
+def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
+    scores = SCORES.copy()
+    scores[41] = -0.25
+    pq.write_table(pa.table({"p": scores, "y": LABELS}), "bad.parquet")
+    assert refusal("fit", "bad.parquet", "-o", "m.fbm").startswith("bad.parquet, row 42, column p: the value is -0.25, outside")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv", "-o", "m.fbm"], "absent.csv: No such file"),
+        ([".", "-o", "m.fbm"], ". is a folder"),
+        (["s.csv", "-o", "absent/m.fbm"], "absent is no folder"),
+        (["s.csv", "-o", "."], ". is a folder"),
+        (["s.csv", "-o", "s.csv"], "s.csv is the file that is read"),
+        (["s.csv", "-o", "m.fbm", "--score", "q"], "s.csv has no column 'q'; it has id, p, y, k, w"),
+        (["s.csv", "-o", "m.fbm", "--weights", "q"], "s.csv has no column 'q'"),
+        (["s.csv", "-o", "m.fbm", "--n-bins", "1001"], "s.csv: 2000 samples are too few for --n-bins 1001"),
+        (["s.csv", "-o", "m.fbm", "--n-bins", "0"], "s.csv: --n-bins is 0; it must be at least 1"),
+        (["s.csv", "-o", "m.fbm", "--ties", "lower"], "s.csv: ties is 'lower', which scheme 'umd' does not have"),
+        (["-", "-o", "m.fbm", "--weights", "w"], "- is empty"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    assert refusal("fit", *arguments).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["s.csv"], "Missing option '-o'"),
+        (["s.csv", "-o", "m.fbm", "--method", "umx"], "Invalid value for '--method'"),
+        (["s.csv", "-o", "m.fbm", "--n-bins", "ten"], "Invalid value for '--n-bins': 'ten' is not a number of bins or 'auto'"),
+        (["s.csv", "-o", "m.fbm", "--alpha", "10"], "Invalid value for '--alpha': alpha is 10.0; a failure probability lies"),
+        (["s.csv", "-o", "m.fbm", "--seed", "-1"], "Invalid value for '--seed': seed is -1"),
+        (["s.csv", "-o", "m.fbm", "--score-range", "0"], "Invalid value for '--score-range'"),
+        (["s.csv", "-o", "m.fbm", "--delimiter", "ab"], "Invalid value for '--delimiter': 'ab' is not one character"),
+        (
+            ["s.csv", "-o", "m.fbm", "--split", "0.5"],
+            "--split means nothing to method 'umd'; it belongs to ums, scaling-binning",
+        ),
+        (["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"], "--n-bins means nothing to method 'platt'"),
+    ],
+)
+def test_usage_errors(arguments: list[str], message: str) -> None:
+    assert refusal("fit", *arguments, code=2).startswith(message)
+
+
+def test_a_file_without_rows() -> None:
+    Path("t.csv").write_text("p,y\n")
+    assert refusal("fit", "t.csv", "-o", "m.fbm") == "t.csv has no rows; a calibrator needs samples"
+
+
+def test_weights_from_a_pipe_are_refused() -> None:
+    result = run("fit", "-", "--weights", "w", "-o", "m.fbm", input=Path("s.csv").read_bytes(), code=1)
+    assert "--weights needs a file" in result.stderr
+
+
+def test_a_failed_fit_keeps_the_old_model() -> None:
+    run("fit", "s.csv", "-o", "m.fbm")
+    before = Path("m.fbm").read_bytes()
+    refusal("fit", "s.csv", "--label", "k", "-o", "m.fbm")
+    assert Path("m.fbm").read_bytes() == before
+
+
+def test_a_method_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "platt", METHODS["platt"].__class__("fastbin.scaling", "Nothing", ""))
+    assert refusal("fit", "s.csv", "--method", "platt", "-o", "m.fbm") == "method 'platt' is not in this version of fastbin"
+
+
+# ---------------------------------------------------------------------- what is printed
+
+
+def test_fit_and_inspect_print_the_bins_and_the_certificate() -> None:
+    fitted = run("fit", "s.csv", "-o", "m.fbm", "--alpha", "0.05").output
+    inspected = run("inspect", "m.fbm", "--alpha", "0.05").output
+    assert fitted.splitlines()[1:] == inspected.splitlines()[1:]
+    assert fitted.startswith("m.fbm: uniform-mass binning (scheme umd), 10 bins, from 2,000 samples of which ")
+    assert "(scores from p, labels from y)" in fitted
+    model = fb.load("m.fbm")
+    assert str(model.certificate(0.05)) in inspected
+    lower, upper = model.interval(0.05)[3]
+    row = next(line.split() for line in inspected.splitlines() if line.strip().startswith("3 "))
+    assert row == ["3", f"{model.edges[2]:.6g}", f"{model.edges[3]:.6g}", f"{model.counts[3]}", f"{model.label_sums[3]}",
+                   f"{model.values[3]:.4f}", f"{lower:.4f}", "to", f"{upper:.4f}"]  # fmt: skip
+
+
+def test_quiet_prints_nothing() -> None:
+    assert run("fit", "s.csv", "-q", "-o", "m.fbm").output == ""
+
+
+def test_inspect_tells_what_a_user_must_know() -> None:
+    run("fit", "s.csv", "-o", "m.fbm")
+    assert (
+        "share the score of a boundary with others and got their bin by a random key (seed 0)" in run("inspect", "m.fbm").output
+    )
+    run("fit", "s.csv", "--ties", "upper", "--n-bins", "400", "-o", "m.fbm")
+    told = run("inspect", "m.fbm").output
+    assert "400 bins were asked for; ties left" in told
+    assert "all of them go to the bin above it" in told
+    assert "No certificate: " in told
+    run("fit", "s.csv", "--weights", "w", "-o", "m.fbm")
+    assert "Values are weighted means (importance weights)." in run("inspect", "m.fbm").output
+    run("fit", "s.csv", "--delta", "0.125", "--score-range", "any", "-o", "m.fbm")
+    told = run("inspect", "m.fbm").output
+    assert "delta = 0.125" in told
+    assert "Scores may be any finite number." in told
+    Path("gap.csv").write_text("p,y\n" + "0.05,0\n0.95,1\n" * 10)
+    run("fit", "gap.csv", "--method", "fixed-width", "-o", "m.fbm")
+    assert "Empty: 8 bins without samples (1, 2, 3, 4, 5, 6, 7, 8)" in run("inspect", "m.fbm").output
+    run("fit", "s.csv", "--method", "platt", "-o", "m.fbm")
+    assert "Map: log-odds = " in run("inspect", "m.fbm").output
+
+
+def test_inspect_as_json_holds_everything_unrounded() -> None:
+    run("fit", "s.csv", "-o", "m.fbm")
+    model = fb.load("m.fbm")
+    told = json.loads(run("inspect", "m.fbm", "--json").output)
+    assert [entry["value"] for entry in told["bins"]] == model.values.tolist()
+    assert [entry["count"] for entry in told["bins"]] == model.counts.tolist()
+    assert [entry["label_sum"] for entry in told["bins"]] == model.label_sums.tolist()
+    assert [[entry["lower"], entry["upper"]] for entry in told["bins"]] == model.interval(0.1).tolist()
+    assert [entry["from"] for entry in told["bins"][1:]] == model.edges.tolist()
+    assert [entry["from_key"] for entry in told["bins"][1:]] == model.edge_keys.tolist()
+    assert [entry["to"] for entry in told["bins"]] == [*model.edges.tolist(), 1.0]
+    assert told["certificate"]["epsilon"] == model.certificate().epsilon
+    assert told["certificate"]["sentence"] == str(model.certificate())
+    assert told["why_no_certificate"] is None
+    assert told["randomised_mass"] == model.randomised_mass
+    for name in ("scheme", "ties", "n_bins", "n_samples", "n_positive", "n_tied", "seed", "delta"):
+        assert told[name] == getattr(model, name)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_json_is_valid_for_every_method(method: str) -> None:
+    run("fit", "s.csv", "--method", method, "-o", "m.fbm")
+    told = json.loads(run("inspect", "m.fbm", "--json").output, parse_constant=lambda word: pytest.fail(word))
+    assert (told["certificate"] is None) == (told["why_no_certificate"] is not None)
+
+
+def test_many_bins_are_cut_short_after_a_fit_and_shown_by_inspect() -> None:
+    fitted = run("fit", "s.csv", "--n-bins", "100", "-o", "m.fbm").output
+    assert "..." in fitted
+    assert len(fitted.splitlines()) < 45
+    assert len(run("inspect", "m.fbm").output.splitlines()) > 100
+
+
+def test_tiny_probabilities_keep_their_digits() -> None:
+    Path("rare.csv").write_text("p,y\n" + "".join(f"{i * 1e-6},{int(i % 5000 == 7)}\n" for i in range(20_000)))
+    run("fit", "rare.csv", "--n-bins", "2", "-o", "m.fbm")
+    assert f"{fb.load('m.fbm').values[0]:.3e}" in run("inspect", "m.fbm").output
+
+
+def test_a_terminal_gets_wrapped_lines_and_a_program_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("fit", "s.csv", "-q", "-o", "m.fbm")
+
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+    for width in ("80", "120"):
+        shown = Terminal()
+        with monkeypatch.context() as patch:
+            for name, value in {"COLUMNS": width, "TERM": "xterm", "NO_COLOR": "1"}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdout", shown)
+            assert command_line.run(["inspect", "m.fbm"]) == 0
+        assert max(map(len, shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines())) <= int(width)
+        assert "\x1b[3" not in shown.getvalue()  # no colours
