@@ -1,0 +1,159 @@
+"""Venn prediction by bins and by isotonic regression: exact cases, validity refused where there is none, files."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+import oracle
+from fastbin.binning.fixed_width import FixedWidthBinning
+from fastbin.binning.isotonic import IsotonicCalibration
+from fastbin.binning.venn import IVAP, merge_venn, predict_venn, venn_pairs
+from fastbin.scaling import PlattScaling
+from oracle import Case, close
+
+SCORES = [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97]
+LABELS = [0, 0, 1, 0, 1, 0, 1, 1, 1, 1]
+
+
+@oracle.cases("venn_binned")
+def test_pairs_of_bins(case: Case) -> None:
+    count, ones = case.inputs["count"], case.inputs["ones"]
+    scores = [0.25] * count + [0.75]
+    model = FixedWidthBinning(2).fit(scores, [1] * ones + [0] * (count - ones) + [1]).model_
+    assert close(venn_pairs(model)[0].tolist(), [case.expected["p0"], case.expected["p1"]], case.tolerance)
+    assert predict_venn(model, [0.1, 0.2]).tolist() == [venn_pairs(model)[0].tolist()] * 2
+
+
+@oracle.cases("ivap")
+def test_ivap(case: Case) -> None:
+    cal = IVAP().fit(case.inputs["scores"], case.inputs["labels"])
+    expected = case.expected
+    pair = cal.predict_venn([case.inputs["query"]])
+    assert close(pair[0].tolist(), [expected["p0"], expected["p1"]], case.tolerance)
+    assert close(cal.predict_one(case.inputs["query"]), expected["merged"], case.tolerance)
+    assert merge_venn(pair)[0] == cal.predict_one(case.inputs["query"])
+
+
+def test_uniform_mass_leaves_boundary_samples_out() -> None:
+    model = fb.UniformMassBinning(3).fit(SCORES, LABELS).model_
+    assert venn_pairs(model).tolist() == [[1 / 4, 2 / 4], [2 / 4, 3 / 4], [2 / 3, 3 / 3]]
+
+
+def test_nan_goes_through_where_asked() -> None:
+    model = fb.UniformMassBinning(3).fit(SCORES, LABELS).model_
+    assert np.isnan(predict_venn(model, [np.nan], nan="propagate")).all()
+    assert np.isnan(IVAP().fit(SCORES, LABELS).predict_venn([0.5, np.nan], nan="propagate")[1]).all()
+    with pytest.raises(fb.InputError, match=re.escape("scores[1] is NaN")):
+        predict_venn(model, [0.5, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: IsotonicCalibration().fit(SCORES, LABELS), "fit IVAP, the isotonic Venn predictor"),
+        (lambda: PlattScaling().fit(SCORES, LABELS), "Theorem 3"),
+        (lambda: fb.UniformMassBinning(3, scheme="ze").fit(SCORES, LABELS), "scheme 'ze' averages the label of a boundary"),
+        (lambda: fb.UniformMassBinning(3, scheme="umb").fit(SCORES, LABELS), "scheme 'umb' averages the label of a boundary"),
+        (lambda: fb.UniformMassBinning(2, ties="upper").fit([0.5] * 8, [0, 1] * 4), "ties='upper' sends them all to one side"),
+        (lambda: FixedWidthBinning(2).fit(SCORES, LABELS, sample_weight=np.ones(10)), "real weights"),
+        (lambda: IVAP().fit(SCORES, LABELS), "carries no tally|does not say how its edges were chosen"),
+    ],
+)
+def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:
+    with pytest.raises(fb.GuaranteeError, match=message):
+        predict_venn(model().model_, [0.5])
+
+
+@pytest.mark.parametrize("method", ["umd", "ums", "fixed-width", "ivap"])
+def test_the_probability_of_the_label_that_comes_is_calibrated(method: str) -> None:
+    """E[Y | p_Y] = p_Y, with p_Y the one of the pair that belongs to the label of the new sample."""
+    rng = np.random.default_rng(7)
+    binning = (
+        FixedWidthBinning(2) if method == "fixed-width" else fb.UniformMassBinning(2, scheme=method.replace("ivap", "umd"))
+    )
+    seen: dict[float, list[int]] = {}
+    for _ in range(4000):
+        scores = rng.random(12).round(1)  # heavy ties
+        labels = (rng.random(12) < scores).astype(int)
+        if method == "ivap":
+            pair = IVAP().fit(scores[:-1], labels[:-1]).predict_venn(scores[-1:])[0]
+        else:
+            pair = predict_venn(binnings[method].fit(scores[:-1], labels[:-1]).model_, scores[-1:])[0]
+        seen.setdefault(float(pair[labels[-1]]), []).append(labels[-1])
+    z = [(np.mean(ones) - p) / np.sqrt(p * (1 - p) / len(ones)) for p, ones in seen.items() if len(ones) >= 50 and 0 < p < 1]
+    assert len(z) >= 5
+    assert np.abs(z).max() < 4
+    assert all(np.mean(ones) == p for p, ones in seen.items() if p in (0.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------- Venn-Abers
+
+
+def test_ivap_between_knots_and_beyond() -> None:
+    cal = IVAP().fit([0.3, 0.5, 0.5, 0.7], [0, 1, 0, 1])
+    pairs = cal.predict_venn([0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9])
+    assert close(
+        pairs.tolist(),
+        [[0, 1 / 2], [0, 1 / 2], [0, 2 / 3], [1 / 3, 2 / 3], [1 / 3, 1], [1 / 2, 1], [1 / 2, 1]],
+        1e-15,
+    )
+    assert (pairs[:, 0] <= pairs[:, 1]).all()
+
+
+def test_ivap_steps_that_no_score_can_reach_are_left_out() -> None:
+    cal = IVAP().fit([0.0, 1.0], [0, 1])
+    assert len(cal.pairs_) == cal.model_.n_bins <= 3
+    assert close(cal.predict_venn([0.0, 0.5, 1.0]).tolist(), [[0, 1 / 2], [0, 1], [1 / 2, 1]], 1e-15)
+    single = IVAP(score_range=None).fit([3.0], [1])
+    assert close(single.predict_venn([2.0, 3.0, 4.0]).tolist(), [[0, 1], [1 / 2, 1], [1 / 2, 1]], 1e-15)
+
+
+def test_frequencies_are_repetition() -> None:
+    counted = IVAP().fit([0.2, 0.4, 0.6], [1, 0, 1], sample_weight=[2, 3, 0])
+    repeated = IVAP().fit([0.2, 0.2, 0.4, 0.4, 0.4], [1, 1, 0, 0, 0])
+    assert counted.model_ == repeated.model_
+    assert counted.pairs_.tolist() == repeated.pairs_.tolist()
+    assert (counted.model_.n_samples, counted.model_.n_positive) == (5, 2)
+    with pytest.raises(fb.InputError, match=r"sample_weight is real.*exchangeable"):
+        IVAP().fit([0.2, 0.4], [1, 0], sample_weight=[1.0, 1.0])
+
+
+def test_ivap_has_no_certificate() -> None:
+    cal = IVAP().fit(SCORES, LABELS)
+    for ask in (cal.certificate, lambda: cal.predict_interval([0.5])):
+        with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
+            ask()
+
+
+def test_ivap_files_and_pickles(tmp_path) -> None:
+    cal = IVAP().fit(SCORES, LABELS)
+    cal.model_.save(tmp_path / "ivap.fbm")
+    queries = np.linspace(0, 1, 101)
+    assert fb.load(tmp_path / "ivap.fbm").predict(queries).tolist() == cal.predict(queries).tolist()
+    again = pickle.loads(pickle.dumps(cal))
+    assert again.predict_venn(queries).tolist() == cal.predict_venn(queries).tolist()
+
+
+def test_many_samples() -> None:
+    """The brute force on 200,000 samples would be 200,000 isotonic regressions: it is checked at a few scores."""
+    rng = np.random.default_rng(8)
+    scores = rng.random(200_000)
+    labels = (rng.random(200_000) < scores).astype(np.uint8)
+    cal = IVAP().fit(scores, labels)
+    queries = rng.random(5)
+    for query, (p0, p1) in zip(queries, cal.predict_venn(queries), strict=True):
+        for label, expected in ((0, p0), (1, p1)):
+            joined = IsotonicCalibration().fit(np.append(scores, query), np.append(labels, label))
+            assert joined.predict_one(query) == expected
+
+
+def test_not_fitted() -> None:
+    with pytest.raises(fb.NotFittedError):
+        IVAP().predict([0.5])
+    with pytest.raises(fb.NotFittedError):
+        IVAP().predict_venn([0.5])
