@@ -73,9 +73,11 @@ def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:
 def test_the_probability_of_the_label_that_comes_is_calibrated(method: str) -> None:
     """E[Y | p_Y] = p_Y, with p_Y the one of the pair that belongs to the label of the new sample."""
     rng = np.random.default_rng(7)
-    binning = (
-        FixedWidthBinning(2) if method == "fixed-width" else fb.UniformMassBinning(2, scheme=method.replace("ivap", "umd"))
-    )
+    binnings = {
+        "umd": fb.UniformMassBinning(2),
+        "ums": fb.UniformMassBinning(2, scheme="ums"),
+        "fixed-width": FixedWidthBinning(2),
+    }
     seen: dict[float, list[int]] = {}
     for _ in range(4000):
         scores = rng.random(12).round(1)  # heavy ties
