@@ -56,6 +56,18 @@ def read_columns(
     OSError, InputError
         If the file cannot be read, a column is absent, or a value is missing or no number; the message names file, row and
         column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fastbin.scale import fit_chunks, read_columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "scores.csv")
+    ...     _ = path.write_text("p,y\\n" + "0.25,0\\n0.75,1\\n" * 50)
+    ...     model = fit_chunks(lambda: read_columns(path, ["p", "y"]), n_bins=2)
+    >>> model.n_samples, model.values
+    (100, array([0., 1.]))
     """
     table = path if isinstance(path, Table) else open_table(path, delimiter)
     for name in columns:

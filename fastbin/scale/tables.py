@@ -134,6 +134,17 @@ def open_table(path: str | os.PathLike[str], delimiter: str | None = None) -> Ta
         If it is empty, of another kind, or has no header.
     MissingDependencyError
         If PyArrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fastbin.scale import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "scores.csv")
+    ...     _ = path.write_text("p;y\\n0.25;0\\n0.75;1\\n")
+    ...     open_table(path).names
+    ['p', 'y']
     """
     path = os.fspath(path)
     if path == "-":
