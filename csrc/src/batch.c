@@ -129,8 +129,8 @@ static chunk chunk_at(const batch *b, size_t first) {
 /*
  * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all, in which case
  * what was written for those is wrong. `window` is the guide's, and `watch` 0 where no edge splits ties; both are constants
- * where it matters. With a window of one, the threshold at hand is the only one that can be equal: any other lies in a lower
- * cell.
+ * where it matters. With a window of one, the threshold at hand is the only one that can be equal, as any other lies in a
+ * lower cell.
  */
 static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t window, int watch, double *values, int32_t *bins) {
   const guide *g = &b->model->guide;
@@ -155,6 +155,21 @@ static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t windo
   return ties;
 }
 
+/* The rank of a score in its cell, and whether it equals the threshold below that rank: 1 or 0. */
+static ALWAYS_INLINE uint32_t rank_and_tie(const guide *g, double score, uint32_t cell, uint32_t window, uint64_t *tie) {
+  uint32_t rank;
+  if (window == 1) {
+    double threshold;
+    rank = g->first[cell];
+    threshold = g->thresholds[rank];
+    *tie = bits_of(threshold) == bits_of(score);
+    return rank + (threshold <= score);
+  }
+  rank = rank_in_cell(g, score, cell, window);
+  *tie = (uint64_t)at_threshold(g, score, rank);
+  return rank;
+}
+
 /*
  * The same for scores that may equal edges, with their keys (of the chunk's first row on). Returns whether some did. `width`
  * is the guide's run_width.
@@ -162,15 +177,13 @@ static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t windo
 static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint32_t window, uint32_t width,
                                                 const uint64_t *keys, double *values, int32_t *bins) {
   const guide *g = &b->model->guide;
-  const double *scores = b->scores;
-  uint64_t ties = 0;
+  uint64_t tie, ties = 0;
   for (size_t i = rows.first; i < rows.end; i++) {
-    uint32_t rank = rank_in_cell(g, scores[i], b->cells[i], window);
-    uint64_t tie = 0 - (uint64_t)at_threshold(g, scores[i], rank);
+    uint32_t rank = rank_and_tie(g, b->scores[i], b->cells[i], window, &tie);
     uint64_t key = keys[i - rows.first];
     uint32_t bin;
     if (width > 0) {
-      bin = bin_among_few(g, rank, key | ~tie, width);
+      bin = bin_among_few(g, rank, key | (tie - 1), width);
     } else {
       bin = tie ? bin_among_many(g, rank, key) : bin_of_rank(g, rank);
     }
