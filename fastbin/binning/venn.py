@@ -212,6 +212,10 @@ class IVAP(Calibrator):
         """Raises GuaranteeError: (p0, p1) is no interval for the true frequency."""
         self._refuse_guarantee()
 
+    def predict_set(self, scores: Any, **options: Any) -> npt.NDArray[np.bool_]:
+        """Raises GuaranteeError: the sets of bins need bins that were fixed before the labels were seen."""
+        self._refuse_guarantee()
+
     def _refuse_guarantee(self) -> NoReturn:
         raise GuaranteeError(
             "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its "

@@ -22,6 +22,7 @@ Float64s = npt.NDArray[np.float64]
 GRADIENT_ENOUGH = 1e-9
 # Far out on an exponential tail a Newton step gains 1 in the exponent, and exponents of use end near 40.
 MOST_STEPS, MOST_HALVINGS = 200, 40
+SMALLEST = float(np.finfo(np.float64).tiny)
 # Relative changes of the loss that may be rounding.
 LOSS_NOISE = 1e-12
 # What rounding may change in the exponent of a sample when the map is evaluated.
@@ -187,7 +188,7 @@ def _polish(problem: _Problem, theta: Float64s) -> Float64s:
         free = (theta > problem.lower) | (gradient < 0.0)
         size = float(np.abs(gradient[free]).max(initial=0.0))
         step = np.zeros(len(theta))
-        step[free] = np.linalg.lstsq(hessian[np.ix_(free, free)], -gradient[free], rcond=None)[0]
+        step[free] = _newton_step(gradient[free], hessian[np.ix_(free, free)])
         for _ in range(MOST_HALVINGS):
             moved = np.maximum(theta + step, problem.lower)
             moved_loss, moved_gradient = problem.loss_and_gradient(moved)
@@ -205,3 +206,11 @@ def _polish(problem: _Problem, theta: Float64s) -> Float64s:
             "map well determined: use isotonic regression or binning, which need no scale"
         )
     return theta
+
+
+def _newton_step(gradient: Float64s, hessian: Float64s) -> Float64s:
+    # Features that hardly bend the loss (log(1 - s) where nearly all scores are tiny) are brought to the scale of the others,
+    # lest the solver take them for rounding.
+    scale = np.sqrt(np.maximum(np.diag(hessian), SMALLEST))
+    step = np.linalg.lstsq(hessian / np.outer(scale, scale), -gradient / scale, rcond=None)[0]
+    return np.asarray(step / scale)

@@ -14,10 +14,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import fastbin as fb
 import strategies
-from fastbin.binning.isotonic import IsotonicCalibration
 from fastbin.binning.venn import IVAP
-from fastbin.scaling import BetaScaling, PlattScaling
 
 
 def peer(name: str) -> ModuleType:
@@ -57,10 +56,10 @@ def test_isotonic_is_that_of_scikit_learn(n: int, levels: int | None, weighting:
     weights = {"none": None, "integer": rng.integers(1, 5, n), "float": rng.exponential(1.0, n) + 0.01}[weighting]
     theirs = sklearn.IsotonicRegression(out_of_bounds="clip").fit(scores, labels, sample_weight=weights)
     queries = np.concatenate([scores, rng.random(1000), [0.0, 1.0]])
-    ours = IsotonicCalibration(interpolate=True).fit(scores, labels, sample_weight=weights)
+    ours = fb.IsotonicCalibration(interpolate=True).fit(scores, labels, sample_weight=weights)
     assert np.allclose(ours.predict(queries), theirs.predict(queries), rtol=0, atol=1e-12)
     # At the knots the step function has the same values.
-    steps = IsotonicCalibration().fit(scores, labels, sample_weight=weights)
+    steps = fb.IsotonicCalibration().fit(scores, labels, sample_weight=weights)
     assert np.allclose(steps.predict(scores), theirs.predict(scores), rtol=0, atol=1e-12)
     assert steps.model_.n_bins == len(np.unique(theirs.predict(scores).round(12)))
 
@@ -70,7 +69,7 @@ def test_isotonic_on_hard_shapes_is_that_of_scikit_learn(shape: str) -> None:
     sklearn = peer("sklearn.isotonic")
     data = strategies.make(shape, "follow the rank", 400, 1)
     theirs = sklearn.IsotonicRegression(out_of_bounds="clip").fit(data.scores, data.labels)
-    ours = IsotonicCalibration(interpolate=True).fit(data.scores, data.labels)
+    ours = fb.IsotonicCalibration(interpolate=True).fit(data.scores, data.labels)
     assert np.allclose(ours.predict(data.scores), theirs.predict(data.scores), rtol=0, atol=1e-12)
 
 
@@ -82,7 +81,7 @@ def test_platt_is_that_of_scikit_learn(weighted: bool) -> None:
     labels = (rng.random(2000) < 1 / (1 + np.exp(-1.5 * margins + 0.5))).astype(int)
     weights = rng.exponential(1.0, 2000) if weighted else None
     slope, constant = sklearn._sigmoid_calibration(margins, labels, sample_weight=weights)
-    ours = PlattScaling(score_range=None).fit(margins, labels, sample_weight=weights)
+    ours = fb.PlattScaling(score_range=None).fit(margins, labels, sample_weight=weights)
     assert np.allclose([ours.a_, ours.c_], [slope, constant], rtol=2e-4)
 
 
@@ -92,7 +91,7 @@ def test_plain_platt_is_logistic_regression(feature: str) -> None:
     scores, labels, _ = samples(3000, 3)
     column = scores if feature == "score" else np.log(scores / (1 - scores))
     theirs = sklearn.LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12).fit(column[:, None], labels)
-    ours = PlattScaling(smooth_labels=False, feature=feature).fit(scores, labels)
+    ours = fb.PlattScaling(smooth_labels=False, feature=feature).fit(scores, labels)
     assert np.allclose(ours.predict(scores), theirs.predict_proba(column[:, None])[:, 1], rtol=0, atol=1e-9)
 
 
@@ -107,7 +106,7 @@ def test_beta_is_that_of_betacal(parameters: str) -> None:
     # A truth with both slopes positive: where a slope would be negative, betacal's "ab" lets the map fall.
     labels = (rng.random(3000) < 1 / (1 + np.exp(-(0.8 * np.log(2 * scores) - 1.3 * np.log(2 - 2 * scores))))).astype(int)
     theirs = betacal.BetaCalibration(parameters).fit(scores, labels)
-    ours = BetaScaling(parameters=parameters).fit(scores, labels)
+    ours = fb.BetaScaling(parameters=parameters).fit(scores, labels)
     assert min(ours.a_, ours.b_) > 0
     queries = np.linspace(0.01, 0.99, 99)
     assert np.allclose(ours.predict(queries), theirs.predict(queries), rtol=0, atol=2e-3)

@@ -10,7 +10,6 @@ import pytest
 import fastbin as fb
 import oracle
 from fastbin._kernels import isotonic as kernels
-from fastbin.binning.isotonic import IsotonicCalibration
 from oracle import Case, close
 
 
@@ -18,15 +17,15 @@ from oracle import Case, close
 def test_exact_cases(case: Case) -> None:
     given, expected = case.inputs, case.expected
     weights = None if given["weights"] is None else np.array(given["weights"])
-    cal = IsotonicCalibration().fit(given["scores"], given["labels"], sample_weight=weights)
+    cal = fb.IsotonicCalibration().fit(given["scores"], given["labels"], sample_weight=weights)
     assert close(cal.predict(expected["knots"]).tolist(), expected["values"], case.tolerance)
     assert close(cal.predict(given["queries"]).tolist(), expected["query_values"], case.tolerance)
-    lines = IsotonicCalibration(interpolate=True).fit(given["scores"], given["labels"], sample_weight=weights)
+    lines = fb.IsotonicCalibration(interpolate=True).fit(given["scores"], given["labels"], sample_weight=weights)
     assert close(lines.predict(expected["knots"]).tolist(), expected["values"], case.tolerance)
 
 
 def test_one_bin_per_block_with_its_tally() -> None:
-    cal = IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1])
+    cal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1])
     model = cal.model_
     assert (model.kind, model.scheme, model.ties) == ("step", "isotonic", "none")
     assert model.edges.tolist() == [0.2, 0.5]
@@ -38,7 +37,7 @@ def test_one_bin_per_block_with_its_tally() -> None:
 
 
 def test_interpolation() -> None:
-    cal = IsotonicCalibration(interpolate=True).fit([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1])
+    cal = fb.IsotonicCalibration(interpolate=True).fit([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1])
     model = cal.model_
     assert (model.kind, model.n_samples, model.n_positive) == ("linear", 6, 3)
     # Knots inside a block change nothing.
@@ -48,7 +47,7 @@ def test_interpolation() -> None:
 
 @pytest.mark.parametrize("interpolate", [False, True])
 def test_no_certificate(interpolate: bool) -> None:
-    cal = IsotonicCalibration(interpolate=interpolate).fit([0.1, 0.2, 0.3], [0, 1, 1])
+    cal = fb.IsotonicCalibration(interpolate=interpolate).fit([0.1, 0.2, 0.3], [0, 1, 1])
     for ask in (cal.certificate, lambda: cal.predict_interval([0.5])):
         with pytest.raises(fb.GuaranteeError, match=r"isotonic regression has no certificate.*Theorem 4"):
             ask()
@@ -58,7 +57,7 @@ def test_no_certificate(interpolate: bool) -> None:
 def test_files(interpolate: bool, tmp_path) -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(500)
-    cal = IsotonicCalibration(interpolate=interpolate).fit(scores, rng.random(500) < scores)
+    cal = fb.IsotonicCalibration(interpolate=interpolate).fit(scores, rng.random(500) < scores)
     cal.model_.save(tmp_path / "isotonic.fbm")
     loaded = fb.load(tmp_path / "isotonic.fbm")
     assert loaded == cal.model_
@@ -70,25 +69,25 @@ def test_means_are_compared_exactly() -> None:
     """Means that agree to 30 digits and differ are two blocks; equal ones are one."""
     large = 2**60
     counts = np.array([large, large + 1, 1])
-    cal = IsotonicCalibration(score_range=None).fit(
+    cal = fb.IsotonicCalibration(score_range=None).fit(
         [0, 0, 1, 1, 2], [1, 0, 1, 0, 1], sample_weight=np.array([large // 2, large // 2, large // 2 + 1, large // 2, 0])
     )
     assert cal.model_.counts.tolist() == counts[:2].tolist()
     assert cal.model_.values.tolist() == [0.5, 0.5000000000000000004]
     assert kernels.at_least(2**62 - 1, 2**62, 2**62 - 2, 2**62 - 1)
     assert not kernels.at_least(2**62 - 2, 2**62 - 1, 2**62 - 1, 2**62)
-    equal = IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.3], [0, 1, 0, 1], sample_weight=[3, 3, 7, 7])
+    equal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.3], [0, 1, 0, 1], sample_weight=[3, 3, 7, 7])
     assert equal.model_.n_bins == 2
 
 
 def test_weights_of_zero_make_no_knot() -> None:
-    cal = IsotonicCalibration().fit([0.1, 0.2, 0.3], [0, 1, 1], sample_weight=[1.0, 0.0, 2.0])
+    cal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3], [0, 1, 1], sample_weight=[1.0, 0.0, 2.0])
     assert cal.model_.edges.tolist() == [0.3]
     assert cal.model_.counts.tolist() == [2, 1]
     assert cal.model_.weight_sums.tolist() == [1.0, 2.0]
     for weight in ([0, 0, 0], [0.0, 0.0, 0.0]):
         with pytest.raises(fb.InputError, match="sample_weight is 0 for every row"):
-            IsotonicCalibration().fit([0.1, 0.2, 0.3], [0, 1, 1], sample_weight=weight)
+            fb.IsotonicCalibration().fit([0.1, 0.2, 0.3], [0, 1, 1], sample_weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -103,4 +102,4 @@ def test_weights_of_zero_make_no_knot() -> None:
 )
 def test_refused(scores, labels, message: str) -> None:
     with pytest.raises(fb.InputError, match=re.escape(message)):
-        IsotonicCalibration().fit(scores, labels)
+        fb.IsotonicCalibration().fit(scores, labels)

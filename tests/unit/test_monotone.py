@@ -7,10 +7,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.binning.explicit import ExplicitBinning
-from fastbin.binning.fixed_width import FixedWidthBinning
 from fastbin.binning.monotone import monotone_model
-from fastbin.scaling import PlattScaling
 from oracle import Case, close, number
 
 
@@ -63,12 +60,12 @@ def test_the_certificate_is_about_the_values_as_they_are() -> None:
     rng = np.random.default_rng(4)
     scores = rng.random(5000)
     rising = rng.random(5000) < scores
-    plain, risen = (FixedWidthBinning(10, monotone=monotone).fit(scores, rising) for monotone in (False, True))
+    plain, risen = (fb.FixedWidthBinning(10, monotone=monotone).fit(scores, rising) for monotone in (False, True))
     moved = np.abs(risen.model_.values - plain.model_.values).max()
     assert plain.certificate().epsilon <= risen.certificate().epsilon <= plain.certificate().epsilon + moved
     # The truth falls: the values are far from it, and the certificate says so.
     falling = rng.random(5000) < 1.0 - scores
-    plain, risen = (FixedWidthBinning(10, monotone=monotone).fit(scores, falling) for monotone in (False, True))
+    plain, risen = (fb.FixedWidthBinning(10, monotone=monotone).fit(scores, falling) for monotone in (False, True))
     assert plain.certificate().epsilon < 0.1
     assert risen.certificate().epsilon > 0.4
     with pytest.raises(fb.GuaranteeError, match="not its mean"):
@@ -76,13 +73,13 @@ def test_the_certificate_is_about_the_values_as_they_are() -> None:
 
 
 def test_explicit_edges_too() -> None:
-    cal = ExplicitBinning([0.25, 0.5], monotone=True).fit([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9], [0, 1, 1, 1, 0, 1, 1, 1])
+    cal = fb.ExplicitBinning([0.25, 0.5], monotone=True).fit([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9], [0, 1, 1, 1, 0, 1, 1, 1])
     assert cal.predict([0.0, 0.3, 1.0]).tolist() == [0.5, 0.875, 0.875]
 
 
 def test_refused() -> None:
     scores, labels = [0.1, 0.2, 0.6, 0.7, 0.9], [0, 1, 0, 0, 1]
     with pytest.raises(fb.InputError, match="kind 'smooth', without bins"):
-        monotone_model(PlattScaling().fit(scores, labels).model_)
+        monotone_model(fb.PlattScaling().fit(scores, labels).model_)
     with pytest.raises(fb.InputError, match="randomised values do not rise"):
         monotone_model(fb.UniformMassBinning(2, delta=0.1).fit(scores, labels).model_)

@@ -11,20 +11,19 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from oracle import Case, close
 
 SCORES = [0.1, 0.3, 0.35, 0.6, 0.8, 0.85, 0.9]
 LABELS = [0, 1, 0, 0, 1, 1, 1]
 
 ALL = {
-    "platt": PlattScaling(),
-    "platt, plain": PlattScaling(smooth_labels=False),
-    "platt on logits": PlattScaling(feature="logit"),
-    "temperature": TemperatureScaling(),
-    "abm": BetaScaling(),
-    "am": BetaScaling(parameters="am"),
-    "ab": BetaScaling(parameters="ab"),
+    "platt": fb.PlattScaling(),
+    "platt, plain": fb.PlattScaling(smooth_labels=False),
+    "platt on logits": fb.PlattScaling(feature="logit"),
+    "temperature": fb.TemperatureScaling(),
+    "abm": fb.BetaScaling(),
+    "am": fb.BetaScaling(parameters="am"),
+    "ab": fb.BetaScaling(parameters="ab"),
 }
 every = pytest.mark.parametrize("cal", list(ALL.values()), ids=list(ALL))
 
@@ -32,7 +31,7 @@ every = pytest.mark.parametrize("cal", list(ALL.values()), ids=list(ALL))
 @oracle.cases("platt")
 def test_platt(case: Case) -> None:
     given, expected = case.inputs, case.expected
-    cal = PlattScaling(smooth_labels=given["smooth"], score_range=None).fit(given["f"], given["labels"])
+    cal = fb.PlattScaling(smooth_labels=given["smooth"], score_range=None).fit(given["f"], given["labels"])
     assert close([cal.a_, cal.c_], [expected["A"], expected["B"]], 1e-12)
     assert close(cal.predict(given["f"]).tolist(), expected["values"], 1e-14)
 
@@ -40,19 +39,19 @@ def test_platt(case: Case) -> None:
 @oracle.cases("platt_logit")
 def test_platt_on_logits(case: Case) -> None:
     given, expected = case.inputs, case.expected
-    cal = PlattScaling(feature="logit", smooth_labels=given["smooth"]).fit(given["scores"], given["labels"])
+    cal = fb.PlattScaling(feature="logit", smooth_labels=given["smooth"]).fit(given["scores"], given["labels"])
     assert close([cal.a_, cal.c_], [expected["A"], expected["B"]], 1e-12)
     assert close(cal.predict(given["scores"]).tolist(), expected["values"], 1e-14)
 
 
 def test_unsmoothed_platt() -> None:
-    cal = PlattScaling(smooth_labels=False, score_range=None).fit([-2, -1, 0, 1, 2, 3], [0, 0, 1, 0, 1, 1])
+    cal = fb.PlattScaling(smooth_labels=False, score_range=None).fit([-2, -1, 0, 1, 2, 3], [0, 0, 1, 0, 1, 1])
     assert close([cal.a_, cal.c_], [-1.214027586, 0.6070137929], 1e-9)
 
 
 def test_temperature_by_its_equation() -> None:
     """At the maximum the mean logit weighted by label equals that weighted by prediction."""
-    cal = TemperatureScaling().fit(SCORES, LABELS)
+    cal = fb.TemperatureScaling().fit(SCORES, LABELS)
     logit = np.log(SCORES) - np.log1p(-np.array(SCORES))
     assert abs(logit @ (np.array(LABELS) - cal.predict(SCORES))) < 1e-12
     assert cal.predict([0.5]).tolist() == [0.5]
@@ -64,7 +63,7 @@ def test_beta_by_its_equations(parameters: str) -> None:
     rng = np.random.default_rng(5)
     scores = rng.beta(2, 2, 500)
     labels = rng.random(500) < 1 / (1 + np.exp(-(0.7 * np.log(scores) - 1.4 * np.log(1 - scores) - 0.3)))
-    cal = BetaScaling(parameters=parameters).fit(scores, labels)
+    cal = fb.BetaScaling(parameters=parameters).fit(scores, labels)
     off = labels - cal.predict(scores)
     rising, falling = np.log(scores), -np.log(1 - scores)
     if parameters == "am":
@@ -87,7 +86,7 @@ def test_a_slope_that_would_be_negative_is_held_at_zero() -> None:
     rng = np.random.default_rng(6)
     scores = rng.random(4000)
     labels = rng.random(4000) < 0.8 * np.sqrt(scores) * (1 - 0.5 * scores**4)
-    cal = BetaScaling().fit(scores, labels)
+    cal = fb.BetaScaling().fit(scores, labels)
     assert cal.b_ == 0.0
     assert cal.a_ > 0.0
     off = labels - cal.predict(scores)
@@ -101,44 +100,44 @@ def test_a_slope_that_would_be_negative_is_held_at_zero() -> None:
 
 def test_constant_scores_give_the_mean() -> None:
     scores, labels = [0.3] * 5, [0, 1, 1, 0, 1]
-    smooth = PlattScaling().fit(scores, labels)
+    smooth = fb.PlattScaling().fit(scores, labels)
     targets = 3 * 4 / 5 + 2 * 1 / 4
     assert smooth.a_ == 0.0
     assert close(smooth.predict([0.0, 0.3, 1.0]).tolist(), [targets / 5] * 3, 1e-15)
-    assert close(PlattScaling(smooth_labels=False).fit(scores, labels).predict([0.9]).tolist(), [0.6], 1e-15)
+    assert close(fb.PlattScaling(smooth_labels=False).fit(scores, labels).predict([0.9]).tolist(), [0.6], 1e-15)
     for parameters in ("abm", "am"):
-        cal = BetaScaling(parameters=parameters).fit(scores, labels)
+        cal = fb.BetaScaling(parameters=parameters).fit(scores, labels)
         assert (cal.a_, cal.b_) == (0.0, 0.0)
         assert close(cal.predict([0.9]).tolist(), [0.6], 1e-15)
-    assert TemperatureScaling().fit([0.5, 0.5], [0, 1]).temperature_ == 1.0
-    assert BetaScaling(parameters="ab").fit([0.5, 0.5], [0, 1]).predict([0.2]).tolist() == [0.2]
+    assert fb.TemperatureScaling().fit([0.5, 0.5], [0, 1]).temperature_ == 1.0
+    assert fb.BetaScaling(parameters="ab").fit([0.5, 0.5], [0, 1]).predict([0.2]).tolist() == [0.2]
 
 
 def test_one_class_with_smoothed_labels() -> None:
-    assert close(PlattScaling().fit(SCORES, [1] * 7).predict([0.0, 0.5]).tolist(), [8 / 9, 8 / 9], 1e-15)
-    assert close(PlattScaling(feature="logit").fit(SCORES, [0] * 7).predict([0.5]).tolist(), [1 / 9], 1e-15)
+    assert close(fb.PlattScaling().fit(SCORES, [1] * 7).predict([0.0, 0.5]).tolist(), [8 / 9, 8 / 9], 1e-15)
+    assert close(fb.PlattScaling(feature="logit").fit(SCORES, [0] * 7).predict([0.5]).tolist(), [1 / 9], 1e-15)
 
 
 def test_separated_labels_with_smoothed_labels() -> None:
-    cal = PlattScaling().fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
+    cal = fb.PlattScaling().fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
     assert cal.a_ < 0
     assert close(cal.predict([0.1, 0.9]).tolist(), [0.25, 0.75], 0.05)
 
 
 def test_labels_that_fall_with_the_score() -> None:
     scores, labels = SCORES, [1 - label for label in LABELS]
-    assert PlattScaling().fit(scores, labels).a_ > 0
-    cal = BetaScaling().fit(scores, labels)
+    assert fb.PlattScaling().fit(scores, labels).a_ > 0
+    cal = fb.BetaScaling().fit(scores, labels)
     assert (cal.a_, cal.b_) == (0.0, 0.0)
     assert close(cal.predict([0.1, 0.9]).tolist(), [3 / 7, 3 / 7], 1e-15)
     with pytest.raises(fb.InputError, match="labels fall with the score"):
-        TemperatureScaling().fit(scores, labels)
+        fb.TemperatureScaling().fit(scores, labels)
 
 
 def test_scores_at_the_ends_that_agree_do_not_count() -> None:
     """The map sends 0 to 0 whatever its parameters: such a sample with label 0 is no news."""
     scores, labels = [0.0, 0.0, *SCORES, 1.0], [0, 0, *LABELS, 1]
-    for cal in (TemperatureScaling(), BetaScaling(parameters="am")):
+    for cal in (fb.TemperatureScaling(), fb.BetaScaling(parameters="am")):
         assert cal.fit(scores, labels).model_.map == cal.fit(SCORES, LABELS).model_.map
         assert cal.predict([0.0, 1.0]).tolist() == [0.0, 1.0]
         assert cal.fit(scores, labels).model_.n_samples == 10
@@ -147,30 +146,30 @@ def test_scores_at_the_ends_that_agree_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("cal", "scores", "labels", "message"),
     [
-        (PlattScaling(feature="logit"), [0.2, 0.0, 0.4], [0, 1, 1], "scores[1] is 0.0, whose logit is infinite"),
-        (TemperatureScaling(), [0.2, 0.6, 1.0], [0, 1, 0], "scores[2] is 1.0 with label 0: the map sends 1 to 1"),
-        (BetaScaling(), [0.0, 0.2, 0.6, 0.7], [1, 1, 0, 1], "scores[0] is 0.0 with label 1: the map sends 0 to 0"),
-        (PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [0, 0, 1], "labels are separated by the score"),
-        (PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [1, 1, 0], "labels are separated by the score"),
-        (PlattScaling(smooth_labels=False), [0.1, 0.5, 0.5, 0.8], [0, 0, 1, 1], "labels are separated by the score"),
-        (PlattScaling(smooth_labels=False), [0.1, 0.5], [1, 1], "labels are all 1, so the likelihood has no maximum"),
-        (BetaScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
-        (BetaScaling(parameters="ab"), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
-        (TemperatureScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "all labels agree with the side of 0.5"),
+        (fb.PlattScaling(feature="logit"), [0.2, 0.0, 0.4], [0, 1, 1], "scores[1] is 0.0, whose logit is infinite"),
+        (fb.TemperatureScaling(), [0.2, 0.6, 1.0], [0, 1, 0], "scores[2] is 1.0 with label 0: the map sends 1 to 1"),
+        (fb.BetaScaling(), [0.0, 0.2, 0.6, 0.7], [1, 1, 0, 1], "scores[0] is 0.0 with label 1: the map sends 0 to 0"),
+        (fb.PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [0, 0, 1], "labels are separated by the score"),
+        (fb.PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [1, 1, 0], "labels are separated by the score"),
+        (fb.PlattScaling(smooth_labels=False), [0.1, 0.5, 0.5, 0.8], [0, 0, 1, 1], "labels are separated by the score"),
+        (fb.PlattScaling(smooth_labels=False), [0.1, 0.5], [1, 1], "labels are all 1, so the likelihood has no maximum"),
+        (fb.BetaScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
+        (fb.BetaScaling(parameters="ab"), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
+        (fb.TemperatureScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "all labels agree with the side of 0.5"),
         (
-            BetaScaling(),
+            fb.BetaScaling(),
             [0.0, 0.3, 0.4, 0.6, 0.7],
             [0, 1, 1, 0, 0],
             "scores hold 0.0, and the other samples ask",
         ),
-        (PlattScaling(), [0.5, np.nextafter(0.5, 1)], [0, 1], "scores differ so little beside their size"),
-        (PlattScaling(feature="margin"), SCORES, LABELS, "feature is 'margin'; choose one of 'score', 'logit'"),
-        (PlattScaling(feature="logit", score_range=None), SCORES, LABELS, "feature='logit' needs probabilities"),
-        (BetaScaling(parameters="b"), SCORES, LABELS, "parameters is 'b'; choose one of 'abm', 'am', 'ab'"),
-        (PlattScaling(), [], [], "scores is empty"),
-        (PlattScaling(), [0.5, np.nan], [0, 1], "scores[1] is NaN"),
-        (TemperatureScaling(), [0.5, 0.7], [0, 2], "labels[1] is 2"),
-        (BetaScaling(), [0.5, 0.7], [0, 1, 1], "lengths differ: scores has 2, labels has 3"),
+        (fb.PlattScaling(), [0.5, np.nextafter(0.5, 1)], [0, 1], "scores differ so little beside their size"),
+        (fb.PlattScaling(feature="margin"), SCORES, LABELS, "feature is 'margin'; choose one of 'score', 'logit'"),
+        (fb.PlattScaling(feature="logit", score_range=None), SCORES, LABELS, "feature='logit' needs probabilities"),
+        (fb.BetaScaling(parameters="b"), SCORES, LABELS, "parameters is 'b'; choose one of 'abm', 'am', 'ab'"),
+        (fb.PlattScaling(), [], [], "scores is empty"),
+        (fb.PlattScaling(), [0.5, np.nan], [0, 1], "scores[1] is NaN"),
+        (fb.TemperatureScaling(), [0.5, 0.7], [0, 2], "labels[1] is 2"),
+        (fb.BetaScaling(), [0.5, 0.7], [0, 1, 1], "lengths differ: scores has 2, labels has 3"),
     ],
 )
 def test_refused(cal, scores, labels, message: str) -> None:
@@ -181,9 +180,9 @@ def test_refused(cal, scores, labels, message: str) -> None:
 def test_weights_that_are_all_zero_are_refused() -> None:
     for weight in ([0] * 7, [0.0] * 7):
         with pytest.raises(fb.InputError, match="sample_weight is 0 for every row"):
-            PlattScaling().fit(SCORES, LABELS, sample_weight=weight)
+            fb.PlattScaling().fit(SCORES, LABELS, sample_weight=weight)
     with pytest.raises(fb.InputError, match="adds up to 2\\*\\*53 samples"):
-        PlattScaling().fit(SCORES, LABELS, sample_weight=[2**52] * 7)
+        fb.PlattScaling().fit(SCORES, LABELS, sample_weight=[2**52] * 7)
 
 
 # ------------------------------------------------------------------------------------------------- models
@@ -215,16 +214,16 @@ def test_the_model_file_carries_the_map(cal, tmp_path) -> None:
 
 
 def test_scores_of_any_size() -> None:
-    cal = PlattScaling(score_range=None).fit([-1e308, -5e307, 1e307, 1e308], [0, 1, 0, 1])
+    cal = fb.PlattScaling(score_range=None).fit([-1e308, -5e307, 1e307, 1e308], [0, 1, 0, 1])
     assert 0.2 < cal.predict_one(-1e308) < 0.5 < cal.predict_one(1e308) < 0.8
-    tiny = PlattScaling().fit([1e-300, 2e-300, 3e-300, 4e-300], [0, 1, 0, 1])
+    tiny = fb.PlattScaling().fit([1e-300, 2e-300, 3e-300, 4e-300], [0, 1, 0, 1])
     assert 0.2 < tiny.predict_one(1e-300) < 0.5 < tiny.predict_one(4e-300) < 0.8
 
 
 def test_not_fitted() -> None:
     with pytest.raises(fb.NotFittedError, match="not fitted"):
-        _ = PlattScaling().model_
+        _ = fb.PlattScaling().model_
     with pytest.raises(AttributeError):
-        _ = PlattScaling().a_
-    assert repr(PlattScaling(feature="logit")) == "PlattScaling(feature='logit')"
-    assert TemperatureScaling().get_params() == {}
+        _ = fb.PlattScaling().a_
+    assert repr(fb.PlattScaling(feature="logit")) == "PlattScaling(feature='logit')"
+    assert fb.TemperatureScaling().get_params() == {}

@@ -10,8 +10,6 @@ import pytest
 import fastbin as fb
 import oracle
 import reference
-from fastbin.binning.scaling_binning import ScalingBinning
-from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from oracle import Case, close
 
 
@@ -25,7 +23,7 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
 @oracle.cases("scaling_binning_dd")
 def test_double_dipped(case: Case) -> None:
     scores, n_bins = case.inputs["scores"], case.inputs["B"]
-    model = ScalingBinning(n_bins, scaler="none").fit(scores, [0] * len(scores)).model_
+    model = fb.ScalingBinning(n_bins, scaler="none").fit(scores, [0] * len(scores)).model_
     assert close(model.values.tolist(), case.expected["means"], case.tolerance)
     assert model.map == ("none", (0.0,) * 4)
 
@@ -34,7 +32,7 @@ def test_double_dipped(case: Case) -> None:
 def test_split(case: Case) -> None:
     """The case gives the parts; a seed that divides the samples so is not to be had, so the division is the model's own."""
     scores = [*case.inputs["g2"], *case.inputs["g3"]]
-    model = ScalingBinning(case.inputs["B"], scaler="none", scheme="split", split=(1, 9, 8)).fit(scores, [0] * 17).model_
+    model = fb.ScalingBinning(case.inputs["B"], scaler="none", scheme="split", split=(1, 9, 8)).fit(scores, [0] * 17).model_
     samples = reference.samples.in_fit_order(scores, [0] * 17, 0)
     by_key = [sample.score for sample in sorted(samples, key=lambda sample: sample.split_key)]
     edges, counts, means = reference.scaling_binning_split(by_key[:9], by_key[9:], case.inputs["B"])
@@ -45,39 +43,39 @@ def test_split(case: Case) -> None:
 
 @pytest.mark.parametrize("scheme", ["double-dipped", "split"])
 @pytest.mark.parametrize(
-    ("word", "scaler"), [("platt", PlattScaling()), ("temperature", TemperatureScaling()), ("beta", BetaScaling())]
+    ("word", "scaler"), [("platt", fb.PlattScaling()), ("temperature", fb.TemperatureScaling()), ("beta", fb.BetaScaling())]
 )
 def test_a_word_is_a_scaler_with_its_defaults(scheme: str, word: str, scaler, samples) -> None:
-    model = ScalingBinning(scaler=word, scheme=scheme).fit(*samples).model_
-    assert ScalingBinning(scaler=scaler, scheme=scheme).fit(*samples).model_ == model
+    model = fb.ScalingBinning(scaler=word, scheme=scheme).fit(*samples).model_
+    assert fb.ScalingBinning(scaler=scaler, scheme=scheme).fit(*samples).model_ == model
     assert not hasattr(scaler, "model_")  # the caller's object is left alone
 
 
 def test_the_map_is_fitted_where_the_scheme_says(samples) -> None:
     scores, labels = samples
-    dipped = ScalingBinning(scaler="beta").fit(scores, labels)
-    assert dipped.scaler_ == BetaScaling().fit(scores, labels).model_
+    dipped = fb.ScalingBinning(scaler="beta").fit(scores, labels)
+    assert dipped.scaler_ == fb.BetaScaling().fit(scores, labels).model_
     assert dipped.model_.map == dipped.scaler_.map
-    parts = ScalingBinning(scaler="beta", scheme="split", split=(2, 1, 1)).fit(scores, labels)
+    parts = fb.ScalingBinning(scaler="beta", scheme="split", split=(2, 1, 1)).fit(scores, labels)
     assert parts.scaler_.n_samples == 1000
     assert parts.model_.counts.sum() == 500
     assert parts.model_.n_samples == 2000
-    given = ScalingBinning(scaler=BetaScaling().fit(scores[:100], labels[:100]), scheme="split", split=(2, 1, 1))
+    given = fb.ScalingBinning(scaler=fb.BetaScaling().fit(scores[:100], labels[:100]), scheme="split", split=(2, 1, 1))
     assert given.fit(scores, labels).model_.counts.sum() == 1000
     assert given.scaler_.n_samples == 100
-    assert ScalingBinning(scaler="none").fit(scores, labels).scaler_ is None
+    assert fb.ScalingBinning(scaler="none").fit(scores, labels).scaler_ is None
 
 
 def test_a_model_may_be_the_scaler(samples) -> None:
     scores, labels = samples
-    scaler = PlattScaling().fit(scores[:500], labels[:500])
-    model = ScalingBinning(scaler=scaler.model_).fit(scores, labels).model_
-    assert model == ScalingBinning(scaler=scaler).fit(scores, labels).model_
+    scaler = fb.PlattScaling().fit(scores[:500], labels[:500])
+    model = fb.ScalingBinning(scaler=scaler.model_).fit(scores, labels).model_
+    assert model == fb.ScalingBinning(scaler=scaler).fit(scores, labels).model_
 
 
 def test_values_are_means_of_scaled_scores(samples) -> None:
     scores, labels = samples
-    cal = ScalingBinning(5).fit(scores, labels)
+    cal = fb.ScalingBinning(5).fit(scores, labels)
     bins = cal.model_.assign(scores)
     kept = ~np.isin(scores, cal.model_.edges)
     scaled = cal.scaler_.predict(scores)
@@ -90,17 +88,17 @@ def test_margins() -> None:
     rng = np.random.default_rng(9)
     margins = rng.normal(0, 4, 3000)
     labels = rng.random(3000) < 1 / (1 + np.exp(-margins))
-    cal = ScalingBinning(8, score_range=None).fit(margins, labels)
+    cal = fb.ScalingBinning(8, score_range=None).fit(margins, labels)
     assert cal.model_.score_range is None
     assert (np.abs(cal.predict(margins) - 1 / (1 + np.exp(-margins))) < 0.25).all()
     with pytest.raises(fb.InputError, match="scaler='none' averages scores, which must be probabilities"):
-        ScalingBinning(8, scaler="none", score_range=None).fit(margins, labels)
+        fb.ScalingBinning(8, scaler="none", score_range=None).fit(margins, labels)
     with pytest.raises(fb.InputError, match=r"scores\[\d+\] is .*, outside"):
-        ScalingBinning(8, scaler="beta", score_range=None).fit(margins, labels)
+        fb.ScalingBinning(8, scaler="beta", score_range=None).fit(margins, labels)
 
 
 def test_files(samples, tmp_path) -> None:
-    cal = ScalingBinning(scaler="beta").fit(*samples)
+    cal = fb.ScalingBinning(scaler="beta").fit(*samples)
     cal.model_.save(tmp_path / "scaling.fbm")
     loaded = fb.load(tmp_path / "scaling.fbm")
     assert loaded == cal.model_
@@ -112,7 +110,7 @@ def test_files(samples, tmp_path) -> None:
 
 
 def test_certificates_about_means_of_labels_are_refused(samples) -> None:
-    cal = ScalingBinning(5).fit(*samples)
+    cal = fb.ScalingBinning(5).fit(*samples)
     assert 0.0 < cal.certificate().epsilon < 0.2
     for bound in ("a-priori", "hoeffding"):
         with pytest.raises(fb.GuaranteeError, match="not its mean"):
@@ -124,7 +122,7 @@ def test_the_certificate_holds(scheme: str) -> None:
     """Scores uniform, truth s**2, the map fitted to the same samples: bins' true frequencies are known in closed form."""
     rng = np.random.default_rng(10)
     n_repeats, alpha, missed = 400, 0.2, 0
-    cal = ScalingBinning(4, scheme=scheme)
+    cal = fb.ScalingBinning(4, scheme=scheme)
     for _ in range(n_repeats):
         scores = rng.random(300)
         model = cal.fit(scores, rng.random(300) < scores**2).model_
@@ -136,9 +134,9 @@ def test_the_certificate_holds(scheme: str) -> None:
 
 def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
     scores, labels = np.repeat([0.2, 0.5, 0.9], 10), np.tile([0, 1, 1, 0, 1], 6)
-    assert ScalingBinning(4, scaler="none", ties="isolate").fit(scores, labels).certificate().epsilon < 1
+    assert fb.ScalingBinning(4, scaler="none", ties="isolate").fit(scores, labels).certificate().epsilon < 1
     with pytest.raises(fb.GuaranteeError, match="ties='upper' sends them all to one side"):
-        ScalingBinning(4, scaler="none", ties="upper").fit(scores, labels).certificate()
+        fb.ScalingBinning(4, scaler="none", ties="upper").fit(scores, labels).certificate()
 
 
 # ------------------------------------------------------------------------------------------------- refusals
@@ -159,16 +157,16 @@ def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
         ({"scheme": "split", "split": (1, 0, 1)}, fb.InputError, "it must be three positive numbers"),
         ({"scheme": "split", "split": 0.5}, fb.InputTypeError, "split must be three numbers"),
         ({"scheme": "split", "split": (1, 1, 1), "n_bins": 4}, fb.InputError, "10 samples, split (1, 1, 1), leave 3 to place"),
-        ({"scaler": PlattScaling(score_range=None), "n_bins": 3}, fb.InputError, "the scaler takes scores in None"),
+        ({"scaler": fb.PlattScaling(score_range=None), "n_bins": 3}, fb.InputError, "the scaler takes scores in None"),
     ],
 )
 def test_configurations_refused(parameters: dict, error: type, message: str) -> None:
     scores, labels = np.arange(10) / 10, [0, 1, 0, 0, 1, 1, 0, 1, 1, 1]
     with pytest.raises(error, match=re.escape(message)):
-        ScalingBinning(**parameters).fit(scores, labels)
+        fb.ScalingBinning(**parameters).fit(scores, labels)
 
 
 def test_a_map_that_falls_is_refused(samples) -> None:
     scores, labels = samples
     with pytest.raises(fb.InputError, match="the map of scheme 'platt' does not increase"):
-        ScalingBinning().fit(scores, ~labels)
+        fb.ScalingBinning().fit(scores, ~labels)

@@ -10,10 +10,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.binning.fixed_width import FixedWidthBinning
-from fastbin.binning.isotonic import IsotonicCalibration
 from fastbin.binning.venn import IVAP, merge_venn, predict_venn, venn_pairs
-from fastbin.scaling import PlattScaling
 from oracle import Case, close
 
 SCORES = [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97]
@@ -24,7 +21,7 @@ LABELS = [0, 0, 1, 0, 1, 0, 1, 1, 1, 1]
 def test_pairs_of_bins(case: Case) -> None:
     count, ones = case.inputs["count"], case.inputs["ones"]
     scores = [0.25] * count + [0.75]
-    model = FixedWidthBinning(2).fit(scores, [1] * ones + [0] * (count - ones) + [1]).model_
+    model = fb.FixedWidthBinning(2).fit(scores, [1] * ones + [0] * (count - ones) + [1]).model_
     assert close(venn_pairs(model)[0].tolist(), [case.expected["p0"], case.expected["p1"]], case.tolerance)
     assert predict_venn(model, [0.1, 0.2]).tolist() == [venn_pairs(model)[0].tolist()] * 2
 
@@ -55,12 +52,12 @@ def test_nan_goes_through_where_asked() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: IsotonicCalibration().fit(SCORES, LABELS), "fit IVAP, the isotonic Venn predictor"),
-        (lambda: PlattScaling().fit(SCORES, LABELS), "Theorem 3"),
+        (lambda: fb.IsotonicCalibration().fit(SCORES, LABELS), "fit IVAP, the isotonic Venn predictor"),
+        (lambda: fb.PlattScaling().fit(SCORES, LABELS), "Theorem 3"),
         (lambda: fb.UniformMassBinning(3, scheme="ze").fit(SCORES, LABELS), "scheme 'ze' averages the label of a boundary"),
         (lambda: fb.UniformMassBinning(3, scheme="umb").fit(SCORES, LABELS), "scheme 'umb' averages the label of a boundary"),
         (lambda: fb.UniformMassBinning(2, ties="upper").fit([0.5] * 8, [0, 1] * 4), "ties='upper' sends them all to one side"),
-        (lambda: FixedWidthBinning(2).fit(SCORES, LABELS, sample_weight=np.ones(10)), "real weights"),
+        (lambda: fb.FixedWidthBinning(2).fit(SCORES, LABELS, sample_weight=np.ones(10)), "real weights"),
         (lambda: IVAP().fit(SCORES, LABELS), "carries no tally|does not say how its edges were chosen"),
     ],
 )
@@ -76,7 +73,7 @@ def test_the_probability_of_the_label_that_comes_is_calibrated(method: str) -> N
     binnings = {
         "umd": fb.UniformMassBinning(2),
         "ums": fb.UniformMassBinning(2, scheme="ums"),
-        "fixed-width": FixedWidthBinning(2),
+        "fixed-width": fb.FixedWidthBinning(2),
     }
     seen: dict[float, list[int]] = {}
     for _ in range(4000):
@@ -127,7 +124,7 @@ def test_frequencies_are_repetition() -> None:
 
 def test_ivap_has_no_certificate() -> None:
     cal = IVAP().fit(SCORES, LABELS)
-    for ask in (cal.certificate, lambda: cal.predict_interval([0.5])):
+    for ask in (cal.certificate, lambda: cal.predict_interval([0.5]), lambda: cal.predict_set([0.5])):
         with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
             ask()
 
@@ -150,7 +147,7 @@ def test_many_samples() -> None:
     queries = rng.random(5)
     for query, (p0, p1) in zip(queries, cal.predict_venn(queries), strict=True):
         for label, expected in ((0, p0), (1, p1)):
-            joined = IsotonicCalibration().fit(np.append(scores, query), np.append(labels, label))
+            joined = fb.IsotonicCalibration().fit(np.append(scores, query), np.append(labels, label))
             assert joined.predict_one(query) == expected
 
 

@@ -1,0 +1,134 @@
+"""Scaling-binning is the reference on hard inputs, and shares its bins with uniform mass."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fitting import columns_of, fit, some_map
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin as fb
+import reference
+import strategies
+from reference.samples import in_fit_order
+from reference.step_model import bin_of
+from reference.uniform_mass import boundary_ranks
+
+WEIGHTINGS = ["none", "integer", "float"]
+
+
+@pytest.mark.parametrize("word", ["none", "platt", "temperature", "beta"])
+@pytest.mark.parametrize("weighting", ["none", "integer"])
+@settings(max_examples=40, deadline=None)
+@given(draw=st.data())
+def test_double_dipped_scaling_binning(weighting: str, word: str, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
+    n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
+    seed = draw.draw(strategies.seeds, "seed")
+    scaler = some_map(word)
+    fitted = fit(fb.ScalingBinning(n_bins, scaler="none" if scaler is None else scaler, seed=seed), data)
+    uniform_mass = fit(fb.UniformMassBinning(n_bins, seed=seed), data)
+    assert (fitted is None) == (uniform_mass is None)
+    if fitted is None:
+        return
+    for name in ("edges", "edge_keys", "counts", "label_sums", "n_samples", "n_positive", "n_tied", "n_bins"):
+        assert np.array_equal(getattr(fitted.model_, name), getattr(uniform_mass.model_, name)), name
+    scaled = float if scaler is None else scaler.predict_one
+    repeats = data.weights or [1] * len(data.scores)
+    scores = [score for score, repeat in zip(data.scores, repeats, strict=True) for _ in range(int(repeat))]
+    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed)
+    assert [(edge, key) for edge, key in zip(fitted.model_.edges, fitted.model_.edge_keys, strict=True)] == edges
+    assert fitted.model_.counts.tolist() == counts
+    assert fitted.model_.values.tolist() == [float(mean) for mean in means]
+
+
+@pytest.mark.parametrize("ties", ["random", "upper", "isolate"])
+@settings(max_examples=40, deadline=None)
+@given(draw=st.data())
+def test_weights_of_one_change_no_mean(ties: str, draw: st.DataObject) -> None:
+    """Without weights samples are located by rank, with weights by key: two ways to the same means."""
+    data = draw.draw(strategies.calibration_data(), "data")
+    n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
+    scaling = fb.ScalingBinning(n_bins, scaler=some_map("beta"), ties=ties, seed=4)
+    fitted = fit(scaling, data)
+    if fitted is None:
+        return
+    weighted = fb.ScalingBinning(n_bins, scaler=some_map("beta"), ties=ties, seed=4)
+    weighted.fit(data.scores, data.labels, sample_weight=np.ones(len(data.scores)))
+    assert weighted.model_.counts.tolist() == fitted.model_.counts.tolist()
+    assert np.allclose(weighted.model_.values, fitted.model_.values, rtol=3e-16, atol=0)
+
+
+@pytest.mark.parametrize("ties", ["random", "upper"])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@settings(max_examples=40, deadline=None)
+@given(draw=st.data())
+def test_scaling_binning_in_parts(weighting: str, ties: str, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
+    n_bins, seed = draw.draw(st.integers(1, 6), "n_bins"), draw.draw(strategies.seeds, "seed")
+    scaler = some_map("platt")
+    scaling = fb.ScalingBinning(n_bins, scheme="split", scaler=scaler, split=(5, 2, 3), ties=ties, seed=seed)
+    fitted = fit(scaling, data)
+    samples = in_fit_order(data.scores, data.labels, seed, data.weights)
+    n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so there is no first part
+    if n_edges < n_bins:
+        assert fitted is None
+        return
+    chosen = sorted(range(len(samples)), key=lambda i: (samples[i].split_key, samples[i].score, samples[i].j))
+    second = [samples[i] for i in sorted(chosen[:n_edges])]
+    third = [samples[i] for i in sorted(chosen[n_edges:])]
+    ranks = [-(-j * n_edges // n_bins) for j in range(1, n_bins)]
+    edges = [(second[k - 1].score, 0 if ties == "upper" else second[k - 1].key) for k in ranks]
+    edges = sorted({edge for edge in edges if edge > (0.0, 0)})
+    model = fitted.model_
+    assert list(zip(model.edges.tolist(), model.edge_keys.tolist(), strict=True)) == edges
+    values = []
+    for b in range(len(edges) + 1):
+        inside = [sample for sample in third if bin_of(edges, sample.score, sample.key) == b]
+        assert model.counts[b] == len(inside)
+        assert model.label_sums[b] == sum(sample.label for sample in inside)
+        scaled = [scaler.predict_one(sample.score) for sample in inside]
+        if weighting == "float":
+            terms = [sample.weight * one for sample, one in zip(inside, scaled, strict=True)]
+            total = math.fsum(sample.weight for sample in inside)
+            values.append(math.fsum(terms) / total if total > 0 else 0.5)
+        else:
+            values.append(float(sum(map(Fraction, scaled)) / len(inside)) if inside else 0.5)
+    assert model.values.tolist() == values
+    assert model.n_samples == len(samples)
+
+
+def test_scaling_binning_in_parts_is_that_of_the_scaled_line() -> None:
+    """Bins on the line of the scores are the bins on the scaled line: Kumar, Liang & Ma as they put it."""
+    data = strategies.make("uniform", "follow the rank", 400, 1)
+    scaler = some_map("beta")
+    model = fb.ScalingBinning(8, scheme="split", scaler=scaler, seed=9).fit(data.scores, data.labels).model_
+    samples = in_fit_order(data.scores, data.labels, 9)
+    chosen = [sample.score for sample in sorted(samples, key=lambda sample: (sample.split_key, sample.score, sample.j))]
+    scaled = [scaler.predict_one(score) for score in chosen]
+    edges, counts, means = reference.scaling_binning_split(scaled[:200], scaled[200:], 8)
+    assert [scaler.predict_one(edge) for edge in model.edges] == edges
+    assert model.counts.tolist() == counts
+    assert model.values.tolist() == [float(mean) for mean in means]
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_many_samples_of_scaling_binning(weighting: str) -> None:
+    """Sizes at which the fit counts in cells, more rows than one block holds, and heavy ties."""
+    data = strategies.make("tree", "follow the rank", 150_000, 2, weighting)
+    scaler = some_map("platt")
+    model = fb.ScalingBinning(25, scaler=scaler).fit(**columns_of(data, "strided")).model_
+    expected = fb.UniformMassBinning(25).fit(**columns_of(data)).model_
+    assert model.counts.tolist() == expected.counts.tolist()
+    if weighting == "none":
+        edges, counts, means = reference.scaling_binning(data.scores, 25, scaler.predict_one, 0)
+        assert model.counts.tolist() == counts
+        assert model.values.tolist() == [float(mean) for mean in means]
+        assert len(edges) == 24
+        assert boundary_ranks(150_000, 25)[0] == 6001
+    if weighting != "float":
+        assert (np.diff(model.values) >= 0).all()

@@ -1,0 +1,129 @@
+"""Smooth maps are the most likely ones, depend on the samples alone, and are evaluated in C as written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fitting import columns_of, fit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin as fb
+import strategies
+from strategies import CalibrationData
+
+WEIGHTINGS = ["none", "integer", "float"]
+
+SMOOTH = {
+    "platt": lambda: fb.PlattScaling(),
+    "platt, plain": lambda: fb.PlattScaling(smooth_labels=False),
+    "platt on logits": lambda: fb.PlattScaling(feature="logit"),
+    "temperature": lambda: fb.TemperatureScaling(),
+    "beta abm": lambda: fb.BetaScaling(),
+    "beta am": lambda: fb.BetaScaling(parameters="am"),
+    "beta ab": lambda: fb.BetaScaling(parameters="ab"),
+}
+
+
+def exponent(model: fb.BinnedModel, score: float, parameters: list[float]) -> float:
+    if model.map[0] == "logistic":
+        return parameters[0] * score + parameters[1]
+    return parameters[0] * math.log(score) - parameters[1] * math.log(1.0 - score) + parameters[2]
+
+
+def loss(name: str, model: fb.BinnedModel, data: CalibrationData, parameters: list[float]) -> float:
+    """The loss that the map should have made least, written out; scores of 0 and 1 do not count."""
+    weights = data.weights or [1.0] * len(data.scores)
+    n_ones = sum(w for w, label in zip(weights, data.labels, strict=True) if label)
+    n_zeros = sum(w for w, label in zip(weights, data.labels, strict=True) if not label)
+    smooth = name in ("platt", "platt on logits")
+    targets = {1: (n_ones + 1) / (n_ones + 2), 0: 1 / (n_zeros + 2)} if smooth else {1: 1.0, 0: 0.0}
+    terms = []
+    for score, label, weight in zip(data.scores, data.labels, weights, strict=True):
+        if model.map[0] == "beta" and score in (0.0, 1.0):
+            continue
+        z = exponent(model, score, parameters)
+        softplus = max(z, 0.0) + math.log1p(math.exp(-abs(z)))
+        terms.append(weight * (softplus - targets[label] * z))
+    return math.fsum(terms)
+
+
+# The directions in which the parameters of a family may move.
+DIRECTIONS = {
+    "platt": [(1, 0), (0, 1)],
+    "platt, plain": [(1, 0), (0, 1)],
+    "platt on logits": [(1, 1, 0), (0, 0, 1)],
+    "temperature": [(1, 1, 0)],
+    "beta abm": [(1, 0, 0), (0, 1, 0), (0, 0, 1)],
+    "beta am": [(1, 1, 0), (0, 0, 1)],
+    "beta ab": [(1, 0, math.log(2)), (0, 1, -math.log(2))],
+}
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("name", list(SMOOTH))
+@settings(max_examples=40, deadline=None)
+@given(draw=st.data())
+def test_no_other_smooth_map_is_more_likely(name: str, weighting: str, draw: st.DataObject) -> None:
+    """The loss is convex: where no small step along a free direction lowers it, it is least."""
+    data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
+    if weighting == "float":
+        # Beside a weight of 1e16 the others lie below the last digit of the likelihood.
+        data = replace(data, weights=[min(weight, 100.0) for weight in data.weights or []])
+    fitted = fit(SMOOTH[name](), data)
+    if fitted is None:
+        return
+    model = fitted.model_
+    parameters = list(model.map[1][: 2 if model.map[0] == "logistic" else 3])
+    least = loss(name, model, data, parameters)
+    for direction in DIRECTIONS[name]:
+        for step in (1e-4, -1e-4, 1e-2, -1e-2):
+            size = max(1.0, max(abs(p) for p in parameters))
+            moved = [p + step * size * d for p, d in zip(parameters, direction, strict=True)]
+            if name.startswith(("beta", "temperature")) and min(moved[:2]) < 0:
+                continue
+            assert loss(name, model, data, moved) >= least * (1 - 1e-8) - 1e-12
+
+
+@pytest.mark.parametrize("name", list(SMOOTH))
+@settings(max_examples=30, deadline=None)
+@given(draw=st.data())
+def test_smooth_maps_depend_on_the_samples_alone(name: str, draw: st.DataObject) -> None:
+    """Row order changes no byte; frequencies are repetition, and the same as real weights but for what the model counts."""
+    data = draw.draw(strategies.calibration_data(max_size=60, weighting="integer"), "data")
+    fitted = fit(SMOOTH[name](), data)
+    if fitted is None:
+        return
+    order = draw.draw(st.permutations(range(len(data.scores))), "order")
+    shuffled = {key: column[order] for key, column in columns_of(data).items()}
+    assert SMOOTH[name]().fit(**shuffled).model_ == fitted.model_
+    scores, labels = (np.repeat(column, data.weights) for column in (data.scores, data.labels))
+    assert SMOOTH[name]().fit(scores, labels).model_ == fitted.model_
+    real = SMOOTH[name]().fit(data.scores, data.labels, sample_weight=np.array(data.weights, np.float64))
+    assert real.model_.map == fitted.model_.map
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    slopes=st.tuples(st.floats(0, 50), st.floats(0, 50)),
+    constant=st.floats(-20, 20),
+    scores=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30),
+)
+def test_c_evaluates_the_maps_as_numpy_does(slopes: tuple[float, float], constant: float, scores: list[float]) -> None:
+    column = np.array(scores)
+    logistic = fb.BinnedModel.from_parts(
+        edges=None, values=None, kind="smooth", scheme="platt", map="logistic", map_parameters=(slopes[0], constant)
+    )
+    assert np.allclose(logistic.predict(column), 1 / (1 + np.exp(-(slopes[0] * column + constant))), rtol=1e-13, atol=0)
+    beta = fb.BinnedModel.from_parts(
+        edges=None, values=None, kind="smooth", scheme="beta", map="beta", map_parameters=(*slopes, constant)
+    )
+    inside = column[(column > 0) & (column < 1)]
+    with np.errstate(over="ignore"):
+        expected = 1 / (1 + np.exp(-(slopes[0] * np.log(inside) - slopes[1] * np.log(1 - inside) + constant)))
+    assert np.allclose(beta.predict(inside), expected, rtol=1e-10, atol=1e-300)
+    if min(slopes) > 0:
+        assert beta.predict([0.0, 1.0]).tolist() == [0.0, 1.0]
