@@ -339,6 +339,17 @@ def load(path: str | os.PathLike[str]) -> BinnedModel:
         If the file cannot be read.
     FormatError
         If it is not a model, is damaged, or comes from a newer fastbin.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import fastbin as fb
+    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "credit.fbm")
+    ...     model.save(path)
+    ...     fb.load(path) == model
+    True
     """
     data = Path(path).read_bytes()
     try:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -134,7 +136,7 @@ class Fold:
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
         self._planned = False
-        self.bad_rows = 0
+        self._bad_rows = [0] * n_forks  # one each: forks that run at the same time would overwrite each other
         self.settled = False
 
     def take(self, chunks: Iterable[Chunk], fork: int = 0) -> None:
@@ -142,10 +144,15 @@ class Fold:
         for scores, labels, weights in chunks:
             rows = (scores, scores.view(np.int64), labels, weights, *self._map)
             if not self._planned:
-                self.bad_rows |= self._kernels.count_rows(*rows, *self._limits, self._tables[fork])
+                self._bad_rows[fork] |= self._kernels.count_rows(*rows, *self._limits, self._tables[fork])
             else:
                 gathering = self._slot_next[fork], self._gathered, self._gathered_weights
                 self._kernels.descend_rows(*rows, self._link, *self._node_arrays, self._tables[fork], *gathering)
+
+    @property
+    def bad_rows(self) -> int:
+        """The bit set of `fastbin._kernels.fold.check` over all rows taken: not 0 if one of them has to be refused."""
+        return reduce(or_, self._bad_rows)
 
     def end_pass(self, ranks_of: RanksOf) -> None:
         """Merge the forks, answer the ranks that can be answered, and plan the next pass for the others."""

@@ -16,7 +16,7 @@ from fastbin.binning.rows import BLOCK, Chunk, Rows
 from fastbin.binning.weighting import ExactSums, WeightTally, squares_of
 from fastbin.model import BinnedModel
 
-__all__ = ["BinTally", "WeightSums", "bins_between", "blocks", "tally"]
+__all__ = ["BinTally", "WeightSums", "assign", "bins_between", "blocks", "tally"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
