@@ -107,10 +107,9 @@ def test_keys_are_those_that_rows_were_scored_with() -> None:
     scores = np.repeat([0.2, 0.6], 500)
     labels = np.arange(1000) % 2
     fb.UniformMassBinning(n_bins=4).fit(scores, labels).model_.save("m.fbm")
-    Path("tied.csv").write_text("id,p,y\n" + "".join(f"{i},{s},{y}\n" for i, (s, y) in enumerate(zip(scores, labels))))
-    CliRunner().invoke(
-        command_line, ["predict", "m.fbm", "tied.csv", "--score", "p", "--key", "id", "--salt", "x", "-o", "o.csv"]
-    )
+    write_rows("tied.csv", scores, labels)
+    keys = ("--key", "id", "--salt", "x")
+    CliRunner().invoke(command_line, ["predict", "m.fbm", "tied.csv", "--score", "p", *keys, "-o", "o.csv"])
     served = [float(line.split(",")[3]) for line in Path("o.csv").read_text().splitlines()[1:]]
     report = json.loads(monitored("tied.csv", "--score", "p", "--label", "y", *keys, "--json"))
     values, counts = np.unique(served, return_counts=True)
