@@ -39,24 +39,30 @@ def means_between_seams(rows: Rows, partition: Partition, seams: Seams, cuts: Cu
     """
     sums = ExactSums(len(partition.counts))
     places = bins_between(partition.edges, partition.edge_keys, rows.score_range)
-    held = np.unique(cuts.score)
+    low, high = _held_ends(partition, cuts)
     for _, block in blocks(rows):
         bins = assign(places, rows, block)
-        bins[_is_in(block.scores, held)] = -1
+        bins[(block.scores == low[bins]) | (block.scores == high[bins])] = -1
         if block.weights.size:
             sums.add_repeated(scaled(block.scores), bins, block.weights)
         else:
             sums.add(scaled(block.scores), bins)
-    if len(held):
+    if len(cuts.score):
         values, bins, repeats = _boundary_groups(partition, seams, cuts)
         sums.add_repeated(scaled(values), bins, repeats)
     return sums.means(partition.counts)
 
 
-def _is_in(scores: Float64s, held: Float64s) -> npt.NDArray[np.bool_]:
-    if not len(held):
-        return np.zeros(len(scores), bool)
-    return np.asarray(held[np.minimum(np.searchsorted(held, scores), len(held) - 1)] == scores)
+def _held_ends(partition: Partition, cuts: Cuts) -> tuple[Float64s, Float64s]:
+    """The scores at the low and the high end of each bin that hold a boundary; NaN for ends that do not.
+
+    They are edges of the bin, so a row needs to be compared with two scores and not searched for among all of them. An edge
+    that was left out stood at the least score of all.
+    """
+    held = np.unique(cuts.score)
+    edges = np.where(np.isin(partition.edges, held), partition.edges, np.nan)
+    left_out = held[~np.isin(held, partition.edges)]
+    return np.concatenate([left_out if len(left_out) else [np.nan], edges]), np.append(edges, np.nan)
 
 
 def _boundary_groups(partition: Partition, seams: Seams, cuts: Cuts) -> tuple[Float64s, Int64s, Int64s]:
