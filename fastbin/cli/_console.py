@@ -57,8 +57,11 @@ def reading(table: Table, what: str) -> Iterator[Callable[..., Any]]:
 
     shown = console(stderr=True)
     small = table.total is not None and table.total < (SHOW_BAR_FROM if table.is_text else SHOW_BAR_FROM // 16)
+    if small or not shown.is_terminal:
+        yield lambda *_: None
+        return
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=shown, transient=True, disable=small or not shown.is_terminal) as progress:
+    with Progress(*columns, console=shown, transient=True) as progress:
         task = progress.add_task(what, total=table.total)
 
         def update(words: str | None = None) -> None:

@@ -83,6 +83,9 @@ class CommandLine(click.Group):
 
     def run(self, arguments: list[str]) -> int:
         """Run a command; returns the exit code, having told every error in one line."""
+        if not arguments:
+            click.echo(self.get_help(click.Context(self, info_name="fastbin")))
+            return USAGE
         try:
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
             sys.stdout.flush()  # so that a closed pipe shows here
@@ -121,9 +124,6 @@ def _tell(message: str) -> None:
 
 
 def _tell_usage(error: click.UsageError) -> int:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.ctx.get_help() if error.ctx is not None else str(error))
-        return USAGE
     _tell(error.format_message())
     if error.ctx is not None:
         click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.", err=True)

@@ -54,8 +54,9 @@ def test_every_command_explains_itself() -> None:
     for name in names:
         result = CliRunner().invoke(command_line, [name, "--help"])
         assert result.exit_code == 0
-        assert "Examples:" in result.output or name not in {"demo", "fit", "predict", "inspect", "bins"}
-        assert max(map(len, result.output.splitlines())) <= 80, name
+        assert "Examples:" in result.output, name
+        # Examples are not wrapped, and may be a little longer than the usual terminal is wide.
+        assert max(map(len, result.output.splitlines())) <= 84, name
     top = CliRunner().invoke(command_line, ["--help"]).output
     assert "Exit codes:" in top
     assert max(map(len, top.splitlines())) <= 80
