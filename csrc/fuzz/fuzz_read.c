@@ -1,11 +1,12 @@
 /*
- * fuzz_read.c: hostile bytes. Whatever is read must be refused or be a model that works.
+ * fuzz_read.c: hostile bytes. Whatever is read must be refused or be a model, or a stream, that works.
  *
  *     make fuzz && build/fuzz_read -max_len=4096 build/corpus         # libFuzzer, needs clang
  *     cc -DSTANDALONE ... fuzz/fuzz_read.c SOURCES -lm             # replays files; the form that AFL takes
  *
  * Few mutations survive the checksum, so the target also mends it: the input as it is, then the same with the length and
- * checksum that its content should have, which lets the fuzzer reach everything behind them.
+ * checksum that its content should have (and those of the model inside, if it is a stream), which lets the fuzzer reach
+ * everything behind them.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -81,11 +82,35 @@ static void score(const fastbin_model *model, const fastbin_model_spec *spec) {
   }
 }
 
+/* A stream gives back its bytes, counts on, and makes a model. */
+static void use_stream(fastbin_stream *stream, const uint8_t *bytes, size_t size) {
+  const int64_t n_before = fastbin_stream_n_samples(stream);
+  uint8_t *written = malloc(size);
+  fastbin_model *snapshot;
+  int32_t bin;
+  require(written != NULL, "memory");
+  require(fastbin_stream_size(stream) <= size, "rewriting made the stream larger");
+  require(fastbin_stream_write(stream, written, size) == FASTBIN_OK, "writing a stream failed");
+  require(fastbin_stream_size(stream) < size || memcmp(written, bytes, size) == 0, "rewriting changed the stream");
+  free(written);
+  require(fastbin_stream_snapshot(stream, &snapshot) == FASTBIN_OK, "a stream makes no model");
+  fastbin_model_free(snapshot);
+  if (fastbin_stream_update_one(stream, 0.5, 1, 1, &bin) == FASTBIN_OK) {
+    require(bin >= 0 && fastbin_stream_n_samples(stream) == n_before + 1, "a sample was not counted");
+  }
+}
+
 static int use(const uint8_t *bytes, size_t size) {
+  fastbin_stream *stream;
   fastbin_model *model;
   fastbin_model_spec spec;
   fastbin_status status = fastbin_model_read(bytes, size, &model);
   require((status == FASTBIN_OK) == (model != NULL), "status and model contradict each other");
+  if (status == FASTBIN_ERROR_MAGIC && fastbin_stream_read(bytes, size, &stream) == FASTBIN_OK) {
+    use_stream(stream, bytes, size);
+    fastbin_stream_free(stream);
+    return 1;
+  }
   if (status != FASTBIN_OK) return 0;
   spec.struct_size = sizeof spec;
   require(fastbin_model_describe(model, &spec) == FASTBIN_OK, "describe failed");
@@ -101,16 +126,28 @@ static uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/* FORMAT.md: the length at 16, the checksum at the end. */
+static uint64_t get_word(const uint8_t *at) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; i++) word |= (uint64_t)at[i] << (8 * i);
+  return word;
+}
+
+static void put_word(uint8_t *at, uint64_t word) {
+  for (int i = 0; i < 8; i++) at[i] = (uint8_t)(word >> (8 * i));
+}
+
+/* FORMAT.md and FORMAT-stream.md: the length at 16, the checksum at the end. */
 static void mend(uint8_t *bytes, size_t size) {
   uint64_t state = 0;
-  for (size_t i = 0; i < 8; i++) bytes[16 + i] = (uint8_t)((uint64_t)size >> (8 * i));
-  for (size_t at = 0; at + 8 < size; at += 8) {
-    uint64_t word = 0;
-    for (size_t i = 0; i < 8; i++) word |= (uint64_t)bytes[at + i] << (8 * i);
-    state = mix(state ^ word);
-  }
-  for (size_t i = 0; i < 8; i++) bytes[size - 8 + i] = (uint8_t)(state >> (8 * i));
+  put_word(bytes + 16, size);
+  for (size_t at = 0; at + 8 < size; at += 8) state = mix(state ^ get_word(bytes + at));
+  put_word(bytes + size - 8, state);
+}
+
+/* FORMAT-stream.md: the size of the model inside at 48, the model at 56. */
+static void mend_inside(uint8_t *bytes, size_t size) {
+  uint64_t inside = size > 64 + 32 && bytes[3] == 'S' ? get_word(bytes + 48) : 0;
+  if (inside >= 32 && inside <= size - 64 && inside % 8 == 0) mend(bytes + 56, (size_t)inside);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -122,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   copy = malloc(whole);
   require(copy != NULL, "memory");
   memcpy(copy, data, whole);
+  mend_inside(copy, whole);
   mend(copy, whole);
   use(copy, whole);
   free(copy);

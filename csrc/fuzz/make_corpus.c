@@ -1,11 +1,12 @@
 /*
- * make_corpus.c: writes the seeds of the fuzzer, one small model of each shape: make_corpus FOLDER.
+ * make_corpus.c: writes the seeds of the fuzzer, one small model of each shape and two streams: make_corpus FOLDER.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "specs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *folder;
 static int failed;
@@ -68,10 +69,40 @@ static void save_others(void) {
   save("beta", &spec);
 }
 
+static void save_stream(const char *name, fastbin_stream *stream) {
+  char path[4096];
+  size_t size = fastbin_stream_size(stream);
+  void *bytes = malloc(size);
+  FILE *file;
+  snprintf(path, sizeof path, "%s/%s.fbs", folder, name);
+  file = fopen(path, "wb");
+  if (!bytes || !file || fastbin_stream_write(stream, bytes, size) != FASTBIN_OK || fwrite(bytes, 1, size, file) != size ||
+      fclose(file) != 0) {
+    fprintf(stderr, "make_corpus: %s\n", path);
+    exit(1);
+  }
+  free(bytes);
+  fastbin_stream_free(stream);
+}
+
+static void save_streams(void) {
+  fastbin_model_spec spec = full_spec();
+  fastbin_model *model;
+  fastbin_stream *stream;
+  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  if (fastbin_model_create(&spec, &model) != FASTBIN_OK || fastbin_stream_create(model, &stream) != FASTBIN_OK) exit(1);
+  for (int i = 0; i < 20; i++) fastbin_stream_update_one(stream, i / 20.0, (uint64_t)i * 100, i % 3 == 0, NULL);
+  save_stream("stream", stream);
+  if (fastbin_stream_continue(model, &stream) != FASTBIN_OK) exit(1);
+  save_stream("continued", stream);
+  fastbin_model_free(model);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
   save_steps();
   save_others();
+  save_streams();
   return failed;
 }

@@ -395,7 +395,8 @@ FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
  *     sum over the labels of (label - mean of the labels before it in the bin)^2,   with a mean of 1/2 before the first.
  *
  * It is added up in double precision, sample by sample, so it depends on the order in which the samples arrive, and on
- * nothing else: one call per sample, or any division into batches, gives the same bits.
+ * nothing else: one call per sample, or any division into batches, gives the same bits. Totals of more than 2^61 samples are
+ * refused wherever they are taken over (a tally, bytes, another stream), so that counting never overflows.
  *
  *     fastbin_stream *stream;
  *     if (fastbin_stream_create(model, &stream) != FASTBIN_OK) return 1;

@@ -1,5 +1,5 @@
 /*
- * keys.c: the public tie keys. The arithmetic is in internal.h and is written down in FORMAT.md.
+ * keys.c: the public tie keys. The arithmetic is in keys.h and is written down in FORMAT.md.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */

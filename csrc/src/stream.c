@@ -55,7 +55,7 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
-  if (!spec->counts || spec->weight_sums) {
+  if (!spec->counts || spec->weight_sums || spec->n_samples > MOST_SAMPLES) {
     fastbin_stream_free(*stream);
     *stream = NULL;
     return FASTBIN_ERROR_TALLY;
@@ -225,6 +225,7 @@ fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream
   int is_first, is_empty;
   if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
   if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
+  if (stream->n_samples > MOST_SAMPLES || other->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_ARGUMENT;
   is_first = stream->n_samples == 0;
   is_empty = other->n_samples == 0;
   if (is_first) stream->has_variance = other->has_variance;

@@ -109,6 +109,7 @@ static fastbin_status check_stream(const fastbin_stream *stream) {
   fastbin_model *snapshot;
   fastbin_status status;
   int64_t n_counted = 0, n_positive = 0;
+  if (stream->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_CONTENT;
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
     double variance = stream->tallies[b].running_variance;
     /* Each sample adds the square of a difference within [0, 1]; that is never -0.0. */

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 CC=${CC:-cc}
 CXX=${CXX:-c++}
 export CC CXX
-vectors=${VECTORS:-$root/../tests/vectors/vectors.txt}
+vectors=${VECTORS:-$root/../tests/vectors}
 jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 
 step() { printf '\n== %s\n' "$*"; }
@@ -34,7 +34,7 @@ fi
 
 if command -v clang-14 > /dev/null; then
   step "the tests with clang"
-  make -j"$jobs" CC=clang-14 BUILD="$work/clang" CFLAGS="-O2 -g -Werror" VECTORS="$vectors" test
+  make -s -j"$jobs" CC=clang-14 BUILD="$work/clang" CFLAGS="-O2 -g -Werror" VECTORS="$vectors" test
 else
   step "clang: skipped, not here"
 fi

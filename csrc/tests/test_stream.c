@@ -317,7 +317,7 @@ static void read_line(void) {
   const char *keyword = next_word();
   if (strcmp(keyword, "stream") == 0) {
     memset(&current, 0, sizeof current);
-    snprintf(current.name, sizeof current.name, "%s", next_word());
+    snprintf(current.name, sizeof current.name, "%.127s", next_word());
   } else if (strcmp(keyword, "range") == 0) {
     current.spec.score_min = next_double();
     current.spec.score_max = next_double();
