@@ -30,14 +30,14 @@ class WeightTally(NamedTuple):
         return np.where(empty, 0.5, self.weighted_label_sums / np.where(empty, 1.0, self.weight_sums))
 
 
-def squares_of(weights: Float64s) -> Float64s:
-    """The doubles w * w; refuses the first weight whose square overflows."""
+def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
+    """The doubles w * w; refuses the first weight whose square overflows (a chunk's rows count from `first_row`)."""
     with np.errstate(over="ignore"):
         squares = weights * weights
     if not np.isfinite(squares).all():
         position = int(np.argmax(~np.isfinite(squares)))
         weight = float(weights[position])
-        raise InputError(f"sample_weight[{position}] is {weight!r}, whose square overflows; divide all weights by a constant")
+        raise InputError(f"sample_weight[{first_row + position}] is {weight!r}, whose square overflows; divide all weights by a constant")
     return squares
 
 

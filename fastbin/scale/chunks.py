@@ -191,19 +191,20 @@ class _ChunkFit:
         """
         sums, recipe = WeightSums.zero(len(partition.counts)), self._recipe
 
-        def add(scores: Any, labels: Any, weights: Float64s) -> None:
+        def add(scores: Any, labels: Any, weights: Float64s, squares: Float64s) -> None:
             rows, order = Rows(scores, labels, None, None), FitOrder(recipe.seed, weights, None)
             bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
             sums.weights.add(weights, bins)
             sums.weighted_labels.add(weights, np.where(labels == 1, bins, -1))
-            sums.weight_squares.add(squares_of(weights), bins)
+            sums.weight_squares.add(squares, bins)
 
-        collected: list[tuple[Any, Any, Float64s]] = []
+        collected: list[tuple[Any, ...]] = []
         for rows, weights in self._pass():
             assert weights is not None
+            columns = rows.scores, rows.labels, weights, squares_of(weights, rows.first_row)
             at_boundary = np.isin(rows.scores, cuts.score)
-            add(rows.scores[~at_boundary], rows.labels[~at_boundary], weights[~at_boundary])
-            collected.append((rows.scores[at_boundary], rows.labels[at_boundary], weights[at_boundary]))
+            add(*(column[~at_boundary] for column in columns))
+            collected.append(tuple(column[at_boundary] for column in columns))
         add(*map(np.concatenate, zip(*collected, strict=True)))
         return sums.rounded()
 

@@ -38,6 +38,7 @@ def changed(column: np.ndarray, position: int, value: Any) -> np.ndarray:
         ((changed(SCORES, 100, float("inf")), LABELS), r"scores\[100\] is inf"),
         ((SCORES, changed(LABELS, 765, 2)), r"labels\[765\] is 2; labels are 0 and 1"),
         ((SCORES, LABELS, changed(np.ones(N), 432, -1.0)), r"sample_weight\[432\] is -1.0"),
+        ((SCORES, LABELS, changed(np.ones(N), 987, 1e200)), r"sample_weight\[987\] is 1e\+200, whose square overflows"),
         ((SCORES, [*LABELS[:555].tolist(), None, *LABELS[556:].tolist()]), r"labels\[555\] is None"),
         ((SCORES, LABELS[:-1]), "lengths differ: scores has 100, labels has 99"),
         ((SCORES, np.full(N, "x")), "labels must be 0 and 1"),
