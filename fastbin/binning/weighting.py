@@ -36,8 +36,8 @@ def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
         squares = weights * weights
     if not np.isfinite(squares).all():
         position = int(np.argmax(~np.isfinite(squares)))
-        weight = float(weights[position])
-        raise InputError(f"sample_weight[{first_row + position}] is {weight!r}, whose square overflows; divide all weights by a constant")
+        place = f"sample_weight[{first_row + position}]"
+        raise InputError(f"{place} is {float(weights[position])!r}, whose square overflows; divide all weights by a constant")
     return squares
 
 
