@@ -11,9 +11,6 @@
 /* More samples than anybody will count one by one: totals that are taken over may not be larger, so that none can overflow. */
 #define MOST_SAMPLES (INT64_MAX / 4)
 
-/* The most samples that a stream may begin with, so that counting on overflows in no lifetime. */
-#define MOST_SAMPLES ((int64_t)1 << 62)
-
 /* Of one bin; together, because a sample touches all three. */
 struct tally {
   int64_t count;
