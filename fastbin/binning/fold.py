@@ -34,11 +34,11 @@ SORT_FROM_RANKS = 64
 # The root table stays in the second-level cache up to 2**14 cells; more than that only for very many bins.
 MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 
-# Cells of all nodes planned in one pass, and of one node.
-ALL_NODE_CELLS, NODE_CELLS = 2**18, 2**10
+# Cells of all nodes planned in one pass (fewer for fewer rows), and of one node.
+MAX_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
 # Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
-GATHER_SHARE = 1 / 16
+GATHER_SHARE = 1 / 20
 
 CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
@@ -47,7 +47,7 @@ def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int 
     """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
 
     Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most. (For fewer than 64 rows a rank
+    tied, a few more on any others. Extra memory: the tables and n / 20 gathered scores at most. (For fewer than 64 rows a rank
     it sorts: time O(n log n), memory O(n).)
     """
     if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
@@ -129,10 +129,11 @@ class Fold:
         self._weighted = weighted
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
-        wanted = max(min(n_rows // 256, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
+        wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_cells, n_ranks)
         self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
+        self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 128))
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
         self._planned = False
@@ -180,6 +181,7 @@ class Fold:
         """All rows are counted in the root's cells: find those that hold wanted ranks."""
         n_cells = self._map.n_cells
         counts = np.stack([table.reshape(-1, n_cells, 2).sum(axis=0) for table in self._tables], axis=1)
+        self._tables = []
         self._n_samples, self._n_positive = int(counts.sum()), int(counts[:, :, 1].sum())
         self._ranks = ranks_of(self._n_samples)
         self._score = np.empty(len(self._ranks))
@@ -290,7 +292,7 @@ class Fold:
         self._light, self._heavy = opened.take(fits), opened.take(~fits)
         total = len(self._link)
         link = self._link
-        n_cells = min(NODE_CELLS, max(4, ALL_NODE_CELLS // max(1, len(self._heavy.cell))))
+        n_cells = min(NODE_CELLS, max(4, self._all_node_cells // max(1, len(self._heavy.cell))))
         for low, high, cell in zip(self._heavy.low.tolist(), self._heavy.high.tolist(), self._heavy.cell.tolist(), strict=True):
             node = choose_node(self._sample_codes, low, high, n_cells)
             link[cell] = len(self._nodes)
