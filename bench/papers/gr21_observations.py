@@ -7,19 +7,19 @@ whether the sentence holds.
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from credit import METHODS, N_BINS, Results
+from observations import Observation, listed
 from scipy.optimize import brentq
 
 from fastbin.assess import ValidityCurve, promised_validity
 from fastbin.guarantees import epsilon, exact_radius
 
-__all__ = ["Observation", "observe"]
+__all__ = ["observe"]
 
 GRID = np.arange(1, 41) / 200  # 0.005 to 0.2
 SIZES = (1000, 3000, 5000, 7000)
@@ -68,40 +68,15 @@ def observation(place: str, claim: str, reason: str = "") -> Callable[[Look], Lo
     return register
 
 
-@dataclass(frozen=True)
-class Observation:
-    """A sentence of the paper, what was found over all base splits, whether it holds, and in how many of the splits."""
-
-    place: str
-    claim: str
-    finding: str
-    reason: str
-    holds: bool
-    n_held: int
-    n_splits: int
-
-    def __str__(self) -> str:
-        parts = {"paper": self.claim, "ours": self.finding}
-        if self.reason and self.n_held < self.n_splits:
-            parts["why"] = self.reason
-        told = [f"{self.place}: {'holds' if self.holds else 'does not hold'} ({self.n_held} of {self.n_splits} base splits)"]
-        for name, text in parts.items():
-            told.append(textwrap.fill(text, 124, initial_indent=f"  {name:7}", subsequent_indent=" " * 9))
-        return "\n".join(told)
-
-
 def observe(usual: Results, fewer: Results) -> list[Observation]:
     """All observations; `fewer` are the results with 1,000 rows for Platt scaling."""
     told = []
     for place, claim, reason, look in OBSERVATIONS:
         finding, holds = look(View(usual, fewer, None))
         held = sum(look(View(usual, fewer, split))[1] for split in usual.splits)
-        told.append(Observation(place, claim, finding, reason, holds, held, len(usual.splits)))
+        extent = f"{held} of {len(usual.splits)} base splits"
+        told.append(Observation(place, claim, finding, holds, reason if held < len(usual.splits) else "", extent))
     return told
-
-
-def listed(numbers: Iterable[float], digits: int = 3, sign: bool = False) -> str:
-    return ", ".join(f"{number:{'+' if sign else ''}.{digits}f}" for number in numbers)
 
 
 # ------------------------------------------------------------------------------------------------- Figure 1
