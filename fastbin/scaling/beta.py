@@ -11,8 +11,9 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._validation import check_choice
 from fastbin.scaling.ends import without_ends
-from fastbin.scaling.likelihood import Feature, maximise
+from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import Samples, check_samples, log_features, logits
 
 if TYPE_CHECKING:

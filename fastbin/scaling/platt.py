@@ -10,8 +10,9 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._validation import check_choice, check_score_range
-from fastbin.scaling.likelihood import Feature, maximise
+from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import Samples, check_samples, logits
 
 if TYPE_CHECKING:

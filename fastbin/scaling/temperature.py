@@ -9,8 +9,8 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin.scaling.ends import without_ends
-from fastbin.scaling.likelihood import maximise
 from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import check_samples, logits
 
 if TYPE_CHECKING:

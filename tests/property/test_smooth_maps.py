@@ -85,8 +85,7 @@ def test_no_other_smooth_map_is_more_likely(name: str, weighting: str, draw: st.
             moved = [p + step * size * d for p, d in zip(parameters, direction, strict=True)]
             if name.startswith(("beta", "temperature")) and min(moved[:2]) < 0:
                 continue
-            # Scores of many magnitudes leave directions in which the loss is all but level.
-            assert loss(name, model, data, moved) >= least * (1 - 1e-6) - 1e-12
+            assert loss(name, model, data, moved) >= least * (1 - 1e-7) - 1e-12
 
 
 @pytest.mark.parametrize("name", list(SMOOTH))
