@@ -5,13 +5,11 @@ Each check runs in a fresh interpreter, where nothing has been imported yet.
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fresh_python import run_python
 
 import fastbin as fb
 
@@ -32,10 +30,7 @@ sys.meta_path.insert(0, Blocker())
 
 def run(program: str, *arguments: str) -> str:
     """What a fresh interpreter prints that sees the same fastbin."""
-    place = str(Path(fb.__file__).parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))}
-    command = [sys.executable, "-W", "error", "-c", program, *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    result = run_python("-W", "error", "-c", program, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh_python import environment
 
 import fastbin as fb
 
@@ -48,14 +49,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(script: str, folder: Path) -> str:
-    place = str(Path(fb.__file__).parent.parent)
-    environment = os.environ | {
-        "HOME": str(folder / "home"),
-        "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
-        "PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")])),
-    }
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    own = environment() | {"HOME": str(folder / "home"), "PATH": path}
     command = ["bash", "-euo", "pipefail", "-c", script]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=own)
     assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
     return result.stdout
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from fresh_python import run_python
 
 import fastbin as fb
 
@@ -138,9 +136,7 @@ for _ in range(3):
     assert os.waitpid(child, 0)[1] == 0
 print("done")
 """
-    place = str(Path(fb.__file__).parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))}
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=180)
+    result = run_python("-c", program, timeout=180)
     assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
 
 

@@ -6,16 +6,15 @@ archive that come with the Python package, found by ``python -m fastbin --cflags
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh_python import run_python
 
 import fastbin as fb
 import reference
@@ -25,13 +24,6 @@ from oracle import shared_directory
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "csrc/examples/score_csv.c"
 SEED = 2**64 - 3
-
-
-def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """``python -m fastbin`` with the fastbin of this process."""
-    place = str(Path(fb.__file__).parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))}
-    return subprocess.run([sys.executable, "-m", "fastbin", *arguments], capture_output=True, text=True, env=environment)
 
 
 @pytest.fixture(scope="module", params=["sources", "package"])
@@ -44,7 +36,7 @@ def score_csv(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     if request.param == "sources":
         parts = [f"-I{ROOT / 'csrc/include'}", *map(str, sorted((ROOT / "csrc/src").glob("*.c"))), "-lm"]
     else:
-        flags = run_python("--cflags", "--libs")
+        flags = run_python("-m", "fastbin", "--cflags", "--libs")
         assert flags.returncode == 0, flags.stderr
         parts = shlex.split(flags.stdout)
     command = [
@@ -194,11 +186,12 @@ def test_credit_defaults_by_the_command_line(
     write_scores(tmp_path / "new.csv", scores.tolist())
     columns = ("--score", "p", "--label", "y")
     model, out = str(tmp_path / "credit.fbm"), str(tmp_path / "out.csv")
-    fitted = run_python("fit", str(tmp_path / "fit.csv"), *columns, "--n-bins", "10", "-o", model)
+    fitted = run_python("-m", "fastbin", "fit", str(tmp_path / "fit.csv"), *columns, "--n-bins", "10", "-o", model)
     assert fitted.returncode == 0, fitted.stderr
-    scored = run_python("predict", model, str(tmp_path / "new.csv"), "--score", "p", "--seed", str(SEED), "-o", out)
+    new = str(tmp_path / "new.csv")
+    scored = run_python("-m", "fastbin", "predict", model, new, "--score", "p", "--seed", str(SEED), "-o", out)
     assert scored.returncode == 0, scored.stderr
-    shown = run_python("inspect", model)
+    shown = run_python("-m", "fastbin", "inspect", model)
     assert shown.returncode == 0, shown.stderr
     assert "10,000" in shown.stdout
 

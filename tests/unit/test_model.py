@@ -8,8 +8,6 @@ import math
 import os
 import re
 import stat
-import subprocess
-import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fresh_python import run_python
 
 import fastbin as fb
 from fastbin._files import replace_file
@@ -147,9 +146,7 @@ def test_impossible_parts_are_refused(changes: dict[str, Any], told: str) -> Non
 def test_a_model_is_not_made_by_calling_its_class() -> None:
     """In a process of its own: a model without memory behind it must not be had, as touching it could crash."""
     program = "import fastbin as fb\ntry:\n    fb.BinnedModel().predict([0.5])\nexcept TypeError as error:\n    print(error)"
-    place = str(Path(fb.__file__).parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))}
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    result = run_python("-c", program)
     assert result.returncode == 0, result.stderr or f"died of signal {-result.returncode}"
     assert "from_parts" in result.stdout
 
