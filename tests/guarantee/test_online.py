@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
-from guarantee.monitoring import DRIFTS, EDGES, VALUES, alarms
+from guarantee.monitoring import DRIFTS, EDGES, PAGE, VALUES, alarms, half_widths
 from scipy.stats import binom
 
 import fastbin as fb
@@ -185,3 +186,36 @@ def test_the_bin_that_drifted_is_the_one_that_is_named() -> None:
         scores = rng.random(6000)
         monitor.update(scores, rng.random(6000) < rates[np.searchsorted(EDGES, scores, side="right")])
         assert [b.bin for b in monitor.report().named] == np.flatnonzero(rates != VALUES).tolist()
+
+
+# ------------------------------------------------------------------------------------------------- docs/online.md
+
+
+def table(name: str) -> list[list[str]]:
+    """The cells of a table of the page, without its head."""
+    found = re.search(f"<!-- table: {name} -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
+    assert found, f"the page has no table {name}"
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].strip().splitlines()[2:]]
+
+
+def numbers(cells: list[list[str]]) -> list[float]:
+    return [float(number) for row in cells for cell in row[1:] for number in re.findall(r"0\.\d+", cell)]
+
+
+def test_the_widths_of_the_page_come_out_again() -> None:
+    again = [[cell.strip() for cell in line.strip("|").split("|")] for line in half_widths().splitlines()[2:]]
+    assert numbers(table("half-widths")) == pytest.approx(numbers(again), abs=0.0011)
+    for row in table("half-widths"):
+        theorem6, stitched, beta_binomial, intersected, one_look = (float(cell.split()[0]) for cell in row[1:])
+        assert theorem6 > stitched > beta_binomial > intersected > one_look
+
+
+def test_the_delays_of_the_page_come_out_again() -> None:
+    rows = {(row[0], float(row[1])): row for row in table("delays")}
+    assert len(rows) == 2 * len(DRIFTS)
+    for tolerance in (0.0, 0.03):
+        assert float(rows["none", tolerance][2]) <= 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / 1000)
+    for name in ("one bin by 0.20", "all bins by 0.10"):
+        told = float(rows[name, 0.0][3].replace(",", ""))
+        found = alarms(DRIFTS[name](VALUES), 0.0, 41, 5000, seed=70)
+        assert np.median([math.inf if at is None else at for at in found]) == pytest.approx(told, rel=0.35)
