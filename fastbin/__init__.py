@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
+    from fastbin.binning.monotone import monotone_model
     from fastbin.binning.scaling_binning import ScalingBinning
     from fastbin.binning.uniform_mass import UniformMassBinning
-    from fastbin.binning.venn import IVAP
+    from fastbin.binning.venn import IVAP, merge_venn, predict_venn
     from fastbin.guarantees import choose_n_bins, epsilon
     from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 
@@ -58,6 +59,9 @@ _HOMES = {
     "UniformMassBinning": "fastbin.binning.uniform_mass",
     "choose_n_bins": "fastbin.guarantees",
     "epsilon": "fastbin.guarantees",
+    "merge_venn": "fastbin.binning.venn",
+    "monotone_model": "fastbin.binning.monotone",
+    "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = ("assess", "bounds", "guarantees", "online", "plots", "scale", "shift")
 
@@ -85,8 +89,11 @@ __all__ = [
     "epsilon",
     "guarantees",
     "load",
+    "merge_venn",
+    "monotone_model",
     "online",
     "plots",
+    "predict_venn",
     "scale",
     "shift",
 ]

@@ -63,7 +63,7 @@ class Calibrator:
         self.predict_one = model.predict_one
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("model_", "predict_one"):  # only ever missing before `fit`
+        if name == "predict_one" or (name.endswith("_") and not name.startswith("_")):  # only ever missing before `fit`
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -30,7 +30,8 @@ CALIBRATORS = (
 ERRORS = (
     "FastbinError", "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError", "NotFittedError",
 )  # fmt: skip
-EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, "BinnedModel", "choose_n_bins", "epsilon", "load"}
+FUNCTIONS = {"choose_n_bins", "epsilon", "load", "merge_venn", "monotone_model", "predict_venn"}
+EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, *FUNCTIONS, "BinnedModel"}
 PUBLIC_MODULES = ("fastbin", *(f"fastbin.{name}" for name in NAMESPACES if importlib.util.find_spec(f"fastbin.{name}")))
 
 

@@ -49,6 +49,8 @@ class ReliabilityTable:
     alpha : float or None
         Failure probability of the intervals: of all together if `simultaneous`, else of each.
     simultaneous : bool
+    is_weighted : bool
+        Whether the means are weighted by importance weights.
     """
 
     grouping: str

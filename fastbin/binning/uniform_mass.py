@@ -15,6 +15,7 @@ from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks, fi
 from fastbin.binning.fold import boundary_groups
 from fastbin.binning.recipe import Recipe
 from fastbin.binning.rows import Rows, check_rows
+from fastbin.binning.venn import predict_venn
 from fastbin.binning.weighting import tally_weights
 
 if TYPE_CHECKING:
@@ -159,6 +160,10 @@ class UniformMassBinning(Calibrator):
             weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
         self.model_ = recipe.model(partition, cuts, n_bins, weighted)
         return self
+
+    def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> npt.NDArray[np.float64]:
+        """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
+        return predict_venn(self.model_, scores, keys=keys, seed=seed)
 
 
 def _cut(rows: Rows, n_bins: int, scheme: str, order: FitOrder, n_threads: int) -> Cuts:

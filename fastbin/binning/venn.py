@@ -87,6 +87,10 @@ def predict_venn(model: BinnedModel, scores: Any, *, keys: Any = None, seed: int
     scores, keys, seed, nan
         As in `BinnedModel.predict`.
 
+    Returns
+    -------
+    float64 (n, 2)
+
     Examples
     --------
     >>> import fastbin as fb

@@ -45,6 +45,16 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
         Without matplotlib.
     InputError, InputTypeError
         When alpha is out of range, or something else than a model is given.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import fastbin as fb
+    >>> cal = fb.UniformMassBinning(n_bins=2).fit([0.1, 0.2, 0.6, 0.7, 0.9], [0, 0, 0, 1, 1])
+    >>> ax = fb.plots.step_plot(cal)
+    >>> ax.get_xlim() == (0.0, 1.0)
+    True
     """
     alpha, model = check_alpha(alpha), as_model(model)
     ax = axes_or_new(ax)

@@ -50,6 +50,15 @@ def epsilon_plot(
         Without matplotlib.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import fastbin as fb
+    >>> ax = fb.plots.epsilon_plot([1000, 5000], max_n_bins=10)
+    >>> [line.get_label() for line in ax.lines]
+    ['n = 1,000', 'n = 5,000']
     """
     sizes = [check_count(n, "n_samples", minimum=2) for n in n_samples]
     if not sizes:
@@ -95,6 +104,15 @@ def risk_plot(
         Without matplotlib.
     InputError
         When lengths differ, or there are no points.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import fastbin as fb
+    >>> ax = fb.plots.risk_plot([5, 10, 20], [0.001, 0.002, 0.004], [0.02, 0.008, 0.003])
+    >>> ax.get_xlabel()
+    'number of bins'
     """
     columns = {"n_bins": n_bins, "calibration": calibration, "sharpness": sharpness}
     arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}

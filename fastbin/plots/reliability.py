@@ -48,6 +48,16 @@ def reliability_diagram(
     -----
     Vertical lines are the tables' intervals: where they miss the diagonal, noise does not explain the distance. Marks are
     larger in bins of more samples. For one table, a strip above the diagram shows the shares as bars.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import fastbin as fb
+    >>> table = fb.assess.reliability_table([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = fb.plots.reliability_diagram(table)
+    >>> ax.get_xlabel()
+    'mean prediction'
     """
     items = named(tables, ReliabilityTable, "tables")
     ax = axes_or_new(ax, 4.0)
@@ -90,9 +100,9 @@ def _mass_strip(ax: Axes, table: ReliabilityTable, top: float) -> None:
     if table.grouping == "values":
         lefts, widths = table.mean_predictions - 0.006 * top, np.full(len(table.masses), 0.012 * top)
     else:
-        lefts, widths = table.lower, 0.92 * (table.upper - table.lower)
+        lefts, widths = table.lower, table.upper - table.lower
     strip = ax.inset_axes((0.0, 1.02, 1.0, STRIP_HEIGHT))
-    strip.bar(lefts, 100.0 * table.masses, widths, align="edge", color=series(0).colour, alpha=0.45, linewidth=0)
+    strip.bar(lefts, 100.0 * table.masses, widths, align="edge", color="#8DBAD8", edgecolor="white", linewidth=0.8)
     tallest = 100.0 * float(table.masses.max())
     strip.set(xlim=(0.0, top), ylim=(0.0, 1.15 * tallest), xticks=[], yticks=[tallest])
     strip.set_yticklabels([f"{tallest:.2g} %"], fontsize="x-small", color=GUIDE)

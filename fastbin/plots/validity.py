@@ -58,6 +58,16 @@ def validity_plot(
         Without matplotlib.
     InputError
         When something else than a curve is given, or n_samples and n_bins do not go together.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import fastbin as fb
+    >>> curve = fb.assess.validity_curve([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = fb.plots.validity_plot(curve)
+    >>> bool(ax.get_ylim()[0] <= 0.0)
+    True
     """
     items: dict[str, Curve] = named(curves, (ValidityCurve, MeanValidityCurve), "curves")
     ax = axes_or_new(ax)
