@@ -1,0 +1,63 @@
+"""``fastbin report``: a page on a model and a test set, to be filed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fastbin.cli._options import ALPHA, SEED, alpha_option, delimiter_option, examples, label_option, score_option
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog=examples(
+        "fastbin report credit.fbm test.csv --score p --label y -o report.html",
+        "fastbin report credit.fbm test.csv --against isotonic.fbm -o report.html",
+        "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
+    )
+)
+@click.argument("model", type=click.Path())
+@click.argument("file", type=click.Path())
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="PAGE", help="The HTML file to write.")
+@click.option("--title", default="Calibration report", show_default=True, metavar="TEXT", help="The heading of the page.")
+@score_option
+@label_option
+@click.option("--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights.")
+@click.option("--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable.")
+@click.option(
+    "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
+)
+@alpha_option
+@click.option(
+    "--level", type=ALPHA, default=0.05, show_default=True, metavar="L", help="Of the test whether the certificate holds."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed.")
+@delimiter_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def command(model: str, file: str, output: str, title: str, quiet: bool, **settings: Any) -> None:
+    """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
+
+    One HTML file that needs no network: what the model is, what it promises, what the test shows bin by bin, the numbers before
+    and after, pictures, and cautions in words.
+
+    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
+    """
+    from pathlib import Path
+
+    from fastbin.cli._console import console, working
+    from fastbin.cli._files import check_output
+    from fastbin.cli._test_set import assess_file
+    from fastbin.report import write_report
+
+    check_output(output, overwrites=(model, file))
+    found = assess_file(model, file, **settings)
+    with working("drawing"):
+        source = "standard input" if file == "-" else Path(file).name
+        write_report(output, found, title=title, model_source=Path(model).name, test_source=source)
+    if not quiet:
+        out = console()
+        out.print(f"{output}: {found.n_samples:,} test samples, {len(found.cautions)} cautions.")
+        if found.check is not None:
+            out.print(str(found.check))

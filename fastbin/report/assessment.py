@@ -1,0 +1,246 @@
+"""A fitted model on a test set: everything that a report, or ``fastbin assess``, tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._validation import as_scores, check_alpha, check_labels, check_same_length, check_sample_weight
+from fastbin.assess import CertificateCheck, check_certificate
+from fastbin.assess.certificate_check import as_model
+from fastbin.guarantees import Certificate
+from fastbin.model import BinnedModel
+from fastbin.report.cautions import cautions_of
+from fastbin.report.scorecard import Scorecard, score_predictions
+
+__all__ = ["Assessment", "LeftOut", "assess_model"]
+
+Predictor = BinnedModel | Calibrator | Any
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Test rows that cannot be assessed, by reason."""
+
+    missing: int
+    outside: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.missing + self.outside
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What `assess_model` found.
+
+    Attributes
+    ----------
+    model : BinnedModel
+    alpha : float
+        Of the certificate and of all intervals.
+    n_samples, n_positive : int
+        Test samples assessed, frequencies counted, and those with label 1.
+    is_weighted : bool
+        Whether the test samples have importance weights.
+    left_out : LeftOut
+        Rows whose score is missing or outside the model's range; they are in no number here.
+    bin_counts : int64 (n_bins,) or None
+        Test samples in each bin of a step function.
+    after : Scorecard
+        Of the model.
+    before : Scorecard or None
+        Of the scores themselves; None where they are not probabilities.
+    others : tuple of Scorecard
+        Of the methods to compare with.
+    certificates : tuple of Certificate
+        Conditional, marginal and for the ECE; none where the model supports none.
+    why_no_certificate : str or None
+    check : CertificateCheck or None
+        The test of the conditional certificate; None where there is none, or the weights do not allow it.
+    """
+
+    model: BinnedModel
+    alpha: float
+    n_samples: int
+    n_positive: int
+    is_weighted: bool
+    left_out: LeftOut
+    bin_counts: npt.NDArray[np.int64] | None
+    after: Scorecard
+    before: Scorecard | None
+    others: tuple[Scorecard, ...]
+    certificates: tuple[Certificate, ...]
+    why_no_certificate: str | None
+    check: CertificateCheck | None
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader should know before relying on the model, a sentence or two each; empty if all is well."""
+        return tuple(cautions_of(self))
+
+    @property
+    def scorecards(self) -> tuple[Scorecard, ...]:
+        """Before, after, and the others."""
+        return (*(() if self.before is None else (self.before,)), self.after, *self.others)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
+        return {
+            "alpha": self.alpha,
+            "n_samples": self.n_samples,
+            "n_positive": self.n_positive,
+            "is_weighted": self.is_weighted,
+            "left_out": {"missing": self.left_out.missing, "outside": self.left_out.outside},
+            "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
+            "why_no_certificate": self.why_no_certificate,
+            "check": None if self.check is None else {"sentence": str(self.check), **self.check.to_dict()},
+            "scorecards": [scorecard.to_dict() for scorecard in self.scorecards],
+            "cautions": list(self.cautions),
+        }
+
+
+def assess_model(
+    model: BinnedModel | Calibrator,
+    scores: Any,
+    labels: Any,
+    *,
+    others: Mapping[str, Predictor] | None = None,
+    sample_weight: Any = None,
+    alpha: float = 0.1,
+    level: float = 0.05,
+    n_bins: int | None = None,
+    keys: Any = None,
+    seed: int | None = 0,
+) -> Assessment:
+    """Assess a fitted model on test samples that had no part in its fit.
+
+    Parameters
+    ----------
+    model : BinnedModel or fitted calibrator
+    scores : array-like of shape (n,)
+        Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted.
+    labels : array-like of shape (n,)
+        bool, or numbers that equal 0 or 1.
+    others : mapping from name to a model, a fitted calibrator, or predictions of shape (n,), optional
+        Methods to compare with, on the same rows.
+    sample_weight : array-like of shape (n,), optional
+        Integers are frequencies, floats importance weights; these allow no test of the certificate.
+    alpha : float
+        Of the certificate and of all intervals, strictly between 0 and 1.
+    level : float
+        Of the test of the certificate, strictly between 0 and 1.
+    n_bins : int, optional
+        Into how many bins predictions with many values are divided; by default as many as the model has, from 5 to 50.
+    keys, seed
+        For scores that tie with an edge, as in `BinnedModel.predict`.
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also where no row is left.
+
+    Examples
+    --------
+    >>> import fastbin as fb, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(4000)
+    >>> labels = rng.random(4000) < scores**2
+    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
+    >>> assessment = assess_model(model, scores[2000:], labels[2000:])
+    >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
+    (True, 'cannot tell')
+    """
+    model, alpha = as_model(model), check_alpha(alpha)
+    score_column, label_column, weights = as_scores(scores), check_labels(labels), check_sample_weight(sample_weight)
+    check_same_length(scores=score_column, labels=label_column, sample_weight=weights)
+    kept, left_out = _usable(score_column, model)
+    if not kept.any():
+        raise InputError(
+            f"no row is left to assess: {left_out.missing} scores are missing, {left_out.outside} outside the range"
+        )
+    n_rows = len(kept)
+    score_column, label_column = score_column[kept], label_column[kept]
+    weights = None if weights is None else weights[kept]
+    keys = None if keys is None else np.asarray(keys)[kept]
+    groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
+
+    def scored(name: str, predictions: Any) -> Scorecard:
+        return score_predictions(name, predictions, label_column, n_bins=groups, alpha=alpha, sample_weight=weights)
+
+    after = scored("calibrated", model.predict(score_column, keys=keys, seed=seed))
+    are_probabilities = bool(((score_column >= 0.0) & (score_column <= 1.0)).all())
+    certificates, why = _certificates(model, alpha)
+    check = None
+    is_weighted = weights is not None and weights.dtype == np.float64
+    if certificates and not is_weighted:
+        check = check_certificate(
+            model, score_column, label_column, certificate=certificates[0], alpha=level, sample_weight=weights, keys=keys,
+            seed=seed,
+        )  # fmt: skip
+    frequencies = None if is_weighted else weights
+    counts = None
+    if model.kind == "step":
+        bins = model.assign(score_column, keys=keys, seed=seed)
+        counts = np.bincount(bins, frequencies, model.n_bins).astype(np.int64)
+    before = scored("score itself", score_column) if are_probabilities else None
+    n_samples = len(label_column) if frequencies is None else int(frequencies.sum())
+    n_positive = int(label_column.sum() if frequencies is None else frequencies[label_column == 1].sum())
+    return Assessment(
+        model=model,
+        alpha=alpha,
+        n_samples=n_samples,
+        n_positive=n_positive,
+        is_weighted=is_weighted,
+        left_out=left_out,
+        bin_counts=counts,
+        after=after,
+        before=before,
+        others=tuple(
+            scored(name, _predictions(name, other, score_column, kept, n_rows, seed)) for name, other in (others or {}).items()
+        ),
+        certificates=certificates,
+        why_no_certificate=why,
+        check=check,
+    )
+
+
+def _usable(scores: npt.NDArray[Any], model: BinnedModel) -> tuple[npt.NDArray[np.bool_], LeftOut]:
+    """Rows that the model can score."""
+    missing = np.isnan(scores)
+    low, high = model.score_range if model.score_range is not None else (-np.inf, np.inf)
+    outside = ~missing & ~((scores >= low) & (scores <= high) & np.isfinite(scores))
+    return ~(missing | outside), LeftOut(int(missing.sum()), int(outside.sum()))
+
+
+def _certificates(model: BinnedModel, alpha: float) -> tuple[tuple[Certificate, ...], str | None]:
+    try:
+        return tuple(model.certificate(alpha=alpha, kind=kind) for kind in ("conditional", "marginal", "ece")), None
+    except GuaranteeError as error:
+        return (), str(error)
+
+
+def _predictions(
+    name: str, other: Predictor, scores: npt.NDArray[Any], kept: npt.NDArray[np.bool_], n_rows: int, seed: int | None
+) -> npt.NDArray[np.float64]:
+    """What another method says about the kept rows."""
+    if isinstance(other, (BinnedModel, Calibrator)):
+        return as_model(other).predict(scores, seed=seed)
+    predictions = np.asarray(other, dtype=np.float64)
+    if predictions.shape != (n_rows,):
+        raise InputError(
+            f"others[{name!r}] has shape {predictions.shape}; it must hold one prediction for each of {n_rows} rows"
+        )
+    return predictions[kept]
