@@ -103,7 +103,7 @@ class Calibrator:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return _parameter_names(cls)
+        return _parameter_names(cls)  # type: ignore[arg-type]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The configuration, by name."""

@@ -2,8 +2,8 @@
 
 Functions named ``as_*`` check type and shape alone and cost O(1): the hot loops behind them look at the values, and
 on finding a bad one call the matching ``refuse_*`` function, which finds the first offender and raises. Functions named
-``check_*`` look at the values too. Where an argument is `first_row`, the array is a chunk of a longer column, and messages count
-from that row.
+``check_*`` look at the values too. Where an argument is `first_row`, the array is a chunk of a longer column, and messages
+count from that row.
 """
 
 from __future__ import annotations
@@ -191,9 +191,11 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
         position = int(np.argmax(bad))
-        raise InputError(f"{name}[{first_row + position}] is {array[position].item()!r}; weights must be finite and not negative")
+        place, weight = first_row + position, array[position].item()
+        raise InputError(f"{name}[{place}] is {weight!r}; weights must be finite and not negative")
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
-        raise InputError(f"{name}[{first_row + int(array.argmax())}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
+        place = first_row + int(array.argmax())
+        raise InputError(f"{name}[{place}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
     return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
 
 

@@ -39,12 +39,14 @@ def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKe
     _, first = np.unique(groups.score, return_index=True)
     bounds = np.append(first, len(ranks))
     if tie_keys is None:
-        of_group = (np.ascontiguousarray(column[first]) for column in (groups.score, groups.equal, groups.equal_ones))
-        key, before, is_one = cut_groups(seed, *of_group, bounds, within)
+        score, equal, ones = groups.score[first], groups.equal[first], groups.equal_ones[first]
+        key, before, is_one = cut_groups(seed, score, equal, ones, bounds, within)
     else:
-        found = [tie_keys.cut_group(float(groups.score[a]), within[a:b]) for a, b in pairwise(bounds)]
-        key, before, is_one = (np.concatenate(column) for column in zip(*found, strict=True)) if found else 3 * [within]
-    return Cuts(groups.score, key.astype(np.uint64, copy=False), ranks, groups.below_ones + before, is_one, groups)
+        key = np.empty(len(ranks), np.uint64)
+        before, is_one = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
+        for a, b in pairwise(bounds.tolist()):
+            key[a:b], before[a:b], is_one[a:b] = tie_keys.cut_group(float(groups.score[a]), within[a:b])
+    return Cuts(groups.score, key, ranks, groups.below_ones + before, is_one, groups)
 
 
 class TieKeys:

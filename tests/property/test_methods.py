@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitting import columns_of, fit, some_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import check_rows
 from fastbin.binning.tally import BinTally, tally
 from fastbin.binning.venn import IVAP, merge_venn, predict_venn
+from fitting import columns_of, fit, some_map
 from reference import isotonic
 from reference.partitions import explicit_edges
 from strategies import LAYOUTS, CalibrationData

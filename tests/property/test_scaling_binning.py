@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fitting import columns_of, fit, some_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
 import reference
 import strategies
+from fitting import columns_of, fit, some_map
 from reference.samples import in_fit_order
 from reference.step_model import bin_of
 from reference.uniform_mass import boundary_ranks

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fitting import columns_of, fit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
+from fitting import columns_of, fit
 from strategies import CalibrationData
 
 WEIGHTINGS = ["none", "integer", "float"]
