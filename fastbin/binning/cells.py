@@ -86,7 +86,8 @@ class RootMap(NamedTuple):
         steps = cells // 3 if self.points.size else cells
         if self.kind == LINEAR:
             # One cell of slack on either side is far more than the rounding of the map can be.
-            low, high = (codes_of(self.origin + (steps + slack) / self.scale) for slack in (-1, 2))
+            with np.errstate(over="ignore"):  # beyond the greatest double there are no scores
+                low, high = (codes_of(self.origin + (steps + slack) / self.scale) for slack in (-1, 2))
         else:
             low = np.array([self.base + (step << self.shift) for step in steps.tolist()], np.int64)
             high = np.array([min(self.base + ((step + 1) << self.shift) - 1, highest) for step in steps.tolist()], np.int64)

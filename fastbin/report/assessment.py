@@ -108,6 +108,13 @@ class Assessment:
         }
 
 
+def _counts_by_bin(model: BinnedModel, scores: Any, frequencies: Any, keys: Any, seed: int | None) -> Any:
+    """int64 (n_bins,): the test samples in each bin; None for a model without bins."""
+    if model.kind != "step":
+        return None
+    return np.bincount(model.assign(scores, keys=keys, seed=seed), frequencies, model.n_bins).astype(np.int64)
+
+
 def assess_model(
     model: BinnedModel | Calibrator,
     scores: Any,
@@ -168,9 +175,7 @@ def assess_model(
     check_same_length(scores=score_column, labels=label_column, sample_weight=weights)
     kept, left_out = _usable(score_column, model)
     if not kept.any():
-        raise InputError(
-            f"no row is left to assess: {left_out.missing} scores are missing, {left_out.outside} outside the range"
-        )
+        raise InputError(f"no row is left to assess: {left_out.missing} scores are missing, {left_out.outside} out of range")
     n_rows = len(kept)
     score_column, label_column = score_column[kept], label_column[kept]
     weights = None if weights is None else weights[kept]
@@ -191,10 +196,7 @@ def assess_model(
             seed=seed,
         )  # fmt: skip
     frequencies = None if is_weighted else weights
-    counts = None
-    if model.kind == "step":
-        bins = model.assign(score_column, keys=keys, seed=seed)
-        counts = np.bincount(bins, frequencies, model.n_bins).astype(np.int64)
+    counts = _counts_by_bin(model, score_column, frequencies, keys, seed)
     before = scored("score itself", score_column) if are_probabilities else None
     n_samples = len(label_column) if frequencies is None else int(frequencies.sum())
     n_positive = int(label_column.sum() if frequencies is None else frequencies[label_column == 1].sum())
