@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import as_scores, check_alpha, check_labels, check_same_length, check_sample_weight
+from fastbin._validation import as_key_array, as_scores, check_alpha, check_labels, check_same_length, check_sample_weight
 from fastbin.assess import CertificateCheck, check_certificate
 from fastbin.assess.certificate_check import as_model
 from fastbin.guarantees import Certificate
@@ -108,11 +108,57 @@ class Assessment:
         }
 
 
-def _counts_by_bin(model: BinnedModel, scores: Any, frequencies: Any, keys: Any, seed: int | None) -> Any:
-    """int64 (n_bins,): the test samples in each bin; None for a model without bins."""
-    if model.kind != "step":
-        return None
-    return np.bincount(model.assign(scores, keys=keys, seed=seed), frequencies, model.n_bins).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _TestSet:
+    """Test rows that the model can score, checked, and how many others there were."""
+
+    scores: npt.NDArray[Any]
+    labels: npt.NDArray[np.uint8]
+    weights: npt.NDArray[Any] | None
+    keys: npt.NDArray[Any] | None
+    kept: npt.NDArray[np.bool_]
+    left_out: LeftOut
+
+    @classmethod
+    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any) -> _TestSet:
+        column, ones, weights = as_scores(scores), check_labels(labels), check_sample_weight(sample_weight)
+        check_same_length(scores=column, labels=ones, sample_weight=weights)
+        missing = np.isnan(column)
+        low, high = model.score_range if model.score_range is not None else (-np.inf, np.inf)
+        outside = ~missing & ~((column >= low) & (column <= high) & np.isfinite(column))
+        kept, left_out = ~(missing | outside), LeftOut(int(missing.sum()), int(outside.sum()))
+        if not kept.any():
+            told = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
+            raise InputError(f"no row is left to assess: {told}")
+        weights = None if weights is None else weights[kept]
+        keys = None if keys is None else as_key_array(keys, len(column))[kept]
+        return cls(column[kept], ones[kept], weights, keys, kept, left_out)
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.weights is not None and self.weights.dtype == np.float64
+
+    @property
+    def frequencies(self) -> npt.NDArray[Any]:
+        """How many samples each row stands for."""
+        return np.ones(len(self.labels), np.int64) if self.weights is None or self.is_weighted else self.weights
+
+    def counts_by_bin(self, model: BinnedModel, seed: int | None) -> npt.NDArray[np.int64] | None:
+        """Samples in each bin; None for a model without bins."""
+        if model.kind != "step":
+            return None
+        bins = model.assign(self.scores, keys=self.keys, seed=seed)
+        return np.bincount(bins, self.frequencies, model.n_bins).astype(np.int64)
+
+    def predictions_of(self, name: str, other: Predictor, seed: int | None) -> npt.NDArray[np.float64]:
+        """What another method says about the rows that were kept."""
+        if isinstance(other, (BinnedModel, Calibrator)):
+            return as_model(other).predict(self.scores, keys=self.keys, seed=seed)
+        predictions, n_rows = np.asarray(other, dtype=np.float64), len(self.kept)
+        if predictions.shape != (n_rows,):
+            shape = predictions.shape
+            raise InputError(f"others[{name!r}] has shape {shape}; it must hold one prediction for each of {n_rows} rows")
+        return predictions[self.kept]
 
 
 def assess_model(
@@ -171,60 +217,35 @@ def assess_model(
     (True, 'cannot tell')
     """
     model, alpha = as_model(model), check_alpha(alpha)
-    score_column, label_column, weights = as_scores(scores), check_labels(labels), check_sample_weight(sample_weight)
-    check_same_length(scores=score_column, labels=label_column, sample_weight=weights)
-    kept, left_out = _usable(score_column, model)
-    if not kept.any():
-        raise InputError(f"no row is left to assess: {left_out.missing} scores are missing, {left_out.outside} out of range")
-    n_rows = len(kept)
-    score_column, label_column = score_column[kept], label_column[kept]
-    weights = None if weights is None else weights[kept]
-    keys = None if keys is None else np.asarray(keys)[kept]
+    test = _TestSet.of(model, scores, labels, sample_weight, keys)
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
 
     def scored(name: str, predictions: Any) -> Scorecard:
-        return score_predictions(name, predictions, label_column, n_bins=groups, alpha=alpha, sample_weight=weights)
+        return score_predictions(name, predictions, test.labels, n_bins=groups, alpha=alpha, sample_weight=test.weights)
 
-    after = scored("calibrated", model.predict(score_column, keys=keys, seed=seed))
-    are_probabilities = bool(((score_column >= 0.0) & (score_column <= 1.0)).all())
+    are_probabilities = bool(((test.scores >= 0.0) & (test.scores <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None
-    is_weighted = weights is not None and weights.dtype == np.float64
-    if certificates and not is_weighted:
+    if certificates and not test.is_weighted:
         check = check_certificate(
-            model, score_column, label_column, certificate=certificates[0], alpha=level, sample_weight=weights, keys=keys,
-            seed=seed,
+            model, test.scores, test.labels, certificate=certificates[0], alpha=level, sample_weight=test.weights,
+            keys=test.keys, seed=seed,
         )  # fmt: skip
-    frequencies = None if is_weighted else weights
-    counts = _counts_by_bin(model, score_column, frequencies, keys, seed)
-    before = scored("score itself", score_column) if are_probabilities else None
-    n_samples = len(label_column) if frequencies is None else int(frequencies.sum())
-    n_positive = int(label_column.sum() if frequencies is None else frequencies[label_column == 1].sum())
     return Assessment(
         model=model,
         alpha=alpha,
-        n_samples=n_samples,
-        n_positive=n_positive,
-        is_weighted=is_weighted,
-        left_out=left_out,
-        bin_counts=counts,
-        after=after,
-        before=before,
-        others=tuple(
-            scored(name, _predictions(name, other, score_column, kept, n_rows, seed)) for name, other in (others or {}).items()
-        ),
+        n_samples=int(test.frequencies.sum()),
+        n_positive=int(test.frequencies[test.labels == 1].sum()),
+        is_weighted=test.is_weighted,
+        left_out=test.left_out,
+        bin_counts=test.counts_by_bin(model, seed),
+        after=scored("calibrated", model.predict(test.scores, keys=test.keys, seed=seed)),
+        before=scored("score itself", test.scores) if are_probabilities else None,
+        others=tuple(scored(name, test.predictions_of(name, other, seed)) for name, other in (others or {}).items()),
         certificates=certificates,
         why_no_certificate=why,
         check=check,
     )
-
-
-def _usable(scores: npt.NDArray[Any], model: BinnedModel) -> tuple[npt.NDArray[np.bool_], LeftOut]:
-    """Rows that the model can score."""
-    missing = np.isnan(scores)
-    low, high = model.score_range if model.score_range is not None else (-np.inf, np.inf)
-    outside = ~missing & ~((scores >= low) & (scores <= high) & np.isfinite(scores))
-    return ~(missing | outside), LeftOut(int(missing.sum()), int(outside.sum()))
 
 
 def _certificates(model: BinnedModel, alpha: float) -> tuple[tuple[Certificate, ...], str | None]:
@@ -232,17 +253,3 @@ def _certificates(model: BinnedModel, alpha: float) -> tuple[tuple[Certificate, 
         return tuple(model.certificate(alpha=alpha, kind=kind) for kind in ("conditional", "marginal", "ece")), None
     except GuaranteeError as error:
         return (), str(error)
-
-
-def _predictions(
-    name: str, other: Predictor, scores: npt.NDArray[Any], kept: npt.NDArray[np.bool_], n_rows: int, seed: int | None
-) -> npt.NDArray[np.float64]:
-    """What another method says about the kept rows."""
-    if isinstance(other, (BinnedModel, Calibrator)):
-        return as_model(other).predict(scores, seed=seed)
-    predictions = np.asarray(other, dtype=np.float64)
-    if predictions.shape != (n_rows,):
-        raise InputError(
-            f"others[{name!r}] has shape {predictions.shape}; it must hold one prediction for each of {n_rows} rows"
-        )
-    return predictions[kept]

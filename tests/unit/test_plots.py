@@ -1,0 +1,231 @@
+"""What the plots draw is what they were given, on the axes that they were given."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from fastbin import assess, plots
+from fastbin.guarantees import epsilon
+from fastbin.plots._style import series
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture
+def ax() -> Iterator[Any]:
+    figure, axes = plt.subplots(layout="constrained")
+    yield axes
+    figure.canvas.draw()  # layout problems show as warnings, which are errors
+    plt.close(figure)
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    scores = rng.random(2000)
+    return scores, rng.random(2000) < scores**2
+
+
+@pytest.fixture(scope="module")
+def model(data: tuple[np.ndarray, np.ndarray]) -> fb.BinnedModel:
+    return fb.UniformMassBinning(n_bins=8).fit(data[0][:1000], data[1][:1000]).model_
+
+
+def legend_of(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+
+
+# ------------------------------------------------------------------------------------------------- style
+
+
+def test_series_differ_in_print_and_for_the_colour_blind() -> None:
+    looks = [series(index) for index in range(14)]
+    assert len({(look.colour, str(look.dashes)) for look in looks}) == 14
+    for left, right in itertools.pairwise(looks):
+        assert left.colour != right.colour
+        assert left.dashes != right.dashes
+        assert left.marker != right.marker
+    for look in looks:  # dark enough on white: a contrast of 2 and more
+        red, green, blue = (channel if channel <= 0.04 else ((channel + 0.055) / 1.055) ** 2.4 for channel in rgb(look.colour))
+        assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 2.0
+
+
+def rgb(colour: str) -> tuple[float, float, float]:
+    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))  # type: ignore[return-value]
+
+
+def test_without_axes_a_new_figure_is_made(model: fb.BinnedModel, data: tuple[np.ndarray, np.ndarray]) -> None:
+    before = set(plt.get_fignums())
+    made = [
+        plots.step_plot(model),
+        plots.reliability_diagram(assess.reliability_table(*data)),
+        plots.validity_plot(assess.validity_curve(*data)),
+        plots.epsilon_plot((100,)),
+        plots.risk_plot([2, 4], [0.1, 0.2], [0.2, 0.1]),
+    ]
+    assert len({ax.figure for ax in made}) == 5
+    for number in set(plt.get_fignums()) - before:
+        plt.close(number)
+
+
+# ------------------------------------------------------------------------------------------------- reliability
+
+
+def test_reliability_diagram_shows_rates_intervals_and_masses(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    table = assess.reliability_table(*data, n_bins=7)
+    assert plots.reliability_diagram(table, ax=ax) is ax
+    lines, points = ax.collections
+    np.testing.assert_allclose(points.get_offsets(), np.column_stack([table.mean_predictions, table.positive_rates]))
+    segments = np.array(lines.get_segments())
+    np.testing.assert_allclose(segments[:, :, 1], table.intervals)
+    np.testing.assert_allclose(segments[:, 0, 0], table.mean_predictions)
+    (strip,) = ax.child_axes
+    np.testing.assert_allclose([bar.get_height() for bar in strip.patches], 100 * table.masses)
+    np.testing.assert_allclose([bar.get_x() for bar in strip.patches], table.lower)
+    assert ax.get_xlim() == ax.get_ylim() == (0.0, 1.0)
+    assert legend_of(ax) == []
+
+
+def test_several_tables_have_a_legend_and_no_strip(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    tables = {"before": assess.reliability_table(*data), "after": assess.reliability_table(data[0] ** 2, data[1])}
+    plots.reliability_diagram(tables, ax=ax)
+    assert legend_of(ax) == ["before", "after"]
+    assert ax.child_axes == []
+
+
+def test_rare_events_fill_the_diagram(ax: Any) -> None:
+    rng = np.random.default_rng(1)
+    predictions = 0.02 * rng.random(20000)
+    plots.reliability_diagram(assess.reliability_table(predictions, rng.random(20000) < predictions), ax=ax)
+    assert ax.get_xlim()[1] <= 0.05
+
+
+def test_weighted_tables_have_no_intervals_to_draw(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    table = assess.reliability_table(*data, sample_weight=np.full(2000, 0.5))
+    plots.reliability_diagram(table, ax=ax, limit=0.8)
+    assert len(ax.collections) == 1
+    assert ax.get_xlim() == (0.0, 0.8)
+
+
+# ------------------------------------------------------------------------------------------------- validity
+
+
+def test_validity_plot_is_the_step_function(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    curve = assess.validity_curve(*data)
+    assert plots.validity_plot(curve, ax=ax) is ax
+    (line,) = ax.lines
+    x, y = line.get_data()
+    assert line.get_drawstyle() == "steps-post"
+    np.testing.assert_array_equal(y, curve(x))
+    assert set(curve.epsilons) <= set(x)
+
+
+def test_bands_and_promises(ax: Any) -> None:
+    rng = np.random.default_rng(2)
+    curves = [assess.validity_curve(rng.choice([0.2, 0.6], 300), rng.random(300) < 0.4) for _ in range(5)]
+    mean = assess.mean_validity_curve(curves)
+    plots.validity_plot({"UMD": mean}, n_samples=1000, n_bins=10, max_epsilon=0.3, ax=ax)
+    assert legend_of(ax) == ["UMD", "promised (Theorem 4)"]
+    (band,) = ax.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    reach = mean.standard_error(np.concatenate([[0.0], mean.epsilons]))
+    assert heights.max() == pytest.approx((mean.means + reach[1:]).max())
+    promised = ax.lines[-1]
+    np.testing.assert_array_equal(promised.get_ydata(), assess.promised_validity(promised.get_xdata(), 1000, 10))
+    assert ax.get_xlim() == (0.0, 0.3)
+
+
+def test_the_exact_conditional_promise(ax: Any) -> None:
+    curve = assess.ValidityCurve(np.array([0.1]), np.ones(1))
+    plots.validity_plot(curve, n_samples=200, n_bins=5, kind="conditional", bound="exact", ax=ax)
+    assert ax.get_ylabel() == "conditional validity"
+    assert legend_of(ax) == ["promised (exact)"]
+
+
+# ------------------------------------------------------------------------------------------------- numbers of bins
+
+
+def test_epsilon_plot_is_figure_2(ax: Any) -> None:
+    plots.epsilon_plot((100, 1000), max_n_bins=60, ax=ax)
+    small, large = ax.lines
+    np.testing.assert_allclose(large.get_ydata(), [epsilon(1000, b, 0.1, "conditional", "hoeffding") for b in range(1, 61)])
+    assert small.get_xdata()[-1] == 50  # n // 2
+    assert np.isnan(small.get_ydata()[-1])  # more than 1 promises nothing
+    assert legend_of(ax) == ["n = 100", "n = 1,000"]
+
+
+def test_risk_plot_adds_up_and_marks_the_least(ax: Any) -> None:
+    n_bins, calibration, sharpness = np.array([2, 4, 8]), np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.2, 0.05])
+    plots.risk_plot(n_bins, calibration, sharpness, bounds=[2.0, 1.0, 1.5], ax=ax)
+    total, _, _, bound, mark = ax.lines
+    np.testing.assert_allclose(total.get_ydata(), calibration + sharpness)
+    np.testing.assert_allclose(bound.get_ydata(), [2.0, 1.0, 1.5])
+    assert mark.get_xdata().tolist() == [4.0]
+    assert legend_of(ax) == ["risk", "calibration risk", "sharpness risk", "bound on the risk"]
+
+
+# ------------------------------------------------------------------------------------------------- the function
+
+
+def test_step_plot_draws_values_and_intervals(ax: Any, model: fb.BinnedModel) -> None:
+    assert plots.step_plot(model, alpha=0.2, ax=ax) is ax
+    lower, upper, steps = ax.patches
+    np.testing.assert_array_equal(steps.get_data().values, model.values)
+    np.testing.assert_array_equal(steps.get_data().edges, [0.0, *model.edges, 1.0])
+    np.testing.assert_array_equal(np.column_stack([lower.get_data().values, upper.get_data().values]), model.interval(0.2))
+    assert legend_of(ax) == ["80 % interval, all bins at once", "calibrated probability", "score itself"]
+
+
+def test_step_plot_of_margins_and_of_what_has_no_guarantee(ax: Any) -> None:
+    margins = fb.BinnedModel.from_parts(
+        edges=[-2.0, 3.0], values=[0.1, 0.4, 0.9], score_range=None, scheme="isotonic", counts=[5, 5, 5], label_sums=[0, 2, 5]
+    )
+    plots.step_plot(margins, ax=ax)
+    assert ax.get_xlim() == (-2.5, 3.5)
+    assert "no finite-sample intervals for this method" in [text.get_text() for text in ax.texts]
+    assert legend_of(ax) == ["calibrated probability"]
+
+
+@pytest.mark.parametrize("kind", ["smooth", "linear"])
+def test_step_plot_of_other_functions(ax: Any, kind: str) -> None:
+    if kind == "smooth":
+        parts: dict[str, Any] = {"edges": [], "values": [], "scheme": "platt", "map": "logistic", "map_parameters": (2.0, -1.0)}
+    else:
+        parts = {"edges": [0.2, 0.8], "values": [0.1, 0.9], "scheme": "isotonic"}
+    other = fb.BinnedModel.from_parts(kind=kind, **parts)
+    plots.step_plot(other, intervals=False, ax=ax)
+    x, y = ax.lines[0].get_data()
+    np.testing.assert_array_equal(y, other.predict(x))
+    assert not ax.texts
+
+
+def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    calibrator = fb.UniformMassBinning(n_bins=1).fit(*data)
+    plots.step_plot(calibrator, ax=ax)
+    assert len(ax.patches) == 3
+
+
+# ------------------------------------------------------------------------------------------------- refusals
+
+
+def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
+    with pytest.raises(fb.InputError, match="tables is a BinnedModel; it must be a ReliabilityTable"):
+        plots.reliability_diagram(model)  # type: ignore[arg-type]
+    with pytest.raises(fb.InputError, match=r"curves\['a'\] is a float; it must be a ValidityCurve or MeanValidityCurve"):
+        plots.validity_plot({"a": 0.5})  # type: ignore[dict-item]
+    with pytest.raises(fb.InputError, match="curves is empty"):
+        plots.validity_plot({})
+    with pytest.raises(fb.InputError, match="n_samples is empty"):
+        plots.epsilon_plot(())
+    with pytest.raises(fb.InputError, match=r"sharpness has shape \(1,\)"):
+        plots.risk_plot([2, 4], [0.1, 0.2], [0.2])
+    with pytest.raises(fb.InputTypeError, match="model is a int"):
+        plots.step_plot(3)  # type: ignore[arg-type]

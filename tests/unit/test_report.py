@@ -1,0 +1,331 @@
+"""The assessment of a model on a test set, and the page that tells it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from fastbin import assess
+from fastbin.report import Assessment, assess_model, render_report, write_report
+from fastbin.report.tables import bins_table
+
+pytest.importorskip("matplotlib")
+
+DAY = datetime.date(2026, 1, 2)
+
+
+def sample(n: int, seed: int, power: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n)
+    return scores, rng.random(n) < scores**power
+
+
+@pytest.fixture(scope="module")
+def model() -> fb.BinnedModel:
+    return fb.UniformMassBinning(n_bins=6).fit(*sample(3000, seed=1)).model_
+
+
+@pytest.fixture(scope="module")
+def found(model: fb.BinnedModel) -> Assessment:
+    return assess_model(model, *sample(3000, seed=2))
+
+
+# ------------------------------------------------------------------------------------------------- the assessment
+
+
+def test_numbers_are_those_of_the_diagnostics(model: fb.BinnedModel, found: Assessment) -> None:
+    scores, labels = sample(3000, seed=2)
+    predictions = model.predict(scores, seed=0)
+    assert found.after.ece == assess.ece(predictions, labels)
+    assert found.after.brier.score == assess.brier_score(predictions, labels)
+    assert found.after.roc_auc == assess.roc_auc(predictions, labels)
+    assert found.before is not None
+    assert found.before.ece == assess.ece(scores, labels, n_bins=6)
+    assert found.before.n_values == 3000
+    assert found.check is not None
+    assert found.check.to_dict() == assess.check_certificate(model, scores, labels).to_dict()
+    assert found.bin_counts is not None
+    assert found.bin_counts.tolist() == np.bincount(model.assign(scores, seed=0), minlength=6).tolist()
+    assert [certificate.kind for certificate in found.certificates] == ["conditional", "marginal", "ece"]
+    assert (found.n_samples, found.n_positive, found.left_out.total) == (3000, int(labels.sum()), 0)
+
+
+def test_json_holds_no_infinity(model: fb.BinnedModel) -> None:
+    certain = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 1.0], counts=[5, 5], label_sums=[0, 5], scheme="umd")
+    found = assess_model(certain, [0.1, 0.2, 0.8, 0.9], [1, 0, 1, 1])
+    assert math.isinf(found.after.log_loss)
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert content["scorecards"][1]["log_loss"] is None
+    assert content["scorecards"][0]["name"] == "score itself"
+
+
+def test_rows_that_cannot_be_scored_are_left_out_and_told(model: fb.BinnedModel) -> None:
+    scores, labels = sample(1000, seed=3)
+    damaged = scores.copy()
+    damaged[[0, 5]], damaged[7], damaged[8] = math.nan, 1.5, math.inf
+    kept = np.isfinite(damaged) & (damaged <= 1.0)
+    found = assess_model(model, damaged, labels)
+    assert (found.left_out.missing, found.left_out.outside, found.n_samples) == (2, 2, 996)
+    assert found.after.ece == assess_model(model, scores[kept], labels[kept]).after.ece
+    told = "4 test rows are left out of every number here: 2 scores are missing and 2 scores are outside the range of the model"
+    assert any(told in caution for caution in found.cautions)
+    with pytest.raises(fb.InputError, match="no row is left to assess: 1 scores are missing, 1 outside the range"):
+        assess_model(model, [math.nan, 2.0], [0, 1])
+
+
+def test_frequencies_are_repetitions(model: fb.BinnedModel) -> None:
+    scores, labels = sample(400, seed=4)
+    weights = np.arange(400) % 3
+    weighted = assess_model(model, scores, labels, sample_weight=weights)
+    plain = assess_model(model, np.repeat(scores, weights), np.repeat(labels, weights))
+    assert weighted.n_samples == plain.n_samples == int(weights.sum())
+    assert weighted.n_positive == plain.n_positive
+    assert weighted.check is not None
+    assert plain.check is not None
+    assert weighted.check.to_dict() == plain.check.to_dict()
+    for left, right in zip(weighted.scorecards, plain.scorecards, strict=True):
+        assert math.isclose(left.ece, right.ece, rel_tol=1e-9)
+        assert math.isclose(left.brier.score, right.brier.score, rel_tol=1e-12)
+
+
+def test_importance_weights_allow_no_test(model: fb.BinnedModel) -> None:
+    scores, labels = sample(400, seed=5)
+    found = assess_model(model, scores, labels, sample_weight=np.linspace(0.5, 1.5, 400))
+    assert found.check is None
+    assert found.is_weighted
+    assert found.n_samples == 400
+    assert "importance weights" in render_report(found, date=DAY)
+
+
+def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedModel) -> None:
+    scores, labels = sample(500, seed=6)
+    scores[3] = math.nan
+    calibrator = fb.UniformMassBinning(n_bins=2).fit(*sample(500, seed=7))
+    predictions = np.full(500, 0.3)
+    found = assess_model(model, scores, labels, others={"two": calibrator, "same": calibrator.model_, "constant": predictions})
+    assert [card.name for card in found.scorecards] == ["score itself", "calibrated", "two", "same", "constant"]
+    assert found.others[0].ece == found.others[1].ece
+    assert found.others[2].n_values == 1
+    complaint = r"others\['short'\] has shape \(3,\); it must hold one prediction for each of 500 rows"
+    with pytest.raises(fb.InputError, match=complaint):
+        assess_model(model, scores, labels, others={"short": [0.1, 0.2, 0.3]})
+
+
+def test_margins_have_no_before() -> None:
+    scores, labels = sample(1000, seed=8)
+    margins = 10.0 * scores - 5.0
+    fitted = fb.UniformMassBinning(n_bins=4, score_range=None).fit(margins, labels)
+    found = assess_model(fitted, margins, labels)
+    assert found.before is None
+    assert "score itself" not in render_report(found, date=DAY)
+
+
+# ------------------------------------------------------------------------------------------------- cautions
+
+
+def cautions(model: fb.BinnedModel, scores: Any, labels: Any) -> str:
+    return " | ".join(assess_model(model, scores, labels).cautions)
+
+
+def test_all_is_well(found: Assessment) -> None:
+    assert found.cautions == ()
+    assert "There is nothing to caution against." in render_report(found, date=DAY)
+
+
+def test_a_contradicted_certificate_comes_first(model: fb.BinnedModel) -> None:
+    told = assess_model(model, *sample(3000, seed=9, power=0.7)).cautions
+    assert told[0].startswith("The certificate is contradicted by the test set. Contradicted: in bin")
+    assert any("the populations differ" in caution for caution in told)
+
+
+def test_a_method_without_guarantee_says_why(model: fb.BinnedModel) -> None:
+    isotonic = fb.BinnedModel.from_parts(
+        edges=model.edges, values=np.sort(model.values), counts=model.counts, label_sums=model.label_sums, scheme="isotonic"
+    )
+    found = assess_model(isotonic, *sample(3000, seed=2))
+    assert found.certificates == ()
+    assert found.check is None
+    assert found.cautions[0].startswith("There is no certificate: isotonic regression")
+    page = render_report(found, date=DAY)
+    assert "This model carries no finite-sample guarantee." in page
+    assert "no finite-sample" in page
+
+
+def test_small_and_empty_bins_are_named() -> None:
+    model = fb.BinnedModel.from_parts(
+        edges=[0.25, 0.5, 0.75], values=[0.1, 0.5, 0.4, 0.9], counts=[100, 0, 12, 100], label_sums=[10, 0, 5, 90],
+        scheme="fixed-width", n_bins_asked=5,
+    )  # fmt: skip
+    told = cautions(model, np.linspace(0.0, 0.7, 300), np.arange(300) % 2)
+    assert "5 bins were asked for, and ties left 4." in told
+    assert "Bin 1 held no calibration sample" in told
+    assert "Bin 2 held fewer than 30 calibration samples" in told
+    assert "Bin 3 holds fewer than 30 test samples: the test says little about it." in told
+    assert "The probability falls from one bin to the next once (after bin 1)" in told
+
+
+def test_another_population_is_noticed(model: fb.BinnedModel) -> None:
+    scores, labels = sample(3000, seed=10)
+    low = scores < 0.6
+    told = cautions(model, scores[low], labels[low])
+    assert "spread over the bins otherwise" in told
+    assert re.search(r"Label 1 was 3\d\.?\d* % of the calibration samples and is 1\d\.?\d* % of the test samples", told)
+
+
+def test_ties_randomisation_and_shift_are_told() -> None:
+    parts: dict[str, Any] = {
+        "edges": [0.5], "values": [0.2, 0.8], "counts": [50, 50], "label_sums": [10, 40], "n_samples": 101, "n_positive": 50,
+    }  # fmt: skip
+    scores, labels = np.linspace(0.0, 1.0, 100), np.arange(100) % 2
+    tied = fb.BinnedModel.from_parts(**parts, scheme="umd", ties="random", n_tied=20, edge_keys=[2**63])
+    assert "19.8 % of the calibration samples share the score of a boundary and go to one side" in cautions(
+        tied, scores, labels
+    )
+    upper = fb.BinnedModel.from_parts(**parts, scheme="umd", ties="upper", n_tied=20)
+    assert "were all put above it" in cautions(upper, scores, labels)
+    moved = fb.BinnedModel.from_parts(**parts, scheme="umd", odds_ratio=0.5)
+    assert "odds of every value were multiplied by 0.5" in cautions(moved, scores, labels)
+    shaken = fb.BinnedModel.from_parts(**parts, scheme="umd", delta=0.01)
+    assert "randomised by up to delta = 0.01" in cautions(shaken, scores, labels)
+
+
+def test_a_loss_from_binning_is_told() -> None:
+    rng = np.random.default_rng(11)
+    scores = rng.random(4000)
+    labels = rng.random(4000) < scores
+    coarse = fb.UniformMassBinning(n_bins=2).fit(scores[:2000], labels[:2000])
+    told = " | ".join(assess_model(coarse, scores[2000:], labels[2000:]).cautions)
+    assert "On this test set the scores themselves have the smaller Brier score" in told
+    certain = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 1.0], counts=[50, 50], label_sums=[0, 50], scheme="umd")
+    assert "The log loss is infinite" in cautions(certain, np.linspace(0, 1, 100), np.arange(100) % 2)
+
+
+# ------------------------------------------------------------------------------------------------- the page
+
+
+class Outline(HTMLParser):
+    """Tags in balance, headings, and everything that could reach out of the page."""
+
+    VOID = ("meta", "br", "path", "use", "rect", "link", "img", "input", "hr")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.headings: list[str] = []
+        self.outward: list[str] = []
+        self.count: dict[str, int] = {}
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("script", "link", "iframe", "object", "embed", "img"):
+            self.outward.append(tag)
+        self.outward += [
+            f"{name}={value}"
+            for name, value in attributes
+            if name in ("src", "href", "xlink:href", "action", "data") and not (value or "").startswith("#")
+        ]
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+def outline(page: str) -> Outline:
+    parser = Outline()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def test_the_page_is_whole_and_needs_nothing_else(found: Assessment) -> None:
+    page = render_report(found, title="Scorecard 7", model_source="credit.fbm", test_source="test.csv", date=DAY)
+    seen = outline(page)
+    assert seen.headings == [
+        "In short", "The model", "What is promised", "The test set", "Bin by bin", "Before and after", "Pictures",
+        "How to read this",
+    ]  # fmt: skip
+    assert seen.outward == []
+    assert "url(h" not in page
+    assert "@import" not in page
+    assert seen.count["svg"] == 4
+    for told in ("Scorecard 7", "credit.fbm", "test.csv", "2026-01-02", fb.__version__, f"{found.after.ece:.4f}"):
+        assert told in page
+    assert str(found.check) in page
+    assert page == render_report(found, title="Scorecard 7", model_source="credit.fbm", test_source="test.csv", date=DAY)
+
+
+def test_what_the_user_names_is_escaped(model: fb.BinnedModel) -> None:
+    hostile = "<script>alert('x')</script>"
+    found = assess_model(model, *sample(300, seed=12), others={hostile: np.full(300, 0.5)})
+    page = render_report(found, title=hostile, model_source=hostile, test_source=hostile, date=DAY)
+    assert outline(page).outward == []
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(&#x27;x&#x27;)") == 5
+
+
+def test_the_table_of_bins(found: Assessment, model: fb.BinnedModel) -> None:
+    table = bins_table(found)
+    rows = re.findall(r"<tr>(.*?)</tr>", table)[1:]
+    assert len(rows) == 6
+    cells = [re.findall(r"<td>(.*?)</td>", row) for row in rows]
+    assert [cell[3] for cell in cells] == [f"{value:.4f}" for value in model.values]
+    assert found.bin_counts is not None
+    assert [cell[6] for cell in cells] == [f"{count:,}" for count in found.bin_counts]
+    assert found.check is not None
+    for cell, verdict in zip(cells, found.check.verdicts, strict=True):
+        assert verdict in cell[-1]
+
+
+def test_many_bins_are_folded_away() -> None:
+    scores, labels = sample(4000, seed=13)
+    fine = fb.UniformMassBinning(n_bins=100).fit(scores, labels)
+    page = render_report(assess_model(fine, scores, labels), date=DAY)
+    assert "<summary>100 bins</summary>" in page
+    outline(page)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "linear", "bare"])
+def test_models_of_every_kind_have_a_page(kind: str) -> None:
+    parts: dict[str, dict[str, Any]] = {
+        "smooth": {"kind": "smooth", "scheme": "platt", "map": "logistic", "map_parameters": (2.0, -1.0)},
+        "linear": {"kind": "linear", "edges": [0.2, 0.8], "values": [0.1, 0.9], "scheme": "isotonic"},
+        "bare": {"edges": [0.5], "values": [0.2, 0.8]},
+    }
+    other = fb.BinnedModel.from_parts(**{"edges": [], "values": [], **parts[kind]})
+    found = assess_model(other, *sample(500, seed=14))
+    seen = outline(render_report(found, date=DAY))
+    assert ("Bin by bin" in seen.headings) == (kind == "bare")
+    assert found.why_no_certificate is not None
+
+
+def test_a_file_is_written_whole_or_not_at_all(found: Assessment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "report.html"
+    write_report(path, found, date=DAY)
+    assert path.read_text(encoding="utf8") == render_report(found, date=DAY)
+    path.write_text("the old one")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_report(path, found, date=DAY)
+    assert path.read_text() == "the old one"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
