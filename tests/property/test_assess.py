@@ -113,6 +113,8 @@ def test_uniform_mass_tables(weighting: str, drawn: st.DataObject) -> None:
     np.testing.assert_allclose(
         table.mean_predictions, [math.fsum(p for p, _ in group) / len(group) for group in expected], rtol=1e-12, atol=5e-324
     )
+    assert table.lower.tolist() == [0.0, *sorted(edges)]
+    assert table.upper.tolist() == [*sorted(edges), 1.0]
     if len(set(predictions)) == n:
         assert max(table.counts) - min(table.counts) <= 1
 
@@ -188,6 +190,28 @@ def test_debiased_error_is_the_mean_over_pairs_and_its_error_the_jackknife(data:
     centre = math.fsum(left_out) / len(rows)
     variance = (len(rows) - 1) / len(rows) * math.fsum((estimate - centre) ** 2 for estimate in left_out)
     assert math.isclose(error.standard_error, math.sqrt(variance), rel_tol=1e-6, abs_tol=1e-9)
+
+
+def test_debiased_error_under_importance_weights() -> None:
+    """Weighted pairs of different samples, and the jackknife, both the long way."""
+    rng = np.random.default_rng(1)
+    predictions, labels, weights = rng.choice([0.2, 0.5, 0.9], 30), rng.integers(0, 2, 30), rng.exponential(size=30)
+
+    def by_pairs(rows: list[int]) -> float:
+        total = 0.0
+        for value in set(predictions[rows]):
+            own = [i for i in rows if predictions[i] == value]
+            pairs = [(i, j) for i in own for j in own if i != j]
+            product = math.fsum(weights[i] * weights[j] * (labels[i] - value) * (labels[j] - value) for i, j in pairs)
+            if pairs:
+                total += weights[own].sum() * product / math.fsum(weights[i] * weights[j] for i, j in pairs)
+        return float(total / weights[rows].sum())
+
+    error = assess.squared_ece(predictions, labels, grouping="values", sample_weight=weights)
+    assert math.isclose(error.estimate, by_pairs(list(range(30))), rel_tol=1e-9)
+    left_out = np.array([by_pairs([i for i in range(30) if i != j]) for j in range(30)])
+    variance = 29 / 30 * ((left_out - left_out.mean()) ** 2).sum()
+    assert math.isclose(error.standard_error, math.sqrt(variance), rel_tol=1e-9)
 
 
 @settings(max_examples=150, deadline=None)
