@@ -29,10 +29,6 @@ from fastbin.assess import (
     mean_validity_curve,
     validity_curve,
 )
-from fastbin.binning.fixed_width import FixedWidthBinning
-from fastbin.binning.isotonic import IsotonicCalibration
-from fastbin.binning.scaling_binning import ScalingBinning
-from fastbin.scaling import PlattScaling
 
 __all__ = ["METHODS", "N_BINS", "Results", "Scored", "check_umd", "default_path", "read_credit", "score_credit", "study"]
 
@@ -76,7 +72,7 @@ def score_credit(features: Float64s, labels: Labels, seed: int, sizes: tuple[int
     order = np.random.default_rng([2021, seed]).permutation(len(labels))
     a, b, c = np.split(order, np.cumsum(sizes))
     regression = LogisticRegression(max_iter=2000).fit(features[a], labels[a])
-    platt = PlattScaling().fit(regression.predict_proba(features[b])[:, 1], labels[b])
+    platt = fb.PlattScaling().fit(regression.predict_proba(features[b])[:, 1], labels[b])
     return Scored(platt.predict(regression.predict_proba(features[c])[:, 1]), labels[c])
 
 
@@ -85,9 +81,9 @@ def fit(method: str, scores: Float64s, labels: Labels, seed: int) -> fb.BinnedMo
     calibrator = {
         "UMD": lambda: fb.UniformMassBinning(N_BINS, seed=seed),
         "UMS": lambda: fb.UniformMassBinning(N_BINS, scheme="ums", split=0.5, seed=seed),
-        "fixed width": lambda: FixedWidthBinning(N_BINS),
-        "isotonic": lambda: IsotonicCalibration(),
-        "scaling-binning": lambda: ScalingBinning(N_BINS, scaler="none", seed=seed),
+        "fixed width": lambda: fb.FixedWidthBinning(N_BINS),
+        "isotonic": lambda: fb.IsotonicCalibration(),
+        "scaling-binning": lambda: fb.ScalingBinning(N_BINS, scaler="none", seed=seed),
     }[method]()
     return calibrator.fit(scores, labels).model_
 
