@@ -9,9 +9,9 @@ import pickle
 from pathlib import Path
 
 import pytest
-from fresh_python import run_python
 
 import fastbin as fb
+from fresh_python import run_python
 
 OPTIONAL = ("numba", "scipy", "sklearn", "pandas", "polars", "pyarrow", "matplotlib", "click", "rich", "IPython", "pytest")
 

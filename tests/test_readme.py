@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fresh_python import environment
 
 import fastbin as fb
+from fresh_python import environment
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")

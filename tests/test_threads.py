@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fresh_python import run_python
 
 import fastbin as fb
+from fresh_python import run_python
 
 N_THREADS = 8
 

@@ -18,5 +18,6 @@ cdef class ModelOwner:
 
     cdef int _adopt(self, fastbin_status status) except -1
     cdef object _view(self, const void *data, Py_ssize_t length, int typenum)
+    cdef object _column(self, const void *data, int typenum)
     cdef Py_ssize_t _n_edges(self)
     cdef int _refuse_empty(self) except -1

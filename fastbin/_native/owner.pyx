@@ -148,6 +148,10 @@ cdef class ModelOwner:
         cnp.set_array_base(view, self)
         return view
 
+    cdef object _column(self, const void *data, int typenum):
+        """A view with an entry for each bin; None where the model has no such column."""
+        return None if data == NULL else self._view(data, self.spec.n_bins, typenum)
+
     cdef Py_ssize_t _n_edges(self):
         if self.spec.kind == FASTBIN_STEP:
             return self.spec.n_bins - 1
@@ -171,27 +175,27 @@ cdef class ModelOwner:
     @property
     def counts(self):
         """int64 (n_bins,): the samples averaged in each bin, or ``None`` for a model without a tally."""
-        return None if self.spec.counts == NULL else self._view(self.spec.counts, self.spec.n_bins, cnp.NPY_INT64)
+        return self._column(self.spec.counts, cnp.NPY_INT64)
 
     @property
     def label_sums(self):
         """int64 (n_bins,): of these, the samples with label 1."""
-        return None if self.spec.label_sums == NULL else self._view(self.spec.label_sums, self.spec.n_bins, cnp.NPY_INT64)
+        return self._column(self.spec.label_sums, cnp.NPY_INT64)
 
     @property
     def weight_sums(self):
         """float64 (n_bins,): sum of the weights, or ``None`` for an unweighted model."""
-        return None if self.spec.weight_sums == NULL else self._view(self.spec.weight_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+        return self._column(self.spec.weight_sums, cnp.NPY_FLOAT64)
 
     @property
     def weighted_label_sums(self):
         """float64 (n_bins,): sum of weight times label, or ``None`` for an unweighted model."""
-        return None if self.spec.weighted_label_sums == NULL else self._view(self.spec.weighted_label_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+        return self._column(self.spec.weighted_label_sums, cnp.NPY_FLOAT64)
 
     @property
     def weight_square_sums(self):
         """float64 (n_bins,): sum of the squared weights, or ``None`` for an unweighted model."""
-        return None if self.spec.weight_square_sums == NULL else self._view(self.spec.weight_square_sums, self.spec.n_bins, cnp.NPY_FLOAT64)
+        return self._column(self.spec.weight_square_sums, cnp.NPY_FLOAT64)
 
     @property
     def n_bins(self):

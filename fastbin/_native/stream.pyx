@@ -230,7 +230,8 @@ cdef class NativeStream:
         self._require()
         with self.lock:
             has_variance = fastbin_stream_has_variance(self.stream)
-            succeed(fastbin_stream_tally(self.stream, &count_view[0], &sum_view[0], &variance_view[0] if has_variance else NULL))
+            succeed(fastbin_stream_tally(
+                self.stream, &count_view[0], &sum_view[0], &variance_view[0] if has_variance else NULL))
         return counts, label_sums, running_variances if has_variance else None
 
     @property

@@ -1,8 +1,8 @@
 """Order within groups of equal scores, by keys.
 
 The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
-key `fastbin_group_key(seed, score, j)` and label 1 exactly when j < ones. Only groups that hold a boundary come here, but such a
-group may be millions of samples, so its keys are never all stored: they are counted by their top bits, made again, and only
+key `fastbin_group_key(seed, score, j)` and label 1 exactly when j < ones. Only groups that hold a boundary come here, but such
+a group may be millions of samples, so its keys are never all stored: they are counted by their top bits, made again, and only
 those in the few cells that hold a wanted rank are gathered and sorted.
 """
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fresh_python import run_python
 
 import fastbin as fb
 import reference
 import strategies
+from fresh_python import run_python
 from oracle import shared_directory
 
 ROOT = Path(__file__).resolve().parent.parent.parent

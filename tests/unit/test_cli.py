@@ -18,8 +18,7 @@ from click.testing import CliRunner
 import fastbin as fb
 from fastbin import __main__ as entry
 from fastbin.cli import command_line
-
-ROOT = Path(__file__).resolve().parents[2]
+from fresh_python import environment
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +29,11 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """``python -m fastbin`` in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "fastbin", *arguments],
         capture_output=True,
         text=True,
-        env=environment,
+        env=environment(),
         **options,  # type: ignore[call-overload]
     )
 
@@ -80,9 +78,7 @@ def test_help_imports_nothing_slow() -> None:
         "slow = {'numba', 'scipy', 'pyarrow', 'rich', 'pandas', 'matplotlib'} & set(sys.modules); "
         "sys.exit(str(slow) if slow else 0)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    result = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
 
 
@@ -195,7 +191,7 @@ def test_a_pipe_may_be_closed_early() -> None:
     write_scores(n=200_000)
     run("fit", "scores.csv", "-o", "m.fbm")
     command = shlex.join([sys.executable, "-m", "fastbin", "predict", "m.fbm", "scores.csv", "--seed", "1"]) + " | head -n 1"
-    result = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment())
     assert (result.stdout, result.stderr) == ("p,y,calibrated\n", "")
 
 
@@ -206,7 +202,7 @@ def test_an_interrupt_leaves_nothing_behind() -> None:
     os.mkfifo("slow.csv")
     process = subprocess.Popen(
         [sys.executable, "-m", "fastbin", "predict", "m.fbm", "slow.csv", "-o", "out.csv"],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE, text=True, env=environment(),
     )  # fmt: skip
     with open("slow.csv", "w") as pipe:
         pipe.write("p,y\n" + "0.5,1\n" * 500_000)  # several blocks; then the process waits for more
@@ -253,9 +249,7 @@ sys.exit(main({arguments}))
 
 def run_without(names: set[str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
     code = BLOCKED.format(names=names, arguments=arguments)
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
 
 
 def test_flags_need_numpy_alone() -> None:

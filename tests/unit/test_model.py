@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fresh_python import run_python
 
 import fastbin as fb
 from fastbin._files import replace_file
 from fastbin._parts import KINDS, SCHEMES, TIES
+from fresh_python import run_python
 
 PARTS: dict[str, Any] = {
     "edges": [0.25, 0.25, 0.5],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 import fastbin as fb
 from fastbin import bounds
 from fastbin.online import StreamingBinning
+from fresh_python import run_python
 
 
 def rows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -363,7 +362,7 @@ stream.update([0.1, 0.9], [0, 1])
 stream.update_one(0.5, 1)
 print(StreamingBinning.from_bytes(stream.to_bytes()).model().counts.sum())
 """
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    result = run_python("-c", program)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "3"
 
