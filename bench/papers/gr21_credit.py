@@ -141,7 +141,7 @@ def draw_comparison(results: Results, sizes: Sequence[int], path: Path) -> None:
                 max_epsilon=0.3 if conditional else 0.15, ax=ax,
             )  # fmt: skip
             ax.set_title(f"n = {n:,}", fontsize="medium")
-            if (row, column) != (0, 0):
+            if (row, column) != (0, len(sizes) - 1):  # the legend stands where the curves leave room
                 ax.get_legend().remove()
     fig.savefig(path, dpi=110)
     plt.close(fig)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -229,3 +230,15 @@ def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
         plots.risk_plot([2, 4], [0.1, 0.2], [0.2])
     with pytest.raises(fb.InputTypeError, match="model is a int"):
         plots.step_plot(3)  # type: ignore[arg-type]
+
+
+def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastbin.report import assess_model, render_report
+
+    found = assess_model(model, np.linspace(0.0, 1.0, 50), np.arange(50) % 2)
+    for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(fb.MissingDependencyError, match=r"plots need matplotlib; pip install 'fastbin\[plots\]'"):
+        plots.step_plot(model)
+    with pytest.raises(fb.MissingDependencyError, match=r"reports need matplotlib; pip install 'fastbin\[plots\]'"):
+        render_report(found)
