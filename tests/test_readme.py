@@ -37,7 +37,9 @@ def folder(tmp_path: Path) -> Path:
     labels = rng.random(10_000) < 0.2 + 0.5 * scores
     fb.UniformMassBinning(n_bins=10).fit(scores, labels).model_.save(tmp_path / "credit.fbm")
     rows = zip(scores.tolist(), labels.tolist(), strict=True)
-    (tmp_path / "scores.csv").write_text("p,y\n" + "".join(f"{score!r},{label:d}\n" for score, label in rows))
+    lines = [f"{score!r},{label:d}\n" for score, label in rows]
+    for name, part in {"scores": lines, "test": lines[:2000], "recent": lines[:200], "outcomes": lines[:100]}.items():
+        (tmp_path / f"{name}.csv").write_text("p,y\n" + "".join(part))
     (tmp_path / "new.csv").write_text(
         "id,p\n" + "".join(f"{row},{score!r}\n" for row, score in enumerate(scores[:100].tolist()))
     )
@@ -83,7 +85,11 @@ def test_the_command_line_section_runs(folder: Path) -> None:
     heading, *lines = (folder / "out.csv").read_text().splitlines()
     assert len(heading.split(",")) == 2 + 3
     assert len(lines) == 100
-    assert sorted(path.name for path in folder.iterdir()) == ["bin", "credit.fbm", "new.csv", "out.csv", "scores.csv"]
+    assert "<svg" in (folder / "report.html").read_text(encoding="utf8")
+    assert fb.load(folder / "now.fbm").odds_ratio != 1.0
+    given = {"scores.csv", "test.csv", "recent.csv", "outcomes.csv", "new.csv", "bin"}
+    made = {"credit.fbm", "now.fbm", "out.csv", "report.html"}
+    assert {path.name for path in folder.iterdir()} - {"home"} == given | made
 
 
 def test_every_command_of_the_readme_exists(folder: Path) -> None:
