@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from cases import rows
+from fresh_python import run_python
 from measure import paired
 
 import fastbin as fb
@@ -21,12 +19,11 @@ fb.UniformMassBinning(10).fit(scores, rng.random(100_000) < scores)
 """
 
 
-def _cpu_seconds(code: str, environment: dict[str, str] | None = None) -> float:
+def _cpu_seconds(code: str, **environment: str) -> float:
     """CPU time of this code in a fresh process, without that of starting Python."""
-    program = "import time\nstart = time.process_time()\n" + code + "\nprint(time.process_time() - start)"
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, **(environment or {})}
-    )
+    ran = run_python("-c", f"import time\nstart = time.process_time()\n{code}\nprint(time.process_time() - start)", **environment)
+    if ran.returncode:
+        raise RuntimeError(ran.stderr)
     return float(ran.stdout.split()[-1])
 
 
@@ -47,7 +44,7 @@ def bench_first_fit(is_long: bool, tmp_path: Path, benchmark, report) -> None:
     benchmark.pedantic(_cpu_seconds, args=(FIRST_FIT,), rounds=1)
     figures = {"warm_cache_s": warm}
     if is_long:
-        figures["cold_cache_s"] = _cpu_seconds(FIRST_FIT, {"NUMBA_CACHE_DIR": str(tmp_path)})
+        figures["cold_cache_s"] = _cpu_seconds(FIRST_FIT, NUMBA_CACHE_DIR=str(tmp_path))
     benchmark.extra_info.update(figures)
     report(startup="first fit, CPU", **{name: f"{value:.2f}" for name, value in figures.items()}, target_warm_s=1.0)
 

@@ -21,12 +21,12 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(PLACE), os.environ.get("PYTHONPATH")]))}
 
 
-def run_python(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments.
+def run_python(*arguments: str, timeout: float = 300.0, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments, and with these environment variables besides its own.
 
     From this folder: ``-c`` and ``-m`` look in the current one first, and in the root of the repository there may be a fastbin
     that was not compiled.
     """
     command = [sys.executable, *arguments]
     folder = Path(__file__).parent
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), cwd=folder, timeout=timeout)
+    return subprocess.run(command, capture_output=True, text=True, env=environment() | variables, cwd=folder, timeout=timeout)
