@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from cases import rows
-from fresh_python import run_python
 from measure import paired
 
 import fastbin as fb
+from fresh_python import run_python
 
 FIRST_FIT = """
 import numpy as np
@@ -21,7 +21,8 @@ fb.UniformMassBinning(10).fit(scores, rng.random(100_000) < scores)
 
 def _cpu_seconds(code: str, **environment: str) -> float:
     """CPU time of this code in a fresh process, without that of starting Python."""
-    ran = run_python("-c", f"import time\nstart = time.process_time()\n{code}\nprint(time.process_time() - start)", **environment)
+    program = f"import time\nstart = time.process_time()\n{code}\nprint(time.process_time() - start)"
+    ran = run_python("-c", program, **environment)
     if ran.returncode:
         raise RuntimeError(ran.stderr)
     return float(ran.stdout.split()[-1])
