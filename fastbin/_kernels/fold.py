@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in
+from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in, u64_out
 
-__all__ = ["COUNT", "GATHER", "IGNORE", "N_COPIES", "count_rows", "descend_rows", "select_in_slots"]
+__all__ = ["COUNT", "GATHER", "IGNORE", "count_rows", "descend_rows", "select_in_slots"]
 
 # Root maps.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
@@ -25,8 +25,8 @@ LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 # What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows.
 IGNORE, COUNT, GATHER = -1, -2, -3
 
-# Neighbouring rows often fall in one cell; with a table each they do not wait for each other's store.
-N_COPIES = 2
+# Rows after which packed counters are emptied, long before either half overflows: a power of two and a multiple of BLOCK.
+MAX_PACKED = 2**20
 
 # Rows located at a time: their cells stay in the first-level cache.
 BLOCK = 2048
@@ -60,6 +60,7 @@ def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cell
     points is one less than a power of two, ascending, the last ones may repeat.
     """
     n = scores.size
+    at = cells.view(np.uint32)
     if kind == LINEAR:
         top = float(n_steps - 1)
         for i in range(n):
@@ -73,22 +74,22 @@ def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cell
             cells[i] = step_of(code_of(bits[i]), base, shift, n_steps)
     else:
         for i in range(n):
-            cells[i] = 0
+            at[i] = 0
         # One step of the binary search for all rows, then the next: no branch depends on a score.
-        half = (points.size + 1) >> 1
+        half = np.uint32((points.size + 1) >> 1)
         while half > 0:
+            probes = points[half - 1 :]
             for i in range(n):
-                cells[i] += half * (points[cells[i] + half - 1] < scores[i])
-            half >>= 1
-        last = points.size - 1
+                at[i] += half * np.uint32(probes[at[i]] < scores[i])
+            half >>= np.uint32(1)
+        last = np.uint32(points.size - 1)
         for i in range(n):
-            at = cells[i]
-            cells[i] = 2 * at + (points[min(at, last)] == scores[i])
+            at[i] = 2 * at[i] + np.uint32(points[min(at[i], last)] == scores[i])
         return 0
     if points.size:
         for i in range(n):
-            at, s = cells[i], scores[i]
-            cells[i] = 3 * at + (s >= points[at]) + (s > points[at])
+            point, s = points[at[i]], scores[i]
+            at[i] = 3 * at[i] + np.uint32(s >= point) + np.uint32(s > point)
     return 0
 
 
@@ -104,6 +105,17 @@ def check(scores, labels, score_min, score_max):
     return BAD_SCORE * (n_good < scores.size) + BAD_LABEL * (seen > 1)
 
 
+@kernel(i64(u64_out, i64_out))
+def unpack(packed, table):
+    """Add the counters of `count_rows` to a table of two entries a cell. Returns 0."""
+    for cell in range(packed.size):
+        ones = np.int64(packed[cell] >> np.uint64(32))
+        table[2 * cell] += np.int64(packed[cell] & np.uint64(0xFFFFFFFF)) - ones
+        table[2 * cell + 1] += ones
+        packed[cell] = 0
+    return 0
+
+
 @kernel(
     i64(
         f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
@@ -114,27 +126,30 @@ def count_rows(
     scores, bits, labels, weights, kind, origin, scale, base, shift, n_steps, points, n_cells,
     score_min, score_max, table,
 ):  # fmt: skip
-    """Add each row to table[copy, cell, label] of the root map, and check it on the way.
+    """Add each row to table[cell, label] of the root map, and check it on the way.
 
-    Returns the bit set of `check`; rows that fail it are counted in some cell. The caller zeroes `table`, of
-    N_COPIES * n_cells * 2 entries.
+    Returns the bit set of `check`; rows that fail it are counted in some cell. The caller zeroes `table`, of 2 * n_cells
+    entries.
     """
     cells = np.empty(BLOCK, np.int32)
-    half = 2 * n_cells
+    # Rows in the lower half of a counter, those with label 1 in the upper: one place in memory to touch for each row.
+    packed = np.zeros(n_cells if weights.size == 0 else 0, np.uint64)
     bad = 0
     for start in range(0, scores.size, BLOCK):
         end = min(start + BLOCK, scores.size)
         locate(scores[start:end], bits[start:end], kind, origin, scale, base, shift, n_steps, points, cells)
         bad |= check(scores[start:end], labels[start:end], score_min, score_max)
+        # Unsigned: an index that may be negative costs as much as the counting.
+        at, ones = cells[: end - start].view(np.uint32), labels[start:end]
         if weights.size == 0:
-            for i in range(start, end - 1, 2):
-                table[2 * np.int64(cells[i - start]) + (labels[i] & 1)] += 1
-                table[half + 2 * np.int64(cells[i - start + 1]) + (labels[i + 1] & 1)] += 1
-            if (end - start) & 1:
-                table[2 * np.int64(cells[end - 1 - start]) + (labels[end - 1] & 1)] += 1
+            for i in range(at.size):
+                packed[at[i]] += np.uint64(1) + (np.uint64(ones[i] & 1) << np.uint64(32))
+            if end & (MAX_PACKED - 1) == 0:
+                unpack(packed, table)
         else:
-            for i in range(start, end):
-                table[2 * np.int64(cells[i - start]) + (labels[i] & 1)] += weights[i]
+            for i in range(at.size):
+                table[2 * np.uint64(at[i]) + np.uint64(ones[i] & 1)] += weights[start + i]
+    unpack(packed, table)
     return bad
 
 
@@ -155,7 +170,7 @@ def descend_rows(
     gathered[slot_next[2 slot + 1]] upwards, label-0 rows to gathered[slot_next[2 slot]] upwards. Returns 0.
     """
     cells = np.empty(BLOCK, np.int32)
-    held = np.empty(BLOCK, np.int32)
+    held = np.empty(BLOCK, np.uint32)
     # A byte per cell stays in the first-level cache where `link` would not.
     is_open = np.empty(n_cells, np.uint8)
     for cell in range(n_cells):
@@ -164,13 +179,14 @@ def descend_rows(
         end = min(start + BLOCK, scores.size)
         locate(scores[start:end], bits[start:end], kind, origin, scale, base, shift, n_steps, points, cells)
         # First which rows matter, without a branch that few of them would take.
-        n_held = 0
-        for i in range(end - start):
+        at = cells[: end - start].view(np.uint32)
+        n_held = np.uint64(0)
+        for i in range(at.size):
             held[n_held] = i
-            n_held += is_open[cells[i]]
-        for h in range(n_held):
-            i = start + held[h]
-            cell = np.int64(cells[held[h]])
+            n_held += np.uint64(is_open[at[i]])
+        for h in range(np.int64(n_held)):
+            i = start + np.int64(held[h])
+            cell = np.int64(at[held[h]])
             target = link[cell]
             while target >= 0:
                 cell = node_offset[target] + step_of(

@@ -132,7 +132,7 @@ class Fold:
         wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_cells, n_ranks)
-        self._tables = [np.zeros(kernels.N_COPIES * 2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
+        self._tables = [np.zeros(2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
         self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 128))
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
@@ -180,7 +180,7 @@ class Fold:
     def _end_count(self, ranks_of: RanksOf) -> Cells:
         """All rows are counted in the root's cells: find those that hold wanted ranks."""
         n_cells = self._map.n_cells
-        counts = np.stack([table.reshape(-1, n_cells, 2).sum(axis=0) for table in self._tables], axis=1)
+        counts = np.stack([table.reshape(n_cells, 2) for table in self._tables], axis=1)
         self._tables = []
         self._n_samples, self._n_positive = int(counts.sum()), int(counts[:, :, 1].sum())
         self._ranks = ranks_of(self._n_samples)

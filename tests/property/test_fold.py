@@ -167,3 +167,15 @@ def test_a_node_always_makes_progress() -> None:
             if low == high:
                 break
         assert low == high == target
+
+
+def test_counters_are_emptied_on_the_way() -> None:
+    """More rows than the packed counters take at one go, all of them in two cells."""
+    from fastbin._kernels.fold import MAX_PACKED
+
+    n = MAX_PACKED + 70_001
+    scores = np.where(np.arange(n) % 3 == 0, 0.25, 0.75)
+    labels = (np.arange(n) % 2).astype(np.uint8)
+    rows = Rows(scores, labels, None, None)
+    ranks = np.array([1, n // 2, n], np.int64)
+    _agree(boundary_groups(rows, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
