@@ -35,7 +35,7 @@ from fastbin._errors import (
 from fastbin.model import BinnedModel, load
 
 if TYPE_CHECKING:
-    from fastbin import assess, bounds, guarantees, online, plots, scale, shift
+    from fastbin import assess, bounds, guarantees, online, plots, report, scale, shift
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
@@ -63,7 +63,7 @@ _HOMES = {
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "bounds", "guarantees", "online", "plots", "scale", "shift")
+_MODULES = ("assess", "bounds", "guarantees", "online", "plots", "report", "scale", "shift")
 
 __all__ = [
     "IVAP",
@@ -94,6 +94,7 @@ __all__ = [
     "online",
     "plots",
     "predict_venn",
+    "report",
     "scale",
     "shift",
 ]

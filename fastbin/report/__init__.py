@@ -1,13 +1,12 @@
 """One page on a fitted model and a test set, made to be filed: what the model is, what it promises, and what the test shows.
 
 >>> import fastbin as fb, numpy as np
->>> from fastbin.report import assess_model, write_report
 >>> rng = np.random.default_rng(0)
 >>> scores = rng.random(4000)
 >>> labels = rng.random(4000) < scores**2
 >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
->>> assessment = assess_model(model, scores[2000:], labels[2000:])
->>> write_report("report.html", assessment, title="Scorecard 7")  # doctest: +SKIP
+>>> assessment = fb.report.assess_model(model, scores[2000:], labels[2000:])
+>>> fb.report.write_report("report.html", assessment, title="Scorecard 7")
 
 The page needs no network and no scripts. matplotlib draws its pictures (``pip install 'fastbin[plots]'``).
 """

@@ -27,14 +27,22 @@ Predictor = BinnedModel | Calibrator | Any
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Test rows that cannot be assessed, by reason."""
+    """Test rows that cannot be assessed, by reason.
+
+    Attributes
+    ----------
+    missing : int
+        Rows without a score.
+    outside : int
+        Rows whose score is infinite or outside the range that the model accepts.
+    """
 
     missing: int
     outside: int
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """How many rows were left out, for either reason."""
         return self.missing + self.outside
 
 

@@ -66,6 +66,17 @@ def render_report(
     ------
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 100 for i in range(100)]
+    >>> labels = [int(i % 10 < 6) for i in range(100)]
+    >>> model = fb.FixedWidthBinning(n_bins=2).fit(scores[::2], labels[::2]).model_
+    >>> assessment = fb.report.assess_model(model, scores[1::2], labels[1::2])
+    >>> page = render_report(assessment, title="Scorecard 7")
+    >>> "<h1>Scorecard 7</h1>" in page
+    True
     """
     when = datetime.date.today() if date is None else date
     sections = [
@@ -104,6 +115,15 @@ def write_report(path: str | os.PathLike[str], assessment: Assessment, **options
         If the file cannot be written.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 100 for i in range(100)]
+    >>> labels = [int(i % 10 < 6) for i in range(100)]
+    >>> model = fb.FixedWidthBinning(n_bins=2).fit(scores[::2], labels[::2]).model_
+    >>> assessment = fb.report.assess_model(model, scores[1::2], labels[1::2])
+    >>> write_report("report.html", assessment, title="Scorecard 7", model_source="credit.fbm")
     """
     page = render_report(assessment, **options).encode()
     replace_file(path, lambda file: file.write(page))

@@ -103,7 +103,42 @@ class Scorecard:
 def score_predictions(
     name: str, predictions: Any, labels: Any, *, n_bins: int, alpha: float, sample_weight: Any = None
 ) -> Scorecard:
-    """The scorecard of probabilities; arguments as in `fastbin.assess.reliability_table`. O(n log n)."""
+    """The numbers on one predictor's probabilities for the test samples.
+
+    Parameters
+    ----------
+    name : str
+        Of the predictor.
+    predictions : array-like of shape (n,)
+        Probabilities in [0, 1].
+    labels : array-like of shape (n,)
+        bool, or numbers that equal 0 or 1.
+    n_bins : int
+        Into how many bins predictions with many values are divided, as in `fastbin.assess.reliability_table`.
+    alpha : float
+        Failure probability of the intervals, strictly between 0 and 1.
+    sample_weight : array-like of shape (n,), optional
+        Integers are frequencies, floats importance weights.
+
+    Returns
+    -------
+    Scorecard
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    O(n log n) time.
+
+    Examples
+    --------
+    >>> card = score_predictions("by hand", [0.2, 0.2, 0.8, 0.8], [0, 0, 1, 0], n_bins=2, alpha=0.1)
+    >>> round(card.ece, 4), card.n_values, card.numbers()["AUC"]
+    (0.25, 2, '0.8333')
+    """
     given: dict[str, Any] = {"n_bins": n_bins, "sample_weight": sample_weight}
     table = reliability_table(predictions, labels, alpha=alpha, **given)
     curve = validity_curve(predictions, labels, **given)
