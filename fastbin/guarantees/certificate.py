@@ -37,8 +37,11 @@ class Certificate:
         conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021,
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is.
-    bound : {"exact", "a-priori", "hoeffding"}
-        Which computation gave epsilon.
+    bound : str
+        Which computation gave epsilon: "exact", "a-priori" or "hoeffding" as `certify` explains them; "time-uniform" for a
+        stream, where the promise holds at every number of samples at once (`fastbin.online.StreamingBinning.certificate`);
+        under covariate shift the method of the weighted intervals, such as "betting"
+        (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
         The result that the promise rests on.
     assumptions : tuple of str

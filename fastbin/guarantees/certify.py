@@ -119,6 +119,11 @@ _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 20
 
 
 def _binomial(evidence: Evidence) -> str:
+    if evidence.scheme == "scaling-binning":
+        # Boundaries out of the samples that are averaged cost one sample each, at most; out of a part of their own, which is
+        # a fixed partition for the others, one sample per bin at least.
+        left_out = int(evidence.n_samples) - int(np.sum(evidence.counts))
+        return _BINOMIAL["umd"] if left_out < evidence.n_bins_asked else _FIXED
     return _BINOMIAL.get(evidence.scheme, _FIXED)
 
 

@@ -120,8 +120,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     if evidence.is_weighted:
         raise GuaranteeError(
             "samples with real weights are not draws from the bin, so the binomial guarantees (Gupta & Ramdas 2021, Theorem 3) "
-            "do not hold; use the weighted intervals of fb.bounds with a bound on the weight, or integer weights if they are "
-            "frequencies"
+            "do not hold; use fb.shift.weighted_interval with the largest weight of the population, or integer weights if they "
+            "are frequencies"
         )
     # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
     if evidence.ties in ("upper", "lower") and evidence.n_tied > 0 and scheme != "ums":

@@ -105,7 +105,7 @@ def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float6
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError("the model carries no tally, so its bins have no intervals; fit a binning")
     if evidence.is_weighted:
-        raise GuaranteeError("Wilson's interval is about unweighted samples; use the weighted intervals of fb.bounds")
+        raise GuaranteeError("Wilson's interval is about unweighted samples; use fb.shift.weighted_interval")
     counts = np.asarray(evidence.counts)
     n_covered = int(np.count_nonzero(counts))
     level = bounds.sidak(alpha, n_covered) if simultaneous and n_covered > 1 else alpha

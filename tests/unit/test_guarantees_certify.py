@@ -140,7 +140,7 @@ def test_isolated_values_use_the_counts_that_are() -> None:
         ({"scheme": "isotonic"}, "chooses its blocks by looking at the labels.*Theorem 4.*monotone values"),
         ({"scheme": "other"}, "does not say how its edges were chosen"),
         ({"counts": None}, "carries no tally"),
-        ({"is_weighted": True}, "real weights.*Theorem 3.*weighted intervals of fb.bounds"),
+        ({"is_weighted": True}, "real weights.*Theorem 3.*fb.shift.weighted_interval"),
         ({"ties": "upper", "n_tied": 3}, "3 samples share a score with an edge.*ties='random'"),
         ({"ties": "lower", "n_tied": 3}, "Theorem 3 assumes distinct scores"),
         ({"odds_ratio": 2.0}, "odds ratio 2.*Theorem 2.*certify the source model"),

@@ -117,6 +117,20 @@ def test_certificates_about_means_of_labels_are_refused(samples) -> None:
             cal.certificate(bound=bound)
 
 
+@pytest.mark.parametrize("ties", ["random", "isolate"])
+@pytest.mark.parametrize("n_bins", [1, 5, 100])
+def test_the_certificate_rests_on_what_placed_the_boundaries(samples, n_bins: int, ties: str) -> None:
+    """The averaged samples themselves, or a part of its own, however small."""
+    scores, labels = samples
+    dipped = fb.ScalingBinning(n_bins, scaler="none", ties=ties)
+    for data in ((scores, labels), (np.round(scores, 2), labels)):
+        assert "Gupta & Ramdas 2021, Lemma 2" in dipped.fit(*data).certificate().theorem
+    split = fb.ScalingBinning(n_bins, scaler="none", scheme="split", split=(1, n_bins, 2000 - n_bins))
+    for data in ((scores, labels), (np.round(scores, 2), labels)):
+        assert split.fit(*data).model_.counts.sum() == 2000 - n_bins
+        assert "Gupta, Podkopaev & Ramdas 2020, section 4.1" in split.certificate().theorem
+
+
 @pytest.mark.parametrize("scheme", ["double-dipped", "split"])
 def test_the_certificate_holds(scheme: str) -> None:
     """Scores uniform, truth s**2, the map fitted to the same samples: bins' true frequencies are known in closed form."""
