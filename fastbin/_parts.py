@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 
-__all__ = ["KINDS", "MAPS", "SCHEMES", "TIES", "check_columns", "code_of", "total"]
+__all__ = ["KINDS", "MAPS", "SCHEMES", "SCHEME_NAMES", "TIES", "check_columns", "code_of", "total"]
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +30,21 @@ SCHEMES = {
     40: "platt",
     41: "temperature",
     42: "beta",
+}
+# What people are told that these are, in the command line and in reports.
+SCHEME_NAMES = {
+    "umd": "uniform-mass binning without sample splitting (umd)",
+    "ze": "uniform-mass binning, boundary labels averaged (ze)",
+    "ums": "uniform-mass binning with sample splitting (ums)",
+    "umb": "uniform-mass binning, bins closed on the right (umb)",
+    "fixed-width": "fixed-width binning",
+    "explicit": "binning at edges given in advance",
+    "scaling-binning": "scaling-binning",
+    "isotonic": "isotonic regression",
+    "platt": "Platt scaling",
+    "temperature": "temperature scaling",
+    "beta": "beta calibration",
+    "other": "step function of unknown origin",
 }
 WORDS = {"kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEMES}
 

@@ -20,7 +20,7 @@ __all__ = ["INTERRUPTED", "CommandLine"]
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # The order in which one meets them; a command that is not listed comes after these.
-ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "bins", "adapt", "monitor", "export")
+ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "bins", "adapt", "monitor")
 
 HELP = """Turn a classifier's scores into probabilities that carry a finite-sample, distribution-free guarantee.
 
@@ -40,6 +40,8 @@ Exit codes:
   1    the input was refused: one line on standard error says why, and no
        output file is left behind
   2    the command was not understood
+  3    with --exit-code: assess found the certificate contradicted, or the
+       alarm of monitor is on
   130  interrupted
 
 \b

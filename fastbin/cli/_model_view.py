@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError
+from fastbin._parts import SCHEME_NAMES
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -16,21 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "facts", "show", "summary"]
 
 Float64s = npt.NDArray[np.float64]
-
-NAMES = {
-    "umd": "uniform-mass binning (scheme umd)",
-    "ze": "uniform-mass binning (scheme ze)",
-    "ums": "uniform-mass binning (scheme ums)",
-    "umb": "uniform-mass binning (scheme umb)",
-    "fixed-width": "fixed-width binning",
-    "explicit": "binning at given edges",
-    "scaling-binning": "scaling-binning",
-    "isotonic": "isotonic calibration",
-    "platt": "Platt scaling",
-    "temperature": "temperature scaling",
-    "beta": "beta calibration",
-    "other": "step function",
-}
 
 
 def summary(model: BinnedModel) -> str:
@@ -40,7 +26,7 @@ def summary(model: BinnedModel) -> str:
     if model.n_samples:
         share = 100.0 * model.n_positive / model.n_samples
         samples = f", from {_count(model.n_samples, 'sample')} of which {model.n_positive:,} ({share:.3g} %) have label 1"
-    return NAMES[model.scheme] + size + samples
+    return SCHEME_NAMES[model.scheme] + size + samples
 
 
 def _count(number: int, noun: str) -> str:

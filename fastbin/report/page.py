@@ -10,6 +10,7 @@ from typing import Any
 
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
+from fastbin._parts import SCHEME_NAMES
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
@@ -19,20 +20,6 @@ from fastbin.report.tables import bins_table, facts_table, scores_table
 
 __all__ = ["render_report", "write_report"]
 
-METHODS = {
-    "umd": "uniform-mass binning without sample splitting (umd)",
-    "ze": "uniform-mass binning, boundary labels averaged (ze)",
-    "ums": "uniform-mass binning with sample splitting (ums)",
-    "umb": "uniform-mass binning, bins closed on the right (umb)",
-    "fixed-width": "fixed-width binning",
-    "explicit": "binning at edges given in advance",
-    "scaling-binning": "scaling-binning",
-    "isotonic": "isotonic regression",
-    "platt": "Platt scaling",
-    "temperature": "temperature scaling",
-    "beta": "beta calibration",
-    "other": "step function of unknown origin",
-}
 VERDICT_CLASS = {"confirmed": "good", "contradicted": "bad", "cannot tell": "open"}
 
 
@@ -186,7 +173,7 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
     accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
     facts = {
         "File": source or "",
-        "Method": METHODS[model.scheme] + size,
+        "Method": SCHEME_NAMES[model.scheme] + size,
         "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with label 1" if model.n_samples else "",
         "Scores accepted": accepted,
         "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",

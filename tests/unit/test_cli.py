@@ -56,7 +56,8 @@ def test_every_command_explains_itself() -> None:
         # Examples are not wrapped, and may be a little longer than the usual terminal is wide.
         assert max(map(len, result.output.splitlines())) <= 84, name
     top = CliRunner().invoke(command_line, ["--help"]).output
-    assert "Exit codes:" in top
+    listed = top.partition("Exit codes:")[2].partition("C programs:")[0]
+    assert re.findall(r"^ +(\d+) +\S", listed, re.MULTILINE) == ["0", "1", "2", "3", "130"]
     assert max(map(len, top.splitlines())) <= 80
     for name in names:
         assert re.search(rf"^  {name} +\S", top, re.MULTILINE)
@@ -273,6 +274,16 @@ def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
     assert result.returncode == 1
     assert "PyArrow" in result.stderr
     assert "pip install 'fastbin[cli]'" in result.stderr
+
+
+def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
+    write_scores()
+    run("fit", "scores.csv", "-o", "m.fbm")
+    result = run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "report.html"])
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == "error: reports need matplotlib; pip install 'fastbin[plots]'"
+    assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
+    assert run_without({"matplotlib"}, ["assess", "m.fbm", "scores.csv"]).returncode == 0
 
 
 def test_small_fits_and_scoring_need_no_numba() -> None:

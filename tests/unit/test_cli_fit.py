@@ -279,7 +279,9 @@ def test_fit_and_inspect_print_the_bins_and_the_certificate() -> None:
     fitted = run("fit", "s.csv", "-o", "m.fbm", "--alpha", "0.05").output
     inspected = run("inspect", "m.fbm", "--alpha", "0.05").output
     assert fitted.splitlines()[1:] == inspected.splitlines()[1:]
-    assert fitted.startswith("m.fbm: uniform-mass binning (scheme umd), 10 bins, from 2,000 samples of which ")
+    assert fitted.startswith(
+        "m.fbm: uniform-mass binning without sample splitting (umd), 10 bins, from 2,000 samples of which "
+    )
     assert "(scores from p, labels from y)" in fitted
     model = fb.load("m.fbm")
     assert str(model.certificate(0.05)) in inspected

@@ -18,7 +18,7 @@ import pytest
 
 import fastbin as fb
 from fastbin._files import replace_file
-from fastbin._parts import KINDS, SCHEMES, TIES
+from fastbin._parts import KINDS, SCHEME_NAMES, SCHEMES, TIES
 from fresh_python import run_python
 
 PARTS: dict[str, Any] = {
@@ -75,6 +75,7 @@ def test_totals_default_to_the_tally() -> None:
 @pytest.mark.parametrize("scheme", SCHEMES.values())
 def test_every_scheme_comes_back(scheme: str) -> None:
     assert model(scheme=scheme).scheme == scheme
+    assert scheme in SCHEME_NAMES
 
 
 @pytest.mark.parametrize("ties", TIES.values())
