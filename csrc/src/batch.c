@@ -208,9 +208,7 @@ static int search_plainly(const batch *b, chunk rows, double *values, int32_t *b
 
 static const uint64_t *keys_of(const batch *b, chunk rows, uint64_t *own_keys) {
   if (b->rows->keys) return b->rows->keys + b->start + rows.first;
-  for (size_t i = rows.first; i < rows.end; i++) {
-    own_keys[i - rows.first] = row_key(b->key_base, b->rows->first_row + b->start + i);
-  }
+  b->model->guide.make_keys(b->key_base, b->rows->first_row + b->start + rows.first, rows.end - rows.first, own_keys);
   return own_keys;
 }
 

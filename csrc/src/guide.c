@@ -229,6 +229,7 @@ void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
     }
   }
   g->find_cells = fastbin_find_cells(g->map);
+  g->make_keys = fastbin_find_keys();
   g->search_few = fastbin_find_few(g);
 }
 

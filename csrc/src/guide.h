@@ -29,6 +29,7 @@
 #ifndef FASTBIN_GUIDE_H
 #define FASTBIN_GUIDE_H
 
+#include "keys.h"
 #include "numbers.h"
 
 /* Ranks in cells are 16 bits wide, and so the table of 100 bins a few hundred bytes to a few kilobytes small. */
@@ -73,6 +74,7 @@ struct guide {
   uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
   int shift;
   cells_function *find_cells; /* for this map, in the build that suits this processor */
+  keys_function *make_keys;   /* in that build */
   few_function *search_few;   /* NULL when there are too many bins for it, or no build of it for this processor */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */

@@ -34,6 +34,10 @@ static inline uint64_t cap_key(uint64_t key) { return key - (key == UINT64_MAX);
 
 static inline uint64_t row_key(uint64_t base, uint64_t row) { return cap_key(mix(base + (row + 1) * KEY_STEP)); }
 
+/* keys.c: row_key() of n rows from `first` on, in the build that suits this processor. */
+typedef void keys_function(uint64_t base, uint64_t first, size_t n, uint64_t *restrict keys);
+keys_function *fastbin_find_keys(void);
+
 /* Value randomisation (Gupta and Ramdas 2021, Algorithm 2): V(key) uniform on [0, 1), value = (v + delta V) / (1 + delta). */
 static inline double randomised_value(double value, double delta, uint64_t key) {
   double uniform = (double)(mix(cap_key(key) + STREAM_VALUE) >> 11) * 0x1p-53;

@@ -7,7 +7,7 @@ those in the few cells that hold a wanted rank are gathered and sorted.
 """
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 
 import numpy as np
@@ -22,7 +22,8 @@ cdef enum:
     MAX_CELL_BITS = 12
     MAX_CELLS = 4096
     SAMPLES_PER_CELL = 8  # where that many cells are not too many
-    BLOCK = 1024  # keys made at a time
+    SELECT_UP_TO = 4  # ranks in one cell; more are read off the sorted cell
+    BLOCK = 2048  # keys made at a time
 
 cdef struct KeyedSample:
     uint64_t key
@@ -31,8 +32,9 @@ cdef struct KeyedSample:
 cdef struct Cells:
     Py_ssize_t n_cells  # a power of two; the cell of a key are its top bits
     int shift  # for key >> 1, so that a single cell needs no shift by 64
-    int64_t *table
-    int64_t *start
+    int64_t *table  # how many keys fall in each cell: those of label-0 samples, then those of label-1 samples
+    int64_t *start  # where the next sample of a cell that holds a rank goes among `gathered`
+    uint8_t *is_open  # 1 for such a cell
     KeyedSample *gathered
     int64_t capacity
 
@@ -116,10 +118,11 @@ def cut_groups(
     cdef Cells cells
     cells.table = <int64_t *>malloc(2 * MAX_CELLS * sizeof(int64_t))
     cells.start = <int64_t *>malloc(MAX_CELLS * sizeof(int64_t))
+    cells.is_open = <uint8_t *>malloc(MAX_CELLS)
     cells.gathered = NULL
     cells.capacity = 0
     with nogil:
-        failed = cells.table == NULL or cells.start == NULL
+        failed = cells.table == NULL or cells.start == NULL or cells.is_open == NULL
         for group in range(counts.shape[0]):
             first = first_rank[group]
             if not failed and first_rank[group + 1] > first:
@@ -127,6 +130,7 @@ def cut_groups(
                     &cells, seed, scores[group], counts[group], ones[group], &ranks[first], first_rank[group + 1] - first,
                     &key_view[first], &before_view[first], &one_view[first])
         free(cells.gathered)
+        free(cells.is_open)
         free(cells.start)
         free(cells.table)
     if failed:
@@ -148,11 +152,11 @@ cdef int cut_group(
     cells.n_cells, cells.shift = (<Py_ssize_t>1) << bits, 63 - bits
     count_cells(cells, seed, score, count, ones)
 
-    # Where each cell that holds a rank starts among the gathered samples; -1 for the others.
+    # Where each cell that holds a rank starts among the gathered samples.
     for cell in range(cells.n_cells):
-        end = below + cells.table[2 * cell] + cells.table[2 * cell + 1]
-        cells.start[cell] = -1
-        if next_rank < m and ranks[next_rank] <= end:
+        end = below + cells.table[cell] + cells.table[cells.n_cells + cell]
+        cells.is_open[cell] = next_rank < m and ranks[next_rank] <= end
+        if cells.is_open[cell]:
             cells.start[cell] = n_gathered
             n_gathered += end - below
             while next_rank < m and ranks[next_rank] <= end:
@@ -167,44 +171,56 @@ cdef int cut_group(
     gather_cells(cells, seed, score, count)
     below, next_rank = 0, 0
     for cell in range(cells.n_cells):
-        end = below + cells.table[2 * cell] + cells.table[2 * cell + 1]
-        if cells.start[cell] >= 0:
+        end = below + cells.table[cell] + cells.table[cells.n_cells + cell]
+        if cells.is_open[cell]:
             next_rank = cut_cell(
                 cells.gathered + (cells.start[cell] - (end - below)), end - below, below, ones_below, ones,
                 ranks, m, next_rank, keys, ones_before, is_one)
-        ones_below += cells.table[2 * cell + 1]
+        ones_below += cells.table[cells.n_cells + cell]
         below = end
     return 0
 
 
 cdef void count_cells(Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones) noexcept nogil:
-    """Count the keys of the group per cell and label: table[2 cell + label]."""
+    """Count the keys of the group per label and cell."""
     cdef uint64_t keys[BLOCK]
     cdef int64_t i, n, label, j = 0
+    cdef int64_t *table
+    cdef int shift = cells.shift  # a copy, which no store can seem to change
     for i in range(2 * cells.n_cells):
         cells.table[i] = 0
     while j < count:
         # A block holds one label: those with label 1 come first.
         label = j < ones
         n = min(<int64_t>BLOCK, (ones if label else count) - j)
+        table = cells.table + label * cells.n_cells
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
         for i in range(n):
-            cells.table[2 * ((keys[i] >> 1) >> cells.shift) + label] += 1
+            table[(keys[i] >> 1) >> shift] += 1
         j += n
 
 
 cdef void gather_cells(Cells *cells, uint64_t seed, double score, int64_t count) noexcept nogil:
-    """Store the samples of every cell with start >= 0 from there on, and leave `start` at their end."""
+    """Store the samples of every open cell from `start` on, and leave `start` at their end."""
     cdef uint64_t keys[BLOCK]
-    cdef int64_t i, n, place, j = 0
+    cdef uint32_t held[BLOCK]
+    cdef uint64_t key
+    cdef int64_t i, n, h, n_held, place, j = 0
+    cdef int shift = cells.shift
+    cdef const uint8_t *is_open = cells.is_open
     while j < count:
         n = min(<int64_t>BLOCK, count - j)
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
+        # First which samples matter, without a branch that few of them would take.
+        n_held = 0
         for i in range(n):
-            place = cells.start[(keys[i] >> 1) >> cells.shift]
-            if place >= 0:
-                cells.gathered[place].key, cells.gathered[place].j = keys[i], j + i
-                cells.start[(keys[i] >> 1) >> cells.shift] = place + 1
+            held[n_held] = <uint32_t>i
+            n_held += is_open[(keys[i] >> 1) >> shift]
+        for h in range(n_held):
+            key = keys[held[h]]
+            place = cells.start[(key >> 1) >> shift]
+            cells.gathered[place].key, cells.gathered[place].j = key, j + held[h]
+            cells.start[(key >> 1) >> shift] = place + 1
         j += n
 
 
@@ -212,14 +228,48 @@ cdef Py_ssize_t cut_cell(
     KeyedSample *samples, int64_t n, int64_t below, int64_t ones_below, int64_t ones, const int64_t *ranks, Py_ssize_t m,
     Py_ssize_t next_rank, uint64_t *keys, int64_t *ones_before, int64_t *is_one,
 ) noexcept nogil:
-    """Sort one cell and answer the ranks that lie in it; the first rank beyond it."""
-    cdef int64_t place
-    qsort(samples, <size_t>n, sizeof(KeyedSample), compare)
-    for place in range(n):
-        if next_rank < m and ranks[next_rank] == below + place + 1:
-            keys[next_rank] = samples[place].key
-            ones_before[next_rank] = ones_below
-            is_one[next_rank] = samples[place].j < ones
-            next_rank += 1
-        ones_below += samples[place].j < ones
-    return next_rank
+    """Answer the ranks that lie in one cell; the first rank beyond it."""
+    cdef Py_ssize_t end_rank = next_rank
+    cdef int64_t place = 0, target
+    while end_rank < m and ranks[end_rank] <= below + n:
+        end_rank += 1
+    cdef bint is_sorted = end_rank - next_rank > SELECT_UP_TO
+    if is_sorted:
+        qsort(samples, <size_t>n, sizeof(KeyedSample), compare)
+    while next_rank < end_rank:
+        target = ranks[next_rank] - below - 1
+        if not is_sorted:
+            select(samples, place, n, target)
+        while place < target:
+            ones_below += samples[place].j < ones
+            place += 1
+        keys[next_rank] = samples[target].key
+        ones_before[next_rank] = ones_below
+        is_one[next_rank] = samples[target].j < ones
+        next_rank += 1
+    return end_rank
+
+
+cdef void select(KeyedSample *samples, int64_t low, int64_t high, int64_t target) noexcept nogil:
+    """Bring to samples[target] what would stand there if samples[low:high] were sorted, and what is less before it."""
+    cdef KeyedSample pivot
+    cdef int64_t left, right
+    while high - low > 1:
+        # Keys are random, so that the middle is as good a pivot as any.
+        pivot = samples[(low + high) >> 1]
+        left, right = low, high - 1
+        while left <= right:
+            while compare(&samples[left], &pivot) < 0:
+                left += 1
+            while compare(&samples[right], &pivot) > 0:
+                right -= 1
+            if left <= right:
+                samples[left], samples[right] = samples[right], samples[left]
+                left += 1
+                right -= 1
+        if target <= right:
+            high = right + 1
+        elif target >= left:
+            low = left
+        else:
+            return
