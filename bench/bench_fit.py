@@ -2,111 +2,122 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import cases
 import numpy as np
 import pytest
-from cases import LONG_FITS, SHORT_FITS, FitCase, rows
-from measure import Contestant, paired
+from cases import FITS, LARGEST_FIT, FitCase, rows
+from measure import Contestant, paired, peak_extra_memory
 
 import fastbin as fb
+
+# Where boundary samples stand alone, so that their order is no matter of keys.
+WITHOUT_TIES = ("uniform", "Beta(.5, 5)", "sorted")
+
+
+def _ranks(n_samples: int, n_bins: int) -> np.ndarray:
+    """Of the boundary samples, from 1."""
+    return -(-np.arange(1, n_bins) * (n_samples + 1) // n_bins)
 
 
 def _by_sorting(scores: np.ndarray, labels: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """The obvious NumPy fit of "umd" for scores without ties: argsort, then sums between the boundaries."""
     order = np.argsort(scores)
-    cuts = -(-np.arange(1, n_bins) * (len(scores) + 1) // n_bins) - 1
+    cuts = _ranks(len(scores), n_bins) - 1
     sums = np.add.reduceat(labels[order], np.concatenate(([0], cuts + 1)), dtype=np.int64)
     sums[:-1] -= labels[order[cuts]]
     return scores[order[cuts]], sums
 
 
-def _check(case: FitCase, scores: np.ndarray, labels: np.ndarray) -> None:
-    """The answer before the clock: edges are order statistics, counts follow from ranks, sums from a histogram."""
-    model = fb.UniformMassBinning(case.n_bins).fit(scores, labels).model_
-    ordered = np.sort(scores)
-    cuts = -(-np.arange(1, case.n_bins) * (len(scores) + 1) // case.n_bins) - 1
-    assert np.array_equal(model.edges, ordered[cuts])
-    assert model.counts.sum() == len(scores) - (case.n_bins - 1)
-    if case.shape == "uniform":
-        _, sums = _by_sorting(scores, labels, case.n_bins)
-        assert np.array_equal(model.label_sums, sums)
+def _check(
+    case: FitCase, model: fb.BinnedModel, scores: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
+) -> None:
+    """The answer before the clock: edges are order statistics, counts follow from ranks, label sums from sorting."""
+    n_samples = len(scores)
+    if case.weights == "integer":
+        order = np.argsort(scores)
+        samples_up_to = np.cumsum(weights[order])
+        n_samples = int(samples_up_to[-1])
+        edges = scores[order[np.searchsorted(samples_up_to, _ranks(n_samples, case.n_bins))]]
+    elif case.shape in WITHOUT_TIES and case.scores == "float64" and case.n <= 10**7:
+        edges, label_sums = _by_sorting(scores, labels.astype(np.uint8), case.n_bins)
+        assert np.array_equal(model.label_sums, label_sums)
+    else:
+        edges = np.sort(scores)[_ranks(n_samples, case.n_bins) - 1]
+    assert np.array_equal(model.edges, edges)
+    assert model.counts.sum() == n_samples - (case.n_bins - 1)
 
 
-def _contestants(case: FitCase, scores: np.ndarray, labels: np.ndarray) -> dict[str, Contestant]:
-    calibrator = fb.UniformMassBinning(case.n_bins)
-    return {
-        "np.sum": lambda: np.sum(scores),
-        "fastbin": lambda: calibrator.fit(scores, labels),
-        "np.sort": lambda: np.sort(scores),
-    }
+def _report_memory(case: FitCase, fit: Contestant, columns: tuple[np.ndarray, ...], report) -> None:
+    extra = peak_extra_memory(fit)
+    if extra is not None:
+        report(case.name, cases.EXTRA_MEMORY, 100 * extra / sum(column.nbytes for column in columns))
 
 
-@pytest.mark.parametrize(
-    "case", SHORT_FITS + [case for case in LONG_FITS if case not in SHORT_FITS], ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", FITS, ids=lambda case: case.name)
 def bench_fit(case: FitCase, is_long: bool, benchmark, report) -> None:
-    if not is_long and case not in SHORT_FITS:
+    if not is_long and not case.is_short:
         pytest.skip("only with --long")
-    scores, labels = rows(case.shape, case.n)
-    _check(case, scores, labels)
-    result = paired(_contestants(case, scores, labels), baseline="np.sum", seconds=10 if is_long else 2)
-    benchmark.pedantic(fb.UniformMassBinning(case.n_bins).fit, args=(scores, labels), rounds=3)
-    figures = {
-        "ns_per_row": 1e9 * result.seconds["fastbin"] / case.n,
-        "to_sum": result.ratio["fastbin"],
-        "target_to_sum": case.at_most,
-        "sort_over_fit": result.seconds["np.sort"] / result.seconds["fastbin"],
-    }
-    benchmark.extra_info.update(figures)
-    report(fit=case.name, **{name: value if value is None else f"{value:.3g}" for name, value in figures.items()})
-
-
-def bench_fit_against_argsort(benchmark, report) -> None:
-    """argsort and reduceat, what one writes first."""
-    scores, labels = rows("uniform", 10**6)
-    result = paired(
-        {
-            "fastbin": lambda: fb.UniformMassBinning(100).fit(scores, labels),
-            "argsort": lambda: _by_sorting(scores, labels, 100),
-        },
-        baseline="fastbin",
-    )
-    benchmark.pedantic(_by_sorting, args=(scores, labels, 100), rounds=2)
-    report(fit="argsort + reduceat, n = 1e6, B = 100", times_slower=f"{result.ratio['argsort']:.3g}")
-    benchmark.extra_info["times_slower"] = result.ratio["argsort"]
+    columns = case.rows()
+    scores, labels = columns[:2]
+    fit = partial(fb.UniformMassBinning(case.n_bins).fit, *columns)
+    _check(case, fit().model_, *columns)
+    contestants = {"np.sum": partial(np.sum, scores), "fit": fit, "np.sort": partial(np.sort, scores)}
+    timed = paired(contestants, seconds=8 if is_long else 2)
+    report(case.name, cases.FIT_NS, 1e9 * timed.seconds("fit") / case.n)
+    report(case.name, cases.FIT_TO_SUM, timed.ratio("fit", to="np.sum"))
+    report(case.name, cases.SORT_TO_FIT, timed.ratio("np.sort", to="fit"))
+    if cases.FIT_TO_ALLOWANCE in case.asked:
+        report(case.name, cases.FIT_TO_ALLOWANCE, timed.seconds("fit") / (1.5 * timed.seconds("np.sort") + 50e-6))
+    if cases.ARGSORT_TO_FIT in case.asked:
+        slow = paired({"fit": fit, "argsort": partial(_by_sorting, scores, labels, case.n_bins)}, seconds=0, min_rounds=3)
+        report(case.name, cases.ARGSORT_TO_FIT, slow.ratio("argsort", to="fit"))
+    if case.n >= 10**6:
+        _report_memory(case, fit, columns, report)
+    benchmark.pedantic(fit, rounds=3)
 
 
 def bench_fit_against_isotonic(benchmark, report) -> None:
     """scikit-learn's isotonic regression, the usual alternative."""
     isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
-    scores, labels = rows("uniform", 10**6)
+    case = next(case for case in FITS if cases.ISOTONIC_TO_FIT in case.asked)
     peer = isotonic.IsotonicRegression(out_of_bounds="clip")
-    result = paired(
-        {"fastbin": lambda: fb.UniformMassBinning(100).fit(scores, labels), "isotonic": lambda: peer.fit(scores, labels)},
-        baseline="fastbin",
-        seconds=3,
-        min_rounds=3,
-    )
-    benchmark.pedantic(peer.fit, args=(scores, labels), rounds=1)
-    report(fit="scikit-learn IsotonicRegression, n = 1e6", times_slower=f"{result.ratio['isotonic']:.3g}")
-    benchmark.extra_info["times_slower"] = result.ratio["isotonic"]
+    fit = partial(fb.UniformMassBinning(case.n_bins).fit, *case.rows())
+    timed = paired({"fit": fit, "isotonic": partial(peer.fit, *case.rows())}, seconds=2, min_rounds=3)
+    report(case.name, cases.ISOTONIC_TO_FIT, timed.ratio("isotonic", to="fit"))
+    benchmark.pedantic(peer.fit, args=case.rows(), rounds=1)
+
+
+def bench_largest_fit(is_long: bool, benchmark, report) -> None:
+    """Linear to 1e8 rows: in passes over the data, it costs there what it costs at 1e7."""
+    if not is_long:
+        pytest.skip("only with --long")
+    case = LARGEST_FIT
+    calibrator = fb.UniformMassBinning(case.n_bins)
+    columns, few = case.rows(), rows(case.shape, 10**7)
+    fit = partial(calibrator.fit, *columns)
+    _check(case, fit().model_, *columns)
+    contestants = {
+        "sum": partial(np.sum, columns[0]),
+        "fit": fit,
+        "sum of few": partial(np.sum, few[0]),
+        "fit of few": partial(calibrator.fit, *few),
+    }
+    timed = paired(contestants, seconds=8)
+    report(case.name, cases.FIT_NS, 1e9 * timed.seconds("fit") / case.n)
+    report(case.name, cases.FIT_TO_SUM, timed.ratio("fit", to="sum"))
+    report(case.name, cases.FIT_GROWTH, timed.ratio("fit", to="sum") / timed.ratio("fit of few", to="sum of few"))
+    _report_memory(case, fit, columns, report)
+    benchmark.pedantic(fit, rounds=1)
 
 
 def bench_fit_threads(is_long: bool, benchmark, report) -> None:
     """Two threads against one, and the same model."""
-    n = 10**8 if is_long else 10**7
-    scores, labels = rows("uniform", n)
-    one = fb.UniformMassBinning(100).fit(scores, labels)
-    two = fb.UniformMassBinning(100).fit(scores, labels, n_threads=2)
-    assert one.model_ == two.model_
-    result = paired(
-        {
-            "one": lambda: fb.UniformMassBinning(100).fit(scores, labels),
-            "two": lambda: fb.UniformMassBinning(100).fit(scores, labels, n_threads=2),
-        },
-        baseline="two",
-        seconds=5,
-        min_rounds=5,
-    )
-    benchmark.pedantic(fb.UniformMassBinning(100).fit, args=(scores, labels), kwargs={"n_threads": 2}, rounds=2)
-    report(fit=f"two threads, n = {n:.0e}", times_faster=f"{result.ratio['one']:.3g}", target=1.6)
-    benchmark.extra_info["times_faster"] = result.ratio["one"]
+    case = LARGEST_FIT if is_long else next(case for case in FITS if case.n == 10**7)
+    columns = case.rows()
+    one, two = (partial(fb.UniformMassBinning(case.n_bins).fit, *columns, n_threads=n) for n in (1, 2))
+    assert one().model_ == two().model_
+    timed = paired({"one": one, "two": two}, seconds=5 if is_long else 2)
+    report(case.name, cases.ONE_TO_TWO_THREADS, timed.ratio("one", to="two"))
+    benchmark.pedantic(two, rounds=2)

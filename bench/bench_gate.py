@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import rows
-from conftest import machine
+from figures import Quantity
 from gate.frozen import frozen_count, frozen_search
+from machine import processor
 from measure import Contestant, paired
 
 import fastbin as fb
@@ -29,6 +30,7 @@ import fastbin as fb
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "csrc"
 INSTRUCTIONS, RATIOS = HERE / "gate" / "instructions.json", HERE / "gate" / "ratios.json"
+CHANGE = Quantity("change", "%")
 CASES = ["one-even", "one-skewed", "one-ties", "batch-even", "batch-skewed", "batch-ties", "float32-even", "assign-even"]
 
 
@@ -84,7 +86,8 @@ def bench_instructions(case: str, driver: tuple[str, Path], recording: bool, rep
     expected = _committed(INSTRUCTIONS).get(compiler, {}).get(case)
     if expected is None:
         pytest.skip(f"no counts are committed for {compiler}; record them with --gate --record")
-    report(instructions=case, per_score=f"{count / 20000:.1f}", change=f"{100 * (count / expected - 1):+.2f} %")
+    report(f"gate, {case}", Quantity("instructions a score"), count / 20000)
+    report(f"gate, {case}", CHANGE, 100 * (count / expected - 1))
     assert abs(count / expected - 1) <= 0.03, f"{case}: {count} instructions, {expected} committed for {compiler}"
 
 
@@ -127,16 +130,18 @@ def _kernels() -> dict[str, tuple[Contestant, Contestant]]:
 )
 def bench_ratio_to_frozen(kernel: str, recording: bool, report) -> None:
     ours, frozen = _kernels()[kernel]
-    cpu = machine().split(",")[0]
+    cpu = processor()
     expected = _committed(RATIOS).get(cpu, {}).get(kernel)
     if expected is None and not recording:
         pytest.skip(f"no ratios are committed for {cpu}; record them with --gate --record")
     for attempt in (1, 2):
-        ratio = paired({"frozen": frozen, "ours": ours}, baseline="frozen", seconds=4, min_rounds=31).ratio["ours"]
+        ratio = paired({"frozen": frozen, "ours": ours}, seconds=4, min_rounds=31).ratio("ours", to="frozen")
         if recording:
             _record(RATIOS, cpu, kernel, round(ratio, 4))
             return
         if ratio <= 1.08 * expected or attempt == 2:
             break
-    report(kernel=kernel, ratio=f"{ratio:.4g}", change=f"{100 * (ratio / expected - 1):+.1f} %", attempts=attempt)
+    report(f"gate, {kernel}", Quantity("time / frozen kernel's"), ratio)
+    report(f"gate, {kernel}", CHANGE, 100 * (ratio / expected - 1))
+    report(f"gate, {kernel}", Quantity("attempts"), attempt)
     assert ratio <= 1.08 * expected, f"{kernel}: {ratio:.4g} times the frozen kernel, {expected} committed for {cpu}"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
+from functools import partial
 
+import cases
 import numpy as np
 import pytest
-from cases import LONG_SCORES, SHORT_SCORES, ScoreCase, rows
+from cases import SCORES, SMALL_BATCHES, ScoreCase, one_score, rows
+from machine import has_avx512
 from measure import paired
 
 import fastbin as fb
@@ -16,126 +20,120 @@ N_FIT = 200_000
 
 
 def _model(shape: str, n_bins: int) -> fb.BinnedModel:
-    scores, labels = rows(shape, N_FIT)
-    return fb.UniformMassBinning(n_bins).fit(scores, labels).model_
+    return fb.UniformMassBinning(n_bins).fit(*rows(shape, N_FIT)).model_
+
+
+def _in_baseline_build(model: fb.BinnedModel, monkeypatch: pytest.MonkeyPatch) -> fb.BinnedModel:
+    """The same model, scoring by the loops that every processor has: the choice is made when a model is made."""
+    with monkeypatch.context() as patch:
+        patch.setenv("FASTBIN_CPU", "baseline")
+        return fb.BinnedModel.from_bytes(model.to_bytes())
 
 
 def _searched(model: fb.BinnedModel, scores: np.ndarray) -> np.ndarray:
     return model.values[np.searchsorted(model.edges, scores, side="right")]
 
 
-@pytest.mark.parametrize("case", LONG_SCORES, ids=lambda case: case.name)
-def bench_predict(case: ScoreCase, is_long: bool, benchmark, report) -> None:
-    if not is_long and case not in SHORT_SCORES:
+def _check(models: list[fb.BinnedModel], scores: np.ndarray, keys: np.ndarray) -> None:
+    """The answer before the clock: NumPy's search where no key decides, and every build the same."""
+    first, *others = (model.predict(scores, keys=keys) for model in models)
+    untied = ~np.isin(scores, models[0].edges)
+    assert np.array_equal(first[untied], _searched(models[0], scores)[untied])
+    assert all(np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.parametrize("case", SCORES, ids=lambda case: case.name)
+def bench_predict(case: ScoreCase, is_long: bool, monkeypatch: pytest.MonkeyPatch, benchmark, report) -> None:
+    if not is_long and not case.is_short:
         pytest.skip("only with --long")
     model = _model(case.shape, case.n_bins)
-    scores = np.array(np.random.default_rng(4).permutation(rows(case.shape, max(case.m, N_FIT))[0])[: case.m])
-    out, copy = np.empty(case.m), np.empty(case.m)
+    plain = _in_baseline_build(model, monkeypatch)
+    drawn = np.random.default_rng(4).permutation(rows(case.shape, max(case.m, N_FIT))[0])
+    scores = drawn[: case.m].astype(case.scores)
+    out, copy = np.empty(case.m), np.empty_like(scores)
     keys = np.random.default_rng(5).integers(0, 2**63, case.m, dtype=np.uint64)
-    expected = _searched(model, scores)
-    untied = ~np.isin(scores, model.edges)
-    assert np.array_equal(model.predict(scores, keys=keys)[untied], expected[untied])
+    _check([model, plain], scores, keys)
+    given = {"keys": keys} if case.has_keys else {"seed": 1}
     contestants = {
-        "np.copyto": lambda: np.copyto(copy, scores),
-        "predict": lambda: model.predict(scores, keys=keys if case.ties else None, seed=1, out=out),
-        "searchsorted": lambda: _searched(model, scores),
+        "np.copyto": partial(np.copyto, copy, scores),
+        "best": partial(model.predict, scores, out=out, **given),
+        "baseline": partial(plain.predict, scores, out=out, **given),
+        "searchsorted": partial(_searched, model, scores),
     }
-    result = paired(contestants, baseline="np.copyto", seconds=6 if is_long else 2)
-    benchmark.pedantic(model.predict, args=(scores,), kwargs={"out": out, "seed": 1}, rounds=20)
-    figures = {
-        "ns_per_score": 1e9 * result.seconds["predict"] / case.m,
-        "to_copy": result.ratio["predict"],
-        "target_to_copy": case.at_most,
-        "searchsorted_over_predict": result.seconds["searchsorted"] / result.seconds["predict"],
-    }
-    benchmark.extra_info.update(figures)
-    report(
-        predict=case.name + (", keys" if case.ties else ""), **{k: v if v is None else f"{v:.3g}" for k, v in figures.items()}
-    )
+    timed = paired(contestants, seconds=5 if is_long else 1.5)
+    report(case.name, cases.SCORE_NS, 1e9 * timed.seconds("best") / case.m)
+    for build in ("best", "baseline"):
+        report(case.name, cases.PREDICT_TO_COPY[build], timed.ratio(build, to="np.copyto"))
+    if has_avx512() and cases.PREDICT_TO_COPY["AVX-512"] in case.targets:
+        report(case.name, cases.PREDICT_TO_COPY["AVX-512"], timed.ratio("best", to="np.copyto"))
+    report(case.name, cases.SEARCH_TO_PREDICT, timed.ratio("searchsorted", to="best"))
+    benchmark.pedantic(contestants["best"], rounds=20)
 
 
-def bench_predict_ties_against_no_ties(benchmark, report) -> None:
+def bench_predict_heavy_ties(benchmark, report) -> None:
     """What tie keys cost: a model all of whose edges are tied scores, with keys, against the same edges without."""
     model = _model("100 values", 50)
-    plain = fb.BinnedModel.from_parts(edges=np.unique(model.edges), values=np.linspace(0, 1, len(np.unique(model.edges)) + 1))
+    edges = np.unique(model.edges)
+    plain = fb.BinnedModel.from_parts(edges=edges, values=np.linspace(0, 1, len(edges) + 1))
     scores = np.array(rows("100 values", 10**6)[0])
     keys = np.random.default_rng(5).integers(0, 2**63, len(scores), dtype=np.uint64)
+    _check([model], scores, keys)
     out = np.empty(len(scores))
-    result = paired(
-        {
-            "plain": lambda: plain.predict(scores, keys=keys, out=out),
-            "keys": lambda: model.predict(scores, keys=keys, out=out),
-        },
-        baseline="plain",
-    )
-    benchmark.pedantic(model.predict, args=(scores,), kwargs={"out": out, "keys": keys}, rounds=20)
-    report(predict="heavy ties with keys against none, m = 1e6", ratio=f"{result.ratio['keys']:.3g}", target=1.3)
-    benchmark.extra_info["ratio"] = result.ratio["keys"]
+    with_keys = partial(model.predict, scores, keys=keys, out=out)
+    timed = paired({"none": partial(plain.predict, scores, keys=keys, out=out), "keys": with_keys})
+    report(cases.HEAVY_TIES, cases.KEYS_TO_NONE, timed.ratio("keys", to="none"))
+    benchmark.pedantic(with_keys, rounds=20)
 
 
-def _loop(call, scores: list[float]) -> None:
-    for score in scores:
-        call(score)
-
-
-def _bisect_call(model: fb.BinnedModel):
-    edges, values, search = model.edges.tolist(), model.values.tolist(), bisect.bisect_right
-    return lambda score: values[search(edges, score)]
-
-
-def bench_predict_one(benchmark, report) -> None:
-    """One score from Python, net of the loop that all contestants share."""
-    model = _model("uniform", 100)
-    scores = rows("uniform", N_FIT)[0][:1000].tolist()
-    by_bisect = _bisect_call(model)
-    assert [model.predict_one(score) for score in scores] == [by_bisect(score) for score in scores]
-    empty = EmptyCall().predict_one
-
-    def nothing() -> None:
-        for _score in scores:
-            pass
-
-    result = paired(
-        {
-            "loop": nothing,
-            "empty call": lambda: _loop(empty, scores),
-            "predict_one": lambda: _loop(model.predict_one, scores),
-            "bisect": lambda: _loop(by_bisect, scores),
-        },
-        baseline="loop",
-    )
-    net = {name: result.seconds[name] - result.seconds["loop"] for name in result.seconds if name != "loop"}
-    benchmark(lambda: _loop(model.predict_one, scores))
-    figures = {
-        "ns": 1e9 * net["predict_one"] / len(scores),
-        "to_empty_call": net["predict_one"] / net["empty call"],
-        "bisect_over_it": net["bisect"] / net["predict_one"],
-    }
-    benchmark.extra_info.update(figures)
-    report(predict_one="B = 100", **{name: f"{value:.3g}" for name, value in figures.items()}, targets="1.6, 4")
-
-
-def bench_predict_one_against_isotonic(benchmark, report) -> None:
-    isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
-    scores, labels = rows("uniform", N_FIT)
-    peer = isotonic.IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
-    model = _model("uniform", 100)
-    result = paired({"ours": lambda: model.predict_one(0.37), "peer": lambda: peer.predict([0.37])}, baseline="ours")
-    benchmark(lambda: peer.predict([0.37]))
-    report(predict_one="scikit-learn IsotonicRegression", times_slower=f"{result.ratio['peer']:.4g}", target=1000)
-    benchmark.extra_info["times_slower"] = result.ratio["peer"]
-
-
-@pytest.mark.parametrize(("m", "at_most"), [(1, 250), (16, 400)])
-def bench_predict_small(m: int, at_most: int, benchmark, report) -> None:
+@pytest.mark.parametrize("m", SMALL_BATCHES)
+def bench_predict_small(m: int, benchmark, report) -> None:
     """Small batches, beside the cheapest NumPy call of the same size."""
     model = _model("uniform", 100)
     scores, out, other = np.array(rows("uniform", N_FIT)[0][:m]), np.empty(m), np.ones(m)
     assert np.array_equal(model.predict(scores, out=out), _searched(model, scores))
-    result = paired(
-        {"np.add": lambda: np.add(scores, other, out=out), "predict": lambda: model.predict(scores, out=out)}, baseline="np.add"
-    )
-    benchmark(lambda: model.predict(scores, out=out))
-    figures = {"ns": 1e9 * result.seconds["predict"], "to_np_add": result.ratio["predict"]}
-    benchmark.extra_info.update(figures)
-    report(predict=f"m = {m}", **{name: f"{value:.3g}" for name, value in figures.items()}, target_ns=at_most)
+    predict = partial(model.predict, scores, out=out)
+    timed = paired({"np.add": partial(np.add, scores, other, out=out), "predict": predict})
+    report(SMALL_BATCHES[m], cases.CALL_NS, 1e9 * timed.seconds("predict"))
+    report(SMALL_BATCHES[m], cases.PREDICT_TO_ADD, timed.ratio("predict", to="np.add"))
+    benchmark.pedantic(predict, rounds=100, iterations=1000)
+
+
+def _loop(call: Callable[[float], object], scores: list[float]) -> None:
+    for score in scores:
+        call(score)
+
+
+def _nothing(scores: list[float]) -> None:
+    for _score in scores:
+        pass
+
+
+def _bisect_call(model: fb.BinnedModel) -> Callable[[float], float]:
+    edges, values, search = model.edges.tolist(), model.values.tolist(), bisect.bisect_right
+    return lambda score: values[search(edges, score)]
+
+
+@pytest.mark.parametrize("n_bins", [10, 100, 1000])
+def bench_predict_one(n_bins: int, benchmark, report) -> None:
+    """One score from Python, net of the loop that all contestants share."""
+    model = _model("uniform", n_bins)
+    scores = np.setdiff1d(rows("uniform", N_FIT)[0][:1000], model.edges).tolist()
+    np.random.default_rng(6).shuffle(scores)
+    by_bisect = _bisect_call(model)
+    assert [model.predict_one(score) for score in scores] == [by_bisect(score) for score in scores]
+    calls = {"empty call": EmptyCall().predict_one, "predict_one": model.predict_one, "bisect": by_bisect}
+    loops = {name: partial(_loop, call, scores) for name, call in calls.items()}
+    timed = paired({"loop": partial(_nothing, scores), **loops})
+    report(one_score(n_bins), cases.SCORE_NS, 1e9 * timed.seconds("predict_one", less="loop") / len(scores))
+    report(one_score(n_bins), cases.ONE_TO_EMPTY, timed.ratio("predict_one", to="empty call", less="loop"))
+    report(one_score(n_bins), cases.BISECT_TO_ONE, timed.ratio("bisect", to="predict_one", less="loop"))
+    benchmark.pedantic(loops["predict_one"], rounds=20)
+
+
+def bench_predict_one_against_isotonic(benchmark, report) -> None:
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
+    peer = isotonic.IsotonicRegression(out_of_bounds="clip").fit(*rows("uniform", N_FIT))
+    model = _model("uniform", 100)
+    timed = paired({"ours": partial(model.predict_one, 0.37), "peer": partial(peer.predict, [0.37])})
+    report(one_score(100), cases.ISOTONIC_TO_ONE, timed.ratio("peer", to="ours"))
+    benchmark.pedantic(peer.predict, args=([0.37],), rounds=100)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import partial
 from pathlib import Path
+from statistics import median
 
+import cases
 from cases import rows
+from figures import Quantity
 from measure import paired
 
 import fastbin as fb
@@ -30,43 +35,33 @@ def _cpu_seconds(code: str, **environment: str) -> float:
 
 def bench_import(benchmark, report) -> None:
     """Importing fastbin against importing NumPy, which it needs."""
-    numpy = min(_cpu_seconds("import numpy") for _ in range(5))
-    both = min(_cpu_seconds("import fastbin") for _ in range(5))
+    numpy, both = (min(_cpu_seconds(code) for _ in range(5)) for code in ("import numpy", "import fastbin"))
+    report("import fastbin", Quantity("CPU, NumPy alone", "ms"), 1e3 * numpy)
+    report("import fastbin", Quantity("CPU, added to it", "ms"), 1e3 * (both - numpy))
     benchmark.pedantic(_cpu_seconds, args=("import fastbin",), rounds=1)
-    figures = {"numpy_ms": 1e3 * numpy, "fastbin_adds_ms": 1e3 * (both - numpy)}
-    benchmark.extra_info.update(figures)
-    report(startup="import fastbin", **{name: f"{value:.0f}" for name, value in figures.items()})
 
 
 def bench_first_fit(is_long: bool, tmp_path: Path, benchmark, report) -> None:
-    """The first fit of a process, Numba's import included: compiled code in the cache, and, at length, none there."""
+    """The first fit of a process: compiled code in the cache, and, at length, none there."""
     _cpu_seconds(FIRST_FIT)
-    warm = min(_cpu_seconds(FIRST_FIT) for _ in range(3))
-    benchmark.pedantic(_cpu_seconds, args=(FIRST_FIT,), rounds=1)
-    figures = {"warm_cache_s": warm}
+    report(cases.FIRST_FIT, cases.CPU_WARM, median(_cpu_seconds(FIRST_FIT) for _ in range(5 if is_long else 3)))
     if is_long:
-        figures["cold_cache_s"] = _cpu_seconds(FIRST_FIT, NUMBA_CACHE_DIR=str(tmp_path))
-    benchmark.extra_info.update(figures)
-    report(startup="first fit, CPU", **{name: f"{value:.2f}" for name, value in figures.items()}, target_warm_s=1.0)
+        report(cases.FIRST_FIT, cases.CPU_COLD, _cpu_seconds(FIRST_FIT, NUMBA_CACHE_DIR=str(tmp_path)))
+    benchmark.pedantic(_cpu_seconds, args=(FIRST_FIT,), rounds=1)
 
 
 def bench_load(tmp_path: Path, benchmark, report) -> None:
     """A model of 1000 bins from its file, from bytes in memory, and from a pickle."""
-    import pickle
-
-    scores, labels = rows("uniform", 10**6)
-    model = fb.UniformMassBinning(1000).fit(scores, labels).model_
+    model = fb.UniformMassBinning(1000).fit(*rows("uniform", 10**6)).model_
     path = tmp_path / "model.fbm"
     model.save(path)
-    data, pickled = model.to_bytes(), pickle.dumps(model)
     assert fb.load(path) == model
-    result = paired(
-        {
-            "file": lambda: fb.load(path),
-            "bytes": lambda: fb.BinnedModel.from_bytes(data),
-            "pickle": lambda: pickle.loads(pickled),
-        },
-        baseline="bytes",
-    )
-    benchmark(lambda: fb.load(path))
-    report(startup="load 1000 bins, microseconds", **{name: f"{1e6 * value:.0f}" for name, value in result.seconds.items()})
+    ways = {
+        "file": partial(fb.load, path),
+        "bytes": partial(fb.BinnedModel.from_bytes, model.to_bytes()),
+        "pickle": partial(pickle.loads, pickle.dumps(model)),
+    }
+    timed = paired(ways, seconds=1)
+    for way in ways:
+        report("load a model, B = 1000", Quantity(f"from {way}", "us"), 1e6 * timed.seconds(way))
+    benchmark.pedantic(ways["file"], rounds=100)

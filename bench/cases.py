@@ -1,18 +1,23 @@
-"""The one table of cases: what is measured, on which data, against what, and what is asked of it.
+"""The one table of cases: what is measured, on which data, and what is asked of it.
 
 Every bench reads its data from here, so that a case means the same in every place, and none is copied. Data are made by seed.
+`TARGETS` at the end holds all that is asked: fits against one ``np.sum`` of the scores, batches against one ``np.copyto`` of
+them, single scores against an empty call; and each against what one would do without fastbin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from figures import Asked, Quantity
 
 Float64s = npt.NDArray[np.float64]
+
+# ------------------------------------------------------------------------------------------------- data
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
     "uniform": lambda rng, n: rng.random(n),
@@ -41,63 +46,200 @@ def rows(shape: str, n: int) -> tuple[Float64s, npt.NDArray[np.uint8]]:
     return scores, labels
 
 
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], npt.NDArray[np.generic]]] = {
+    "integer": lambda rng, n: rng.integers(0, 4, n),  # frequencies
+    "float": lambda rng, n: rng.exponential(1.0, n),  # importance weights
+}
+
+
+def size(n: int) -> str:
+    """10**6 is 1e6, and 4096 is 4096."""
+    exponent = len(str(n)) - 1
+    return f"1e{exponent}" if exponent > 2 and n == 10**exponent else str(n)
+
+
+# ------------------------------------------------------------------------------------------------- fit
+
+FIT_NS = Quantity("time a row", "ns")
+FIT_TO_SUM = Quantity("fit / np.sum")
+SORT_TO_FIT = Quantity("np.sort / fit")
+ARGSORT_TO_FIT = Quantity("argsort + reduceat / fit")
+FIT_TO_ALLOWANCE = Quantity("fit / (1.5 np.sort + 50 us)")
+FIT_GROWTH = Quantity("fit / np.sum, over the same at n = 1e7")
+ONE_TO_TWO_THREADS = Quantity("one thread / two threads")
+ISOTONIC_TO_FIT = Quantity("IsotonicRegression.fit / fit")
+EXTRA_MEMORY = Quantity("peak extra memory, of the data", "%")
+
+
 @dataclass(frozen=True)
 class FitCase:
-    """One fit; `at_most` is the ratio asked for to one ``np.sum(scores)``."""
+    """One fit of uniform-mass binning; `is_short` also in the short form."""
 
     shape: str
     n: int
     n_bins: int
-    at_most: float | None = None
+    asked: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+    is_short: bool = False
+    scores: str = "float64"
+    labels: str = "uint8"
+    weights: str | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.shape}, n = {self.n:.0e}, B = {self.n_bins}".replace("e+0", "e")
+        kinds = [f"{self.scores} scores"] * (self.scores != "float64") + [f"{self.labels} labels"] * (self.labels != "uint8")
+        kinds += [] if self.weights is None else [f"{self.weights} weights"]
+        return ", ".join([f"fit {self.shape}", f"n = {size(self.n)}", f"B = {self.n_bins}", *kinds])
+
+    @property
+    def targets(self) -> dict[Quantity, Asked]:
+        """A large fit needs little memory, whatever the data."""
+        return {**self.asked, **({EXTRA_MEMORY: Asked(at_most=10)} if self.n >= 10**6 else {})}
+
+    def rows(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """Scores and labels of these types; weights, where it has some."""
+        scores, labels = rows(self.shape, self.n)
+        columns = scores.astype(self.scores, copy=False), labels.astype(self.labels, copy=False)
+        return columns if self.weights is None else (*columns, WEIGHTS[self.weights](np.random.default_rng(21), self.n))
+
+
+def _fits(shapes: tuple[str, ...], n_bins: int, asked: Mapping[Quantity, Asked]) -> list[FitCase]:
+    """Cases of 1e7 rows."""
+    return [FitCase(shape, 10**7, n_bins, asked) for shape in shapes]
+
+
+def _passes(most: float) -> dict[Quantity, Asked]:
+    return {FIT_TO_SUM: Asked(at_most=most)}
+
+
+FITS = [
+    *_fits(
+        ("uniform", "Beta(.5, 5)", "click rates", "sorted"),
+        100,
+        {**_passes(7), SORT_TO_FIT: Asked(at_least=2.5), ARGSORT_TO_FIT: Asked(at_least=20)},
+    ),
+    *(case for n_bins in (1000, round(10 ** (7 / 3))) for case in _fits(("uniform", "Beta(.5, 5)"), n_bins, _passes(10))),
+    *_fits(("100 values", "constant"), 100, _passes(7)),
+    *_fits(("subnormal", "all bit patterns", "clusters at all scales"), 100, {**_passes(20), SORT_TO_FIT: Asked(at_least=1)}),
+    FitCase("uniform", 10**4, 100, {FIT_TO_ALLOWANCE: Asked(at_most=1)}, is_short=True),
+    FitCase("uniform", 10**6, 100, {ISOTONIC_TO_FIT: Asked(at_least=40)}, is_short=True),
+    *(FitCase(shape, 10**6, 100, is_short=shape in ("Beta(.5, 5)", "100 values")) for shape in SHAPES if shape != "uniform"),
+    *(FitCase("uniform", 10**6, n_bins) for n_bins in (10, 1000)),
+    *_fits(("uniform",), 10, {}),
+    FitCase("uniform", 10**7, 100, scores="float32"),
+    *(FitCase("uniform", 10**7, 100, labels=labels) for labels in ("bool", "int64", "float64")),
+    *(FitCase("uniform", 10**7, 100, weights=weights) for weights in WEIGHTS),
+]
+
+LARGEST_FIT = FitCase("uniform", 10**8, 100, {FIT_GROWTH: Asked(at_most=1.2), ONE_TO_TWO_THREADS: Asked(at_least=1.6)})
+
+# ------------------------------------------------------------------------------------------------- score
+
+SCORE_NS = Quantity("time a score", "ns")
+PREDICT_TO_COPY = {build: Quantity(f"predict / np.copyto, {build} build") for build in ("best", "AVX-512", "baseline")}
+SEARCH_TO_PREDICT = Quantity("np.searchsorted + take / predict")
+KEYS_TO_NONE = Quantity("keys / no keys")
+CALL_NS = Quantity("time a call", "ns")
+PREDICT_TO_ADD = Quantity("predict / np.add")
+ONE_TO_EMPTY = Quantity("predict_one / empty call")
+BISECT_TO_ONE = Quantity("bisect / predict_one")
+ISOTONIC_TO_ONE = Quantity("IsotonicRegression.predict / predict_one")
+C_THROUGHPUT, C_LATENCY = Quantity("throughput", "ns"), Quantity("latency", "ns")  # as csrc/bench/bench_score.c prints them
+C_EMPTY = Quantity("throughput of an empty call", "ns")
 
 
 @dataclass(frozen=True)
 class ScoreCase:
-    """One batch prediction; `at_most` is the ratio asked for to ``np.copyto`` of the same array."""
+    """One batch prediction; `has_keys`: the caller gives tie keys. `is_short`: also in the short form."""
 
     shape: str
     m: int
     n_bins: int
-    at_most: float | None = None
-    ties: bool = False
+    targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+    is_short: bool = True
+    scores: str = "float64"
+    has_keys: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.shape}, m = {self.m:.0e}, B = {self.n_bins}".replace("e+0", "e")
+        kinds = ["float32 scores"] * (self.scores != "float64") + ["keys"] * self.has_keys
+        return ", ".join([f"predict {self.shape}", f"m = {size(self.m)}", f"B = {self.n_bins}", *kinds])
 
 
-SHORT_FITS = [
-    FitCase("uniform", 10**6, 100, 7),
-    FitCase("Beta(.5, 5)", 10**6, 100, 7),
-    FitCase("100 values", 10**6, 100, 7),
-    FitCase("uniform", 10**4, 100),
-]
+def _to_copy(**bounds: float) -> dict[Quantity, Asked]:
+    return {PREDICT_TO_COPY[build.replace("_", "-")]: Asked(at_most=bound) for build, bound in bounds.items()}
 
-LONG_FITS = [
-    *(FitCase(shape, 10**7, 100, 7) for shape in ("uniform", "Beta(.5, 5)", "click rates", "sorted", "100 values", "constant")),
-    *(FitCase(shape, 10**7, 100, 20) for shape in ("subnormal", "all bit patterns", "clusters at all scales")),
-    FitCase("uniform", 10**7, 1000, 10),
-    FitCase("Beta(.5, 5)", 10**7, 1000, 10),
-    FitCase("uniform", 10**7, 215, 10),
-    FitCase("uniform", 10**8, 100, 7),
-    FitCase("uniform", 10**4, 100),
-]
 
-SHORT_SCORES = [
-    ScoreCase("uniform", 10**6, 10, 1.2),
-    ScoreCase("uniform", 10**6, 100, 1.6),
-    ScoreCase("Beta(.5, 5)", 10**6, 100, 2.5),
-    ScoreCase("click rates 1e-4", 10**6, 100, 2.5),
+SCORES = [
+    ScoreCase("uniform", 10**6, 100, {**_to_copy(best=1.6, baseline=2), SEARCH_TO_PREDICT: Asked(at_least=20)}),
+    ScoreCase("Beta(.5, 5)", 10**6, 100, _to_copy(best=2.5, baseline=4)),
+    ScoreCase("click rates 1e-4", 10**6, 100, _to_copy(best=2.5, baseline=4)),
+    ScoreCase("uniform", 10**6, 10, _to_copy(AVX_512=1.2)),
     ScoreCase("uniform", 10**6, 1000),
-    ScoreCase("100 values", 10**6, 100, None, ties=True),
+    *(
+        ScoreCase(shape, 10**6, n_bins, is_short=False)
+        for shape in ("Beta(.5, 5)", "click rates 1e-4")
+        for n_bins in (10, 1000)
+    ),
+    ScoreCase("uniform", 10**6, 100, scores="float32"),
+    ScoreCase("100 values", 10**6, 100, has_keys=True),
+    ScoreCase("uniform", 4096, 100, is_short=False),
+    ScoreCase("uniform", 10**7, 100, is_short=False),
 ]
 
-LONG_SCORES = [
-    *SHORT_SCORES,
-    ScoreCase("uniform", 4096, 100),
-    ScoreCase("uniform", 10**7, 100),
-]
+SMALL_BATCHES = {m: f"predict uniform, m = {m}, B = 100" for m in (1, 16)}
+HEAVY_TIES = "predict 50 values, each an edge, m = 1e6"
+
+
+def one_score(n_bins: int) -> str:
+    return f"predict_one uniform, B = {n_bins}"
+
+
+def one_score_in_c(shape: str, n_bins: int) -> str:
+    return f"C predict_one {shape}, B = {n_bins}"
+
+
+# ------------------------------------------------------------------------------------------------- other packages
+
+PEERS = (
+    "scikit-learn IsotonicRegression", "netcal HistogramBinning", "uncertainty-calibration HistogramCalibrator",
+    "venn-abers VennAbers",
+)  # fmt: skip
+FIT_AND_SCORE = "fit and score uniform, n = m = 1e5, B = 10"
+FIT_AND_SCORE_MS = Quantity("time", "ms")
+PEER_TO_OURS = {peer: Quantity(f"{peer} / fastbin") for peer in PEERS}
+
+# ------------------------------------------------------------------------------------------------- threads and start-up
+
+MANY_THREADS = "8 threads, predict and predict_one on one model"
+GAIN = Quantity("gain in throughput over one thread")
+GAIN_WITHOUT_LOCKS = Quantity("gain of a loop without locks")
+GAIN_TO_GAIN = Quantity("gain / gain of a loop without locks")
+OTHER_THREADS = "another Python thread while predict scores m = 1e7"
+EXTRA_WAIT = Quantity("longest wait beyond idle", "ms")
+
+FIRST_FIT = "first fit of a process, import of Numba included"
+CPU_WARM, CPU_COLD = Quantity("CPU, compiled code cached", "s"), Quantity("CPU, nothing cached", "s")
+
+# ------------------------------------------------------------------------------------------------- what is asked
+
+_BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
+    **{case.name: case.targets for case in [*FITS, LARGEST_FIT]},
+    FIRST_FIT: {CPU_WARM: Asked(at_most=1.0)},
+    one_score(100): {
+        ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000)
+    },
+    **{
+        one_score_in_c(shape, 100): {C_THROUGHPUT: Asked(at_most=throughput), C_LATENCY: Asked(at_most=latency)}
+        for shape, throughput, latency in (("uniform", 5, 14), ("Beta(.5, 5)", 9, 18), ("click rates 1e-4", 9, 18))
+    },
+    SMALL_BATCHES[1]: {CALL_NS: Asked(at_most=250)},
+    SMALL_BATCHES[16]: {CALL_NS: Asked(at_most=400)},
+    **{case.name: case.targets for case in SCORES},
+    HEAVY_TIES: {KEYS_TO_NONE: Asked(at_most=1.3)},
+    MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
+    OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
+}  # fmt: skip
+
+TARGETS: dict[tuple[str, Quantity], Asked] = {
+    (case, quantity): asked for case, targets in _BY_CASE.items() for quantity, asked in targets.items()
+}

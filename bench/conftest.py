@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-import json
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-RESULTS = pytest.StashKey[list[dict[str, object]]]()
+from cases import TARGETS
+from figures import Figure, Quantity, Results
+from machine import machine
+
+MEASURED = pytest.StashKey[list[Figure]]()
+SAVED = pytest.StashKey[Results]()
+
+Report = Callable[[str, Quantity, float], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="sizes up to 1e8, peers, many rounds")
     parser.addoption("--gate", action="store_true", help="only the regression gate: fails where a kernel became slower")
     parser.addoption(
-        "--save", metavar="FILE", help="write the ratios to a JSON file, from which bench/tables.py makes tables and plots"
+        "--save", metavar="FILE", type=Path, help="add the figures to this JSON file, for bench/targets.py and bench/tables.py"
     )
     parser.addoption("--record", action="store_true", help="with --gate: commit what is measured now as what is expected")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[RESULTS] = []
+    config.stash[MEASURED] = []
+    path = config.getoption("--save")
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise pytest.UsageError(f"--save {path}: there is no folder {path.parent}")
+    config.stash[SAVED] = Results.load(path) if path.exists() else Results(machine())
+    if config.stash[SAVED].machine != machine():
+        raise pytest.UsageError(f"--save {path}: holds figures of another machine ({config.stash[SAVED].machine})")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -47,38 +59,27 @@ def recording(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def report(request: pytest.FixtureRequest):
-    """Add a row to the closing table."""
+def report(request: pytest.FixtureRequest) -> Iterator[Report]:
+    """Call it with a case, a quantity and its value: it is printed at the end, saved, and kept by pytest-benchmark."""
+    figures: list[Figure] = []
+    benchmark = request.getfixturevalue("benchmark") if "benchmark" in request.fixturenames else None
 
-    def add(**row: object) -> None:
-        request.config.stash[RESULTS].append(row)
+    def add(case: str, quantity: Quantity, value: float) -> None:
+        figures.append(Figure(case, quantity, float(value), TARGETS.get((case, quantity))))
+        if benchmark is not None:
+            benchmark.extra_info[quantity.name] = float(value)
 
-    return add
+    yield add
+    request.config.stash[MEASURED] += figures
+    if SAVED in request.config.stash:
+        request.config.stash[SAVED].add(figures)
+        request.config.stash[SAVED].save(request.config.getoption("--save"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    results = config.stash[RESULTS]
-    if not results:
+    if not config.stash[MEASURED]:
         return
-    if config.getoption("--save"):
-        Path(config.getoption("--save")).write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
-    terminalreporter.section("ratios: median of interleaved rounds")
+    terminalreporter.section("medians of interleaved rounds")
     terminalreporter.write_line(machine())
-    for row in results:
-        terminalreporter.write_line("  ".join(f"{key}: {value}" for key, value in row.items()))
-
-
-def machine() -> str:
-    """What the numbers were measured on."""
-    names = []
-    for package in ("numpy", "numba", "scikit-learn"):
-        try:
-            names.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = lines[0].split(":", 1)[1].strip() if lines else model
-    return f"{model}, Python {platform.python_version()}, {', '.join(names)}, {np.dtype(np.float64).name}"
+    for figure in config.stash[MEASURED]:
+        terminalreporter.write_line(figure.show())

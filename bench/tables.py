@@ -1,129 +1,190 @@
-"""Tables and plots from measured results: ``python bench/tables.py bench/results/latest.json``.
+"""The table of the README, between its markers, from saved runs: ``python bench/tables.py bench/results/run-*.json``.
 
-Writes the table of the README between its markers and the plots of bench/README.md. Nothing is typed by hand, so the tables
-say what was measured, losses too.
+Each number is the median over the runs. Nothing is typed by hand, so the table says what was measured, losses too.
+``--growth FILE`` also measures and plots how cost grows; see growth.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import median
+
+import cases
+from figures import Figure, Quantity, Results
 
 HERE = Path(__file__).parent
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
-
-def _rows(results: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """(what, ours, beside it) for the README."""
-    rows = []
-    for row in results:
-        if "fit" in row and "ns_per_row" in row:
-            beside = f"{row['to_sum']} times `np.sum`, `np.sort` takes {row['sort_over_fit']} times as long"
-            rows.append((f"fit, {row['fit']}", f"{row['ns_per_row']} ns a row", beside))
-        elif "predict" in row and "ns_per_score" in row:
-            beside = f"{row['to_copy']} times a copy, `np.searchsorted` + take {row['searchsorted_over_predict']} times as long"
-            rows.append((f"predict, {row['predict']}", f"{row['ns_per_score']} ns a score", beside))
-        elif "predict_one" in row and "ns" in row:
-            beside = f"{row['to_empty_call']} times an empty call, `bisect` takes {row['bisect_over_it']} times as long"
-            rows.append((f"predict_one, {row['predict_one']}", f"{row['ns']} ns", beside))
-        elif "times_slower" in row:
-            task, rival = next(iter(row.items()))
-            told = {"fit": "fit", "peer": "fit and score 1e5 rows", "predict_one": "one score"}[task]
-            rows.append((told, "1", f"{rival} takes {row['times_slower']} times as long"))
-    return rows
+Phrase = Callable[[float], str]
 
 
-def table(saved: dict[str, Any]) -> str:
-    lines = [
-        f"Measured on {saved['machine']}; medians of interleaved rounds.",
-        "",
-        "| what | fastbin | beside it |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {what} | {ours} | {beside} |" for what, ours, beside in _rows(saved["results"])]
-    return "\n".join(lines)
+def _round(value: float) -> str:
+    """Two digits say what a ratio of times is worth."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
-def write_readme(saved: dict[str, Any], readme: Path) -> None:
+def times(what: str) -> Phrase:
+    """For our time divided by that of the cheapest thing that could be done with the data."""
+    return lambda ratio: f"{_round(ratio)} times {what}"
+
+
+def rival(who: str) -> Phrase:
+    """For their time divided by ours; where they win, in bold."""
+    return lambda ratio: (
+        f"{who} takes {_round(ratio)} times as long" if ratio >= 1 else f"**{who} is {_round(1 / ratio)} times as fast**"
+    )
+
+
+def said(words: str) -> Phrase:
+    """For a number of its own."""
+    return lambda value: words.format(_round(value))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: a task, what it costs (`cost`, told by `unit`), and what stands beside it."""
+
+    task: str
+    case: str
+    cost: Quantity
+    unit: str
+    beside: dict[Quantity, Phrase]
+
+    def show(self, results: Results) -> str | None:
+        """None where the case was not measured."""
+        cost = results.value(self.case, self.cost)
+        if cost is None:
+            return None
+        known = ((phrase, results.value(self.case, quantity)) for quantity, phrase in self.beside.items())
+        beside = [phrase(value) for phrase, value in known if value is not None]
+        return f"| {self.task} | {_round(cost)} {self.unit} | {'; '.join(beside)} |"
+
+
+PASSES = {
+    cases.FIT_TO_SUM: times("`np.sum` of the scores"),
+    cases.SORT_TO_FIT: rival("`np.sort` of them"),
+    cases.ARGSORT_TO_FIT: rival("argsort + reduceat"),
+}
+COPIES = {
+    cases.PREDICT_TO_COPY["best"]: times("`np.copyto`"),
+    cases.SEARCH_TO_PREDICT: rival("`np.searchsorted` + take"),
+}
+
+
+def _fit(task: str, shape: str, n: int, beside: dict[Quantity, Phrase], n_bins: int = 100) -> Row:
+    return Row(f"fit {task}, {n_bins} bins", cases.FitCase(shape, n, n_bins).name, cases.FIT_NS, "ns a row", beside)
+
+
+def _score(task: str, shape: str, n_bins: int = 100, **kind: str | bool) -> Row:
+    case = cases.ScoreCase(shape, 10**6, n_bins, **kind).name
+    return Row(f"score 10⁶ {task}, {n_bins} bins", case, cases.SCORE_NS, "ns a score", COPIES)
+
+
+ROWS = [
+    _fit("10⁷ uniform scores", "uniform", 10**7, PASSES),
+    _fit("10⁷ scores crowded at 0 (Beta(.5, 5))", "Beta(.5, 5)", 10**7, PASSES),
+    _fit("10⁷ scores of 100 distinct values", "100 values", 10**7, PASSES),
+    _fit("10⁷ doubles of all magnitudes", "all bit patterns", 10**7, PASSES),
+    _fit("10⁷ uniform scores", "uniform", 10**7, PASSES, n_bins=1000),
+    _fit("10⁸ uniform scores", "uniform", 10**8, {cases.ONE_TO_TWO_THREADS: said("with two threads {} times as fast")}),
+    _fit("10⁴ uniform scores", "uniform", 10**4, PASSES),
+    _fit(
+        "10⁶ uniform scores", "uniform", 10**6, {**PASSES, cases.ISOTONIC_TO_FIT: rival("scikit-learn's isotonic regression")}
+    ),
+    Row(
+        "first fit of a process, imports included",
+        cases.FIRST_FIT,
+        cases.CPU_WARM,
+        "s of CPU",
+        {cases.CPU_COLD: said("{} s where nothing is compiled yet")},
+    ),
+    Row(
+        "fit 10⁵ into 10 bins and score them",
+        cases.FIT_AND_SCORE,
+        cases.FIT_AND_SCORE_MS,
+        "ms",
+        {quantity: rival(peer) for peer, quantity in cases.PEER_TO_OURS.items()},
+    ),
+    _score("uniform", "uniform"),
+    _score("crowded at 0", "Beta(.5, 5)"),
+    _score("uniform", "uniform", n_bins=10),
+    _score("uniform", "uniform", n_bins=1000),
+    _score("float32", "uniform", scores="float32"),
+    _score("tied scores, by keys", "100 values", has_keys=True),
+    Row(
+        "score 16",
+        cases.SMALL_BATCHES[16],
+        cases.CALL_NS,
+        "ns a call",
+        {cases.PREDICT_TO_ADD: times("`np.add(x, y, out=z)`")},
+    ),
+    Row(
+        "score one from Python, 100 bins",
+        cases.one_score(100),
+        cases.SCORE_NS,
+        "ns",
+        {
+            cases.ONE_TO_EMPTY: times("an empty call"),
+            cases.BISECT_TO_ONE: rival("`bisect` on a list"),
+            cases.ISOTONIC_TO_ONE: rival("scikit-learn's isotonic regression"),
+        },
+    ),
+    Row(
+        "score one from C, 100 bins",
+        cases.one_score_in_c("uniform", 100),
+        cases.C_THROUGHPUT,
+        "ns",
+        {
+            cases.C_EMPTY: said("an empty call: {} ns"),
+            cases.C_LATENCY: said("{} ns where each waits for the one before"),
+        },
+    ),
+]
+
+
+def medians(runs: list[Results]) -> Results:
+    """One run whose figures are the medians of these."""
+    together = Results("; ".join(dict.fromkeys(run.machine for run in runs)))
+    for key, figure in ((key, figure) for run in runs for key, figure in run.figures.items()):
+        values = [value for run in runs if (value := run.value(*key)) is not None]
+        together.add([Figure(*key, median(values), figure.asked)])
+    return together
+
+
+def table(runs: list[Results]) -> str:
+    results = medians(runs)
+    told = "one run" if len(runs) == 1 else f"{len(runs)} runs"
+    shown = [line for row in ROWS if (line := row.show(results)) is not None]
+    heading = f"{results.machine}; medians of {told} of interleaved rounds, one thread."
+    return "\n".join([heading, "", "| what | fastbin | beside it |", "|---|---|---|", *shown])
+
+
+def write_readme(runs: list[Results], readme: Path) -> None:
     text = readme.read_text(encoding="utf8")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
     if not after:
         raise SystemExit(f"{readme} has no lines {START} and {END}")
-    readme.write_text(f"{before}{START}\n{table(saved)}\n{END}{after}", encoding="utf8")
-
-
-def plot_growth(target: Path) -> None:
-    """How cost grows with n, B and m, measured now (about a minute)."""
-    import matplotlib
-
-    import fastbin as fb
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    import numpy as np
-    from cases import rows
-    from measure import paired
-
-    figure, (fit_axes, bins_axes, score_axes) = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    sizes = [10**k for k in range(3, 8)]
-    for shape, style in (("uniform", "o-"), ("Beta(.5, 5)", "s--"), ("100 values", "^:")):
-        costs = []
-        for n in sizes:
-            scores, labels = rows(shape, n)
-            calibrator = fb.UniformMassBinning(100)
-            costs.append(
-                1e9
-                * paired({"fit": lambda s=scores, y=labels, c=calibrator: c.fit(s, y)}, baseline="fit", seconds=0.5).seconds[
-                    "fit"
-                ]
-                / n
-            )
-        fit_axes.loglog(sizes, costs, style, label=shape)
-    fit_axes.set(xlabel="samples n (B = 100)", ylabel="ns per sample", title="fit")
-    scores, labels = rows("uniform", 10**6)
-    queries, out = np.random.default_rng(1).random(10**6), np.empty(10**6)
-    numbers = [2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000]
-    for what, style in (("fit", "o-"), ("predict", "s--")):
-        costs = []
-        for n_bins in numbers:
-            calibrator = fb.UniformMassBinning(n_bins)
-            model = calibrator.fit(scores, labels).model_
-            call = (
-                (lambda c=calibrator: c.fit(scores, labels)) if what == "fit" else (lambda m=model: m.predict(queries, out=out))
-            )
-            costs.append(1e3 * paired({"call": call}, baseline="call", seconds=0.5).seconds["call"])
-        bins_axes.loglog(numbers, costs, style, label=what)
-    bins_axes.set(xlabel="bins B (n = m = 1e6)", ylabel="ns per row", title="bins")
-    model = fb.UniformMassBinning(100).fit(scores, labels).model_
-    batches = [10**k for k in range(8)]
-    costs = []
-    for m in batches:
-        batch, filled = np.random.default_rng(1).random(m), np.empty(m)
-        costs.append(
-            1e9
-            * paired({"call": lambda b=batch, f=filled: model.predict(b, out=f)}, baseline="call", seconds=0.3).seconds["call"]
-            / m
-        )
-    score_axes.loglog(batches, costs, "s--", color="C1", label="predict, B = 100")
-    score_axes.set(xlabel="scores m in a call", ylabel="ns per score", title="predict")
-    for axes in (fit_axes, bins_axes, score_axes):
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
-    figure.savefig(target, dpi=110)
+    readme.write_text(f"{before}{START}\n{table(runs)}\n{END}{after}", encoding="utf8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "saved", type=Path, nargs="?", default=HERE / "results" / "latest.json", help="written by pytest bench --save"
+        "saved", type=Path, nargs="*", metavar="FILE", help="written by pytest bench --save FILE (bench/results/run-*.json)"
     )
-    parser.add_argument("--growth", type=Path, help="also measure and plot how cost grows with n, B and m, into this PNG")
+    parser.add_argument("--growth", type=Path, metavar="FILE", help="also measure and plot how cost grows, into this picture")
     options = parser.parse_args()
-    write_readme(json.loads(options.saved.read_text()), HERE.parent / "README.md")
+    saved = options.saved or sorted((HERE / "results").glob("run-*.json"))
+    if not saved:
+        raise SystemExit("no run is saved; pytest bench --long --save bench/results/run-1.json")
+    write_readme([Results.load(path) for path in saved], HERE.parent / "README.md")
     if options.growth:
+        from growth import plot_growth
+
         plot_growth(options.growth)
 
 
