@@ -34,8 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--save")
     if path is None:
         return
-    if not path.parent.is_dir():
-        raise pytest.UsageError(f"--save {path}: there is no folder {path.parent}")
+    path.parent.mkdir(parents=True, exist_ok=True)
     config.stash[SAVED] = Results.load(path) if path.exists() else Results(machine())
     if config.stash[SAVED].machine != machine():
         raise pytest.UsageError(f"--save {path}: holds figures of another machine ({config.stash[SAVED].machine})")

@@ -106,6 +106,7 @@ def plot_growth(target: Path) -> None:
     _draw(by_bins, BINS, _costs(BINS, _bins, lambda _: N), "fit and predict, n = m = 1e6", "bins B")
     _draw(by_m, BATCHES, _costs(BATCHES, _batches, lambda m: m), f"predict, B = {N_BINS}", "scores m in a call")
     figure.supxlabel(machine(), fontsize="x-small", color="0.45")
+    target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=110)
     plt.close(figure)
 
