@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in, u64_out
+from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in, u32_out, u64_out
 
 __all__ = ["COUNT", "GATHER", "IGNORE", "count_rows", "descend_rows", "select_in_slots"]
 
@@ -28,8 +28,11 @@ IGNORE, COUNT, GATHER = -1, -2, -3
 # Rows after which packed counters are emptied, long before either half overflows: a power of two and a multiple of BLOCK.
 MAX_PACKED = 2**20
 
-# Rows located at a time: their cells stay in the first-level cache.
-BLOCK = 2048
+# Rows located at a time: few enough for the caches, many enough that loops seldom end.
+BLOCK = 4096
+
+# Rows searched at a time between splitters: each step goes over all of them, so they share that cache with the splitters.
+SEARCH_BLOCK = 512
 
 BAD_SCORE, BAD_LABEL = 1, 2
 
@@ -48,6 +51,24 @@ def step_of(code, base, shift, n_cells):
     step = (np.uint64(code) - np.uint64(base)) >> np.uint64(shift)
     step = min(step, np.uint64(n_cells - 1))
     return np.int64(step) if code > base else 0
+
+
+@kernel(i64(f64_in, f64_in, u32_out))
+def search_splitters(scores, points, cells):
+    """Fill the cells of `locate` BY_SPLITTERS. Returns 0."""
+    for i in range(scores.size):
+        cells[i] = 0
+    # One step of the binary search for all rows, then the next: no branch depends on a score.
+    half = np.uint32((points.size + 1) >> 1)
+    while half > 0:
+        probes = points[half - 1 :]
+        for i in range(scores.size):
+            cells[i] += half * np.uint32(probes[cells[i]] < scores[i])
+        half >>= np.uint32(1)
+    last = np.uint32(points.size - 1)
+    for i in range(scores.size):
+        cells[i] = 2 * cells[i] + np.uint32(points[min(cells[i], last)] == scores[i])
+    return 0
 
 
 @kernel(i64(f64_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i32_out))
@@ -73,18 +94,8 @@ def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cell
         for i in range(n):
             cells[i] = step_of(code_of(bits[i]), base, shift, n_steps)
     else:
-        for i in range(n):
-            at[i] = 0
-        # One step of the binary search for all rows, then the next: no branch depends on a score.
-        half = np.uint32((points.size + 1) >> 1)
-        while half > 0:
-            probes = points[half - 1 :]
-            for i in range(n):
-                at[i] += half * np.uint32(probes[at[i]] < scores[i])
-            half >>= np.uint32(1)
-        last = np.uint32(points.size - 1)
-        for i in range(n):
-            at[i] = 2 * at[i] + np.uint32(points[min(at[i], last)] == scores[i])
+        for start in range(0, n, SEARCH_BLOCK):
+            search_splitters(scores[start : start + SEARCH_BLOCK], points, at[start : start + SEARCH_BLOCK])
         return 0
     if points.size:
         for i in range(n):

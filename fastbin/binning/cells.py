@@ -5,12 +5,13 @@ The choice sets the speed of a fit, never its result. Scores are handled as *cod
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "scores_of"]
+__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "run_starts", "scores_of"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -18,14 +19,21 @@ Float64s = npt.NDArray[np.float64]
 # The kinds of root maps, as in `fastbin._kernels.fold`, which scoring and small fits must not import.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 NO_POINTS = np.empty(0)
-MAX_SPLITTERS = 2**11
+MAX_SPLITTERS = 2**11 - 1
 
 # From this share of repeated scores in the sample on, ties are worth cells of their own.
 TIED_SHARE = 0.05
 
-# Nanoseconds per row, as measured: of one pass by each map (with points; a step of the search for splitters), and of looking
-# into a row again. Only their ratios matter, and only for speed.
-LINEAR_COST, BY_CODE_COST, POINT_COST, SPLITTER_STEP_COST, LOOK_COST = 2.0, 2.2, 1.0, 1.0, 25.0
+# Shares of the sample that a map may leave to its first and its last cell.
+TRIMMED_SHARES = 0.0, 1 / 1024, 1 / 128
+
+# Nanoseconds per row, as measured: of one pass by each map; of the points; of the counting alone and of a step of the search
+# for splitters; of looking into a row again. Only their ratios matter, and only for speed.
+LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST = 1.3, 1.35, 0.7, 0.8, 0.55, 30.0
+
+# A map that has rows looked into at no more than this cost, or than the nanoseconds that it takes to try the other maps, is
+# taken at once.
+GOOD_ENOUGH, CHOICE_COST = 0.5, 2e5
 
 
 def codes_of(scores: npt.NDArray[Any]) -> Int64s:
@@ -39,6 +47,13 @@ def scores_of(codes: Int64s) -> Float64s:
     """The scores of codes."""
     sign = codes >> 63
     return ((codes + sign) ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
+
+
+def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
+    """Where each run of equal values of an ascending array begins."""
+    if ascending.size == 0:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
 
 
 class RootMap(NamedTuple):
@@ -101,65 +116,89 @@ class RootMap(NamedTuple):
         return low, high
 
 
-def choose_root(sample_codes: Int64s, n_cells: int, n_ranks: int) -> RootMap:
-    """The cheapest map for data like this sorted sample.
+class Sample(NamedTuple):
+    """Some of the scores, in ascending order and each once, and how often it was seen."""
+
+    codes: Int64s
+    scores: Float64s
+    repeats: Int64s
+
+    @classmethod
+    def of(cls, sorted_codes: Int64s) -> Sample:
+        starts = run_starts(sorted_codes)
+        codes = sorted_codes[starts]
+        return cls(codes, scores_of(codes), np.append(starts[1:], len(sorted_codes)) - starts)
+
+    def collisions(self, steps: Int64s, points: Float64s) -> float:
+        """The chance that two draws fall in one cell, that of no point: the unbiased estimate of its sum of squared masses."""
+        size = int(self.repeats.sum())
+        repeats = self.repeats
+        if points.size:
+            inside = self.scores != points[steps]
+            steps, repeats = steps[inside], repeats[inside]
+        if steps.size == 0:
+            return 0.0
+        counts = np.add.reduceat(repeats, run_starts(steps))
+        return float(np.dot(counts, counts - 1)) / max(1, size * (size - 1))
+
+    def points(self, steps: Int64s, n_steps: int) -> Float64s:
+        """For each cell the score that was seen most often, if more than once; else NaN."""
+        points = np.full(n_steps, np.nan)
+        repeated = np.flatnonzero(self.repeats > 1)
+        order = repeated[np.argsort(self.repeats[repeated], kind="stable")]
+        points[steps[order]] = self.scores[order]  # the last assignment, of the most frequent, stays
+        return points
+
+    def splitters(self) -> Float64s:
+        """Quantiles without repetition, one less than a power of two of them (the last one repeated)."""
+        ends = np.cumsum(self.repeats)
+        quantiles = np.searchsorted(ends, np.arange(0, ends[-1], -(-int(ends[-1]) // MAX_SPLITTERS)), side="right")
+        chosen = self.scores[quantiles[run_starts(quantiles)]]
+        n_points = (1 << len(chosen).bit_length()) - 1
+        return np.concatenate([chosen, np.full(n_points - len(chosen), chosen[-1])])
+
+
+def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -> RootMap:
+    """A cheap map for n_rows rows like this sorted sample.
 
     A map costs its two passes over the rows, and the looking into cells that hold a rank. Ranks fall into a cell in proportion
     to its mass p, so the share of rows that has to be looked into is about n_ranks * sum(p**2).
     """
     if sample_codes.size == 0:
         return RootMap.linear(0.0, float(n_cells), n_cells)
-    first, last = int(sample_codes[0]), int(sample_codes[-1])
-    low, high = scores_of(sample_codes[[0, -1]]).tolist()
-    tied = 1.0 - (1 + np.count_nonzero(np.diff(sample_codes))) / sample_codes.size
-    options: list[tuple[float, RootMap]] = []
-
-    def consider(root: RootMap, pass_cost: float) -> None:
-        steps = root.steps_of(sample_codes)
+    sample = Sample.of(sample_codes)
+    tied = 1.0 - len(sample.codes) / len(sample_codes)
+    best: tuple[float, RootMap] = (np.inf, RootMap.linear(0.0, 0.0, 1))
+    for pass_cost, root in _simple_maps(sample_codes, n_cells, with_points=tied > TIED_SHARE):
+        steps = root.steps_of(sample.codes)
         if tied > TIED_SHARE:
-            # Three cells for one, so a quarter of the cells; where one score is tied, it becomes a cell of its own.
-            points = _points(sample_codes, steps, root.n_steps)
-            root = root._replace(points=points, n_cells=3 * root.n_steps)
-            pass_cost += POINT_COST
-            steps = np.where(scores_of(sample_codes) == points[steps], -1, steps)
-        share = min(1.0, n_ranks * _sum_of_squares(steps))
-        options.append((2 * pass_cost + LOOK_COST * share, root))
-
-    n_steps = n_cells // 4 if tied > TIED_SHARE else n_cells
-    scale = n_steps / (high - low) if high > low and np.isfinite(high - low) else 0.0
-    if scale > 0.0 and np.isfinite(scale):
-        consider(RootMap.linear(low, scale, n_steps), LINEAR_COST)
-    consider(RootMap.by_code(first, _shift_for(first, last, n_steps), n_steps), BY_CODE_COST)
-    splitters = _splitters(scores_of(sample_codes))
+            root = root._replace(points=sample.points(steps, root.n_steps), n_cells=3 * root.n_steps)
+        look_cost = LOOK_COST * min(1.0, n_ranks * sample.collisions(steps, root.points))
+        best = min(best, (2 * pass_cost + look_cost, root), key=lambda option: option[0])
+        if look_cost * n_rows < max(GOOD_ENOUGH * n_rows, CHOICE_COST):
+            return best[1]
+    splitters = sample.splitters()
     # A tied score is likely a splitter, and then settled by the first pass. The masses between k quantiles of a sample are
     # those between k uniform points: their squares add up to 2 / k.
     share = min(1.0, n_ranks * (1.0 - tied) * 2 / len(splitters))
-    options.append((2 * SPLITTER_STEP_COST * len(splitters).bit_length() + LOOK_COST * share, RootMap.by_splitters(splitters)))
-    return min(options, key=lambda option: option[0])[1]
+    pass_cost = COUNT_COST + SPLITTER_STEP_COST * len(splitters).bit_length()
+    return min(best, (2 * pass_cost + LOOK_COST * share, RootMap.by_splitters(splitters)), key=lambda option: option[0])[1]
 
 
-def _sum_of_squares(cells: Int64s) -> float:
-    """The unbiased estimate of the sum of squared masses of cells, from those of a sample; -1 is no cell."""
-    counts = np.bincount(cells[cells >= 0]).astype(np.float64)
-    return float((counts * (counts - 1.0)).sum()) / max(1, len(cells) * (len(cells) - 1))
-
-
-def _points(sample_codes: Int64s, steps: Int64s, n_steps: int) -> Float64s:
-    """For each cell the score that occurs most often in the sample, if more than once; else NaN."""
-    values, repeats = np.unique(sample_codes, return_counts=True)
-    step = steps[np.searchsorted(sample_codes, values)]
-    points = np.full(n_steps, np.nan)
-    order = np.argsort(repeats, kind="stable")
-    order = order[repeats[order] > 1]
-    points[step[order]] = scores_of(values[order])  # the last assignment, of the most frequent, stays
-    return points
-
-
-def _splitters(sample: Float64s) -> Float64s:
-    """Quantiles of the sample without repetition, one less than a power of two of them (the last one repeated)."""
-    chosen = np.unique(sample[:: max(1, sample.size // MAX_SPLITTERS)])
-    size = 1 << len(chosen).bit_length()
-    return np.concatenate([chosen, np.full(size - 1 - len(chosen), chosen[-1])])
+def _simple_maps(sample_codes: Int64s, n_cells: int, with_points: bool) -> Iterator[tuple[float, RootMap]]:
+    """Linear maps and maps by code, and what a pass by each costs: those that leave none of the sample outside first."""
+    # With points a step is three cells, and the points are read for every row: a quarter of the steps.
+    n_steps = n_cells // 4 if with_points else n_cells
+    point_cost = POINT_COST if with_points else 0.0
+    for trimmed in TRIMMED_SHARES:
+        # The first and the last cell take what lies outside, so that few far scores do not coarsen all cells.
+        cut = int(trimmed * sample_codes.size)
+        first, last = int(sample_codes[cut]), int(sample_codes[-1 - cut])
+        low, high = scores_of(sample_codes[[cut, -1 - cut]]).tolist()
+        scale = n_steps / (high - low) if high > low and np.isfinite(high - low) else 0.0
+        if scale > 0.0 and np.isfinite(scale):
+            yield LINEAR_COST + point_cost, RootMap.linear(low, scale, n_steps)
+        yield BY_CODE_COST + point_cost, RootMap.by_code(first, _shift_for(first, last, n_steps), n_steps)
 
 
 def _shift_for(low: int, high: int, n_cells: int) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin.binning.cells import choose_node, choose_root, codes_of, scores_of
+from fastbin.binning.cells import choose_node, choose_root, codes_of, run_starts, scores_of
 from fastbin.binning.rows import Chunk, Rows
 from fastbin.binning.sorting import BoundaryGroups, RanksOf, groups_by_sorting
 
@@ -131,7 +131,7 @@ class Fold:
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
         wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
-        self._map = choose_root(self._sample_codes, n_cells, n_ranks)
+        self._map = choose_root(self._sample_codes, n_rows, n_cells, n_ranks)
         self._tables = [np.zeros(2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
         self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 128))
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
@@ -221,8 +221,8 @@ class Fold:
         size = by_label.sum(axis=1)
         ends, ones_ends = below + np.cumsum(size), below_ones + np.cumsum(by_label[:, 1])
         cell_of_rank = np.searchsorted(ends, self._ranks[first_rank:end_rank], side="left")
-        steps, starts = np.unique(cell_of_rank, return_index=True)
-        stops = np.append(starts[1:], end_rank - first_rank)
+        starts = run_starts(cell_of_rank)
+        steps, stops = cell_of_rank[starts], np.append(starts[1:], end_rank - first_rank)
         return (
             steps, ends[steps] - size[steps], ones_ends[steps] - by_label[steps, 1], counts[steps],
             first_rank + starts, first_rank + stops,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from fastbin.binning import fold
+from fastbin.binning import cells, fold
 from fastbin.binning.cells import RootMap, choose_node, choose_root, codes_of, scores_of
 from fastbin.binning.fold import Fold, boundary_groups
 from fastbin.binning.rows import Rows
@@ -62,6 +62,7 @@ def _agree(got: BoundaryGroups, expected: tuple[np.ndarray, ...]) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_boundary_groups_agree_with_argsort(n: int, weighted: bool, n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    monkeypatch.setattr(cells, "CHOICE_COST", 0)
     monkeypatch.setattr(fold, "SORT_FROM_RANKS", 0)
     monkeypatch.setattr(fold, "GATHER_SHARE", 1 / 64)
     rng = np.random.default_rng([n, weighted])
@@ -89,6 +90,7 @@ def test_sorting_agrees_with_argsort(weighted: bool) -> None:
 def test_the_sample_never_changes_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """A misleading sample costs passes, not exactness."""
     monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    monkeypatch.setattr(cells, "CHOICE_COST", 0)
     monkeypatch.setattr(fold, "SORT_FROM_RANKS", 0)
     monkeypatch.setattr(fold, "GATHER_SHARE", 1 / 1000)
     rng = np.random.default_rng(6)
@@ -132,7 +134,7 @@ def test_a_root_map_states_ranges_that_hold_its_rows() -> None:
         scores = scores_of(codes)
         cells = np.empty(len(scores), np.int32)
         for n_ranks in (3, 300):
-            root: RootMap = choose_root(codes[::10], 256, n_ranks)
+            root: RootMap = choose_root(codes[::10], 10**9, 256, n_ranks)
             splitters = np.append(np.unique(scores)[:: max(1, len(np.unique(scores)) // 6)][:6], scores[-1])
             for candidate in (root, RootMap.by_splitters(np.append(splitters, [scores[-1]] * (7 - len(splitters))))):
                 seen.add((candidate.kind, bool(candidate.points.size)))
