@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from guarantee.evidence import Fitted
 
-__all__ = ["POPULATIONS", "Binned", "Population", "binned"]
+__all__ = ["POPULATIONS", "Binned", "Population", "binned", "truth"]
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,11 +39,18 @@ class Population:
         if self.atoms is None:
             scores, positions = self.quantile(uniform), uniform
         else:
-            starts = np.concatenate([[0.0], np.cumsum(self.atoms)])
-            atom = np.searchsorted(starts[1:-1], uniform, side="right")
-            scores, positions = atom / (len(self.atoms) - 1.0), starts[atom] + np.array(self.atoms)[atom] * keys
+            scores = np.searchsorted(np.cumsum(self.atoms)[:-1], uniform, side="right") / (len(self.atoms) - 1.0)
+            positions = self.positions(scores, keys)
         labels = (rng.random((repetitions, n)) < self.frequency(scores)).astype(np.int64)
         return scores, keys, positions, labels
+
+    def positions(self, scores: Array, keys: Array) -> Array:
+        """Where samples with these scores and keys in [0, 1] stand; keys matter for atoms alone."""
+        if self.atoms is None:
+            return self.below(scores)
+        masses = np.array(self.atoms)
+        atom = np.rint(scores * (len(masses) - 1)).astype(np.int64)
+        return np.concatenate([[0.0], np.cumsum(masses)])[atom] + masses[atom] * keys
 
     def cumulative(self, positions: Array) -> Array:
         """The integral of the frequency over positions up to these."""
@@ -114,7 +121,7 @@ def _ordered(scores: Array, keys: Array, *others: Any) -> list[Any]:
     return [np.take_along_axis(other, order, axis=-1) for other in others]
 
 
-def _truth(population: Population, edges: Array) -> tuple[Array, Array]:
+def truth(population: Population, edges: Array) -> tuple[Array, Array]:
     """Frequencies and masses of the bins between `edges`, positions of shape (repetitions, n_bins - 1)."""
     ends = np.concatenate([np.zeros_like(edges[:, :1]), edges, np.ones_like(edges[:, :1])], axis=1)
     masses = np.diff(ends, axis=1)
@@ -135,7 +142,7 @@ def _by_ranks(population: Population, rng: np.random.Generator, shape: tuple[int
     last = np.concatenate([cut - (scheme == "umd"), [n]])
     label_sums = sums_up_to[:, last] - sums_up_to[:, first]
     counts = np.broadcast_to(last - first, label_sums.shape)
-    return Binned(counts, label_sums, *_truth(population, positions[:, cut - 1]), scheme, n)
+    return Binned(counts, label_sums, *truth(population, positions[:, cut - 1]), scheme, n)
 
 
 def _by_edges(positions: Array, labels: Integers, edges: Array) -> tuple[Integers, Integers]:
@@ -154,13 +161,13 @@ def _of_part(population: Population, rng: np.random.Generator, shape: tuple[int,
     half = shape[1] // 2
     (ordered,) = _ordered(scores[:, :half], keys[:, :half], positions[:, :half])
     edges = ordered[:, -(-np.arange(1, n_bins) * half // n_bins) - 1]
-    return Binned(*_by_edges(positions[:, half:], labels[:, half:], edges), *_truth(population, edges), "ums", shape[1])
+    return Binned(*_by_edges(positions[:, half:], labels[:, half:], edges), *truth(population, edges), "ums", shape[1])
 
 
 def _of_width(population: Population, rng: np.random.Generator, shape: tuple[int, int], n_bins: int) -> Binned:
     _, _, positions, labels = population.draw(rng, *shape)
     edges = np.broadcast_to(population.below(np.arange(1, n_bins) / n_bins), (shape[0], n_bins - 1))
-    return Binned(*_by_edges(positions, labels, edges), *_truth(population, edges), "fixed-width", shape[1])
+    return Binned(*_by_edges(positions, labels, edges), *truth(population, edges), "fixed-width", shape[1])
 
 
 def binned(population: Population, n: int, n_bins: int, scheme: str, repetitions: int, seed: int, block: int = 500) -> Binned:

@@ -6,17 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from guarantee.failures import ALPHA, assert_at_most
 
 from fastbin import bounds
-
-ALPHA = 0.1
-
-
-def assert_at_most(failures: int, trials: int, alpha: float = ALPHA) -> None:
-    """Fails if so many failures would be a one-in-a-million event at failure probability alpha."""
-    assert binom.sf(failures - 1, trials, alpha) > 1e-6, f"{failures} of {trials} failed, promised {alpha:g}"
-
 
 # ---------------------------------------------------------------------------------------------- over time
 

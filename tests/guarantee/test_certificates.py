@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 import pytest
+from guarantee.failures import ALPHA, assert_at_most, assert_mean_at_most
 from guarantee.simulation import POPULATIONS, Binned, binned
 from scipy.stats import binom
 
 from fastbin import bounds, guarantees
 
-ALPHA = 0.1
 FAST = [pytest.param(1500, 11, id="fast")]
 BOTH = [*FAST, pytest.param(20_000, 12, id="full", marks=pytest.mark.slow)]
 SCHEMES = ["umd", "ze", "umb", "ums", "fixed-width"]
@@ -28,17 +28,6 @@ CASES = [("umd", name) for name in POPULATIONS] + [
     for name in ("flat", "rare", "tied", "skewed")
     if (scheme, name) != ("fixed-width", "tied")
 ]
-
-
-def assert_at_most(failures: int, trials: int, alpha: float = ALPHA) -> None:
-    """Fails if so many failures would be a one-in-a-million event at failure probability alpha."""
-    assert binom.sf(failures - 1, trials, alpha) > 1e-6, f"{failures} of {trials} failed, promised {alpha:g}"
-
-
-def assert_mean_at_most(values: np.ndarray, limit: float) -> None:
-    assert values.mean() - 5.0 * values.std() / math.sqrt(len(values)) <= limit, (
-        f"mean {values.mean():.5f}, promised {limit:.5f}"
-    )
 
 
 def simulated(name: str, scheme: str, repetitions: int, seed: int, n: int = 400, n_bins: int = 8) -> Binned:

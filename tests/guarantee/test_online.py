@@ -8,20 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from guarantee.failures import ALPHA, assert_at_most
 from guarantee.monitoring import DRIFTS, EDGES, PAGE, VALUES, alarms, half_widths
 from scipy.stats import binom
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
 from fastbin.online.mixture import TwoSidedMixture
-
-ALPHA = 0.1
-
-
-def assert_at_most(failures: int, trials: int, alpha: float = ALPHA) -> None:
-    """Fails if so many failures would be a one-in-a-million event at failure probability alpha."""
-    assert binom.sf(failures - 1, trials, alpha) > 1e-6, f"{failures} of {trials} failed, promised {alpha:g}"
-
 
 # ------------------------------------------------------------------------------------------------- streams
 

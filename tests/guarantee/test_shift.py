@@ -11,19 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from guarantee.failures import ALPHA, assert_at_most
 
 import fastbin as fb
 from fastbin import shift
 from oracle import REPOSITORY
 
-ALPHA = 0.1
 Array = Any
-
-
-def assert_at_most(failures: int, trials: int, alpha: float = ALPHA) -> None:
-    """Fails if so many failures would be a one-in-a-million event at failure probability alpha."""
-    assert binom.sf(failures - 1, trials, alpha) > 1e-6, f"{failures} of {trials} failed, promised {alpha:g}"
 
 
 @cache

@@ -131,21 +131,6 @@ def test_the_certificate_rests_on_what_placed_the_boundaries(samples, n_bins: in
         assert "Gupta, Podkopaev & Ramdas 2020, section 4.1" in split.certificate().theorem
 
 
-@pytest.mark.parametrize("scheme", ["double-dipped", "split"])
-def test_the_certificate_holds(scheme: str) -> None:
-    """Scores uniform, truth s**2, the map fitted to the same samples: bins' true frequencies are known in closed form."""
-    rng = np.random.default_rng(10)
-    n_repeats, alpha, missed = 400, 0.2, 0
-    cal = fb.ScalingBinning(4, scheme=scheme)
-    for _ in range(n_repeats):
-        scores = rng.random(300)
-        model = cal.fit(scores, rng.random(300) < scores**2).model_
-        ends = np.concatenate(([0.0], model.edges, [1.0]))
-        truth = np.diff(ends**3) / 3 / np.diff(ends)
-        missed += np.abs(truth - model.values).max() > model.certificate(alpha=alpha).epsilon
-    assert missed <= alpha * n_repeats + 3 * np.sqrt(alpha * (1 - alpha) * n_repeats)
-
-
 def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
     scores, labels = np.repeat([0.2, 0.5, 0.9], 10), np.tile([0, 1, 1, 0, 1], 6)
     assert fb.ScalingBinning(4, scaler="none", ties="isolate").fit(scores, labels).certificate().epsilon < 1

@@ -66,30 +66,6 @@ def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:
         predict_venn(model().model_, [0.5])
 
 
-@pytest.mark.parametrize("method", ["umd", "ums", "fixed-width", "ivap"])
-def test_the_probability_of_the_label_that_comes_is_calibrated(method: str) -> None:
-    """E[Y | p_Y] = p_Y, with p_Y the one of the pair that belongs to the label of the new sample."""
-    rng = np.random.default_rng(7)
-    binnings = {
-        "umd": fb.UniformMassBinning(2),
-        "ums": fb.UniformMassBinning(2, scheme="ums"),
-        "fixed-width": fb.FixedWidthBinning(2),
-    }
-    seen: dict[float, list[int]] = {}
-    for _ in range(4000):
-        scores = rng.random(12).round(1)  # heavy ties
-        labels = (rng.random(12) < scores).astype(int)
-        if method == "ivap":
-            pair = IVAP().fit(scores[:-1], labels[:-1]).predict_venn(scores[-1:])[0]
-        else:
-            pair = predict_venn(binnings[method].fit(scores[:-1], labels[:-1]).model_, scores[-1:])[0]
-        seen.setdefault(float(pair[labels[-1]]), []).append(labels[-1])
-    z = [(np.mean(ones) - p) / np.sqrt(p * (1 - p) / len(ones)) for p, ones in seen.items() if len(ones) >= 50 and 0 < p < 1]
-    assert len(z) >= 5
-    assert np.abs(z).max() < 4
-    assert all(np.mean(ones) == p for p, ones in seen.items() if p in (0.0, 1.0))
-
-
 # ------------------------------------------------------------------------------------------------- Venn-Abers
 
 

@@ -1,0 +1,31 @@
+"""How many failures of a promise, among many repetitions, refute it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+__all__ = ["ALPHA", "assert_at_most", "assert_mean_at_most", "assert_rate_is"]
+
+ALPHA = 0.1  # of the promises, where nothing else is said
+
+
+def assert_at_most(failures: int, trials: int, alpha: float = ALPHA) -> None:
+    """Fails if so many failures would be a one-in-a-million event at failure probability alpha."""
+    assert binom.sf(failures - 1, trials, alpha) > 1e-6, f"{failures} of {trials} failed, promised {alpha:g}"
+
+
+def assert_mean_at_most(values: npt.NDArray[np.float64], limit: float) -> None:
+    """Fails if the mean of the repetitions lies above the limit by more than five standard errors."""
+    assert values.mean() - 5.0 * values.std() / math.sqrt(len(values)) <= limit, (
+        f"mean {values.mean():.5f}, promised {limit:.5f}"
+    )
+
+
+def assert_rate_is(rate: float, ones: int, trials: int) -> None:
+    """Fails if so many ones, or so few, would be a one-in-a-million event at this rate."""
+    chance = min(binom.sf(ones - 1, trials, rate), binom.cdf(ones, trials, rate))
+    assert chance > 5e-7, f"{ones} of {trials} are 1, promised {rate:g}"
