@@ -7,20 +7,13 @@ from typing import Any
 import fastbin as fb
 from strategies import CalibrationData
 
-__all__ = ["columns_of", "fit", "some_map"]
-
-
-def columns_of(data: CalibrationData, layout: str = "contiguous") -> dict[str, Any]:
-    """Scores, labels and weights as the arguments of `fit`."""
-    arrays = data.arrays(layout)
-    arrays.pop("tie_keys", None)
-    return arrays
+__all__ = ["fit", "some_map"]
 
 
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:
     """The fitted calibrator; ``None`` where it refused. Any other error goes through."""
     try:
-        return calibrator.fit(**columns_of(data, layout))
+        return calibrator.fit(**data.arrays(layout))
     except fb.InputError:
         return None
 

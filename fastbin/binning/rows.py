@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._validation import (
     ScoreRange,
+    as_key_array,
     as_labels,
     as_scores,
     check_same_length,
@@ -25,7 +26,7 @@ from fastbin._validation import (
     refuse_scores,
 )
 
-__all__ = ["Chunk", "Rows", "check_rows"]
+__all__ = ["Chunk", "Rows", "check_rows", "check_tie_keys"]
 
 BLOCK = 65536
 NO_WEIGHTS = np.empty(0, np.int64)
@@ -146,3 +147,13 @@ def check_rows(
     if weights is not None and weights.dtype == np.int64:
         return Rows(score_array, label_array, weights, score_range, first_row), None
     return Rows(score_array, label_array, None, score_range, first_row), weights
+
+
+def check_tie_keys(tie_keys: Any, rows: Rows) -> npt.NDArray[np.uint64] | None:
+    """The caller's keys, one per row; ``None`` where there are none."""
+    if tie_keys is None:
+        return None
+    keys = as_key_array(tie_keys, len(rows), "tie_keys")
+    if rows.weighted:
+        raise InputError("tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
+    return keys

@@ -10,12 +10,11 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
 from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed
-from fastbin.binning.cuts import order_cuts
-from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks
-from fastbin.binning.fold import boundary_groups
+from fastbin.binning.boundaries import cut_rows
+from fastbin.binning.fit_order import FitOrder, bins_of_rows
 from fastbin.binning.mean_scores import Scaled, means_between_seams
 from fastbin.binning.partition import divide, make_seams, n_tied
-from fastbin.binning.rows import Rows, check_rows
+from fastbin.binning.rows import Rows, check_rows, check_tie_keys
 from fastbin.binning.tally import bins_between, tally
 from fastbin.binning.three_parts import part_sizes, split_in_three
 from fastbin.binning.weighting import ExactSums, exact_sums, tally_weights
@@ -119,7 +118,7 @@ class ScalingBinning(Calibrator):
         self.seed = seed
         self.score_range = score_range
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters
@@ -131,6 +130,10 @@ class ScalingBinning(Calibrator):
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
             values are weighted means of scaled scores, and only bounds made for weights apply.
+        tie_keys : array-like of shape (n,), optional
+            Keys to order equal scores by, as for `UniformMassBinning`.
+        n_threads : int
+            "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
 
         Returns
         -------
@@ -146,7 +149,8 @@ class ScalingBinning(Calibrator):
         score_range = check_score_range(self.score_range)
         scaler = self._scaler(score_range)
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
-        order = FitOrder(check_seed(self.seed), weights, None)
+        order = FitOrder(check_seed(self.seed), weights, check_tie_keys(tie_keys, rows))
+        n_threads = check_count(n_threads, "n_threads")
         n_samples = rows.expanded_size()
         n_bins = self._check_n_bins(n_samples)
         if scheme == "double-dipped":
@@ -156,7 +160,7 @@ class ScalingBinning(Calibrator):
                     "- 1, so that no bin is empty); take fewer bins or more samples"
                 )
             self.scaler_ = _fit_scaler(scaler, (scores, labels, sample_weight), score_range)
-            parts = _double_dip(rows, n_bins, ties, order, _scaled(self.scaler_))
+            parts = _double_dip(rows, n_bins, ties, order, n_threads, _scaled(self.scaler_))
         else:
             sizes = part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler))
             three = split_in_three(rows, order, sizes)
@@ -214,11 +218,10 @@ def _scaled(map_model: BinnedModel | None) -> Scaled:
     return (lambda scores: scores) if map_model is None else map_model.predict
 
 
-def _double_dip(rows: Rows, n_bins: int, ties: str, order: FitOrder, scaled: Scaled) -> dict[str, Any]:
+def _double_dip(rows: Rows, n_bins: int, ties: str, order: FitOrder, n_threads: int, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from all samples, means over those strictly between them."""
-    ranks = boundary_ranks(rows.expanded_size(), n_bins, "umd")
-    groups = boundary_groups(rows, lambda _: ranks, n_bins - 1)
-    cuts = order_cuts(groups, ranks, order.seed)
+    cuts = cut_rows(rows, n_bins, "umd", order, n_threads)
+    groups = cuts.group
     seams = make_seams(cuts, ties, count_cuts=False, cut_below=False)
     partition = divide(seams, groups.n_samples, groups.n_positive, rows.limits)
     parts: dict[str, Any] = {

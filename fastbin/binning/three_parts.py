@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError, InputTypeError
 from fastbin._native.ties import split_keys
 from fastbin._validation import check_labels, check_scores
+from fastbin.binning.cuts import TieKeys
 from fastbin.binning.fit_order import FitOrder, boundary_ranks
 from fastbin.binning.partition import KEY_ABOVE, Partition, Seams, divide
 from fastbin.binning.rows import Rows
@@ -29,6 +30,7 @@ class ThreeParts(NamedTuple):
     keys: npt.NDArray[np.uint64]
     part: npt.NDArray[np.int8]
     weights: npt.NDArray[np.float64] | None
+    own_keys: bool  # keys that the caller brought
 
     def columns(self, part: int) -> tuple[Any, Any, Any]:
         """Scores, labels and importance weights of one part."""
@@ -45,6 +47,8 @@ class ThreeParts(NamedTuple):
         edge_keys = np.full(len(cut), KEY_ABOVE, np.uint64) if ties == "upper" else self.keys[cut]
         nothing = np.zeros((len(cut), 2), np.int64)
         held = np.unique(self.scores[cut])
+        if self.own_keys:
+            TieKeys(self.scores, self.labels, self.keys).gather(held).refuse_repeated(self.scores[cut], self.keys[cut])
         sizes = np.searchsorted(self.scores, held, side="right") - np.searchsorted(self.scores, held)
         return divide(Seams(self.scores[cut], edge_keys, nothing, nothing), 0, 0, limits), int(sizes[sizes >= 2].sum())
 
@@ -84,4 +88,5 @@ def split_in_three(rows: Rows, order: FitOrder, sizes: tuple[int, int]) -> Three
     part = np.full(len(scores), 2, np.int8)
     part[by_split_key[: sizes[0] + sizes[1]]] = 1
     part[by_split_key[: sizes[0]]] = 0
-    return ThreeParts(scores, labels, keys, part, None if order.weights is None else order.weights[sequence])
+    weights = None if order.weights is None else order.weights[sequence]
+    return ThreeParts(scores, labels, keys, part, weights, order.keys is not None)

@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._errors import InputError
-from fastbin._validation import as_key_array, check_count
-from fastbin.binning.cuts import Cuts, TieKeys, order_cuts
-from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks, fit_split
-from fastbin.binning.fold import boundary_groups
+from fastbin._validation import check_count
+from fastbin.binning.boundaries import cut_rows
+from fastbin.binning.fit_order import FitOrder, bins_of_rows, fit_split
 from fastbin.binning.recipe import Recipe
-from fastbin.binning.rows import Rows, check_rows
+from fastbin.binning.rows import check_rows, check_tie_keys
 from fastbin.binning.venn import predict_venn
 from fastbin.binning.weighting import tally_weights
 
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["UniformMassBinning"]
-
-Int64s = npt.NDArray[np.int64]
-
 
 class UniformMassBinning(Calibrator):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
@@ -139,18 +134,13 @@ class UniformMassBinning(Calibrator):
         """
         recipe = Recipe.check(**self.get_params())
         rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
-        keys = None if tie_keys is None else as_key_array(tie_keys, len(rows), "tie_keys")
-        if rows.weighted and keys is not None:
-            raise InputError(
-                "tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
-            )
+        order = FitOrder(recipe.seed, weights, check_tie_keys(tie_keys, rows))
         n_bins = recipe.n_bins_for(rows.expanded_size())
         n_threads = check_count(n_threads, "n_threads")
-        order = FitOrder(recipe.seed, weights, keys)
         if recipe.scheme == "ums":
             partition, cuts, bins = fit_split(rows, n_bins, recipe.ties, recipe.split, order)
         else:
-            cuts = _cut(rows, n_bins, recipe.scheme, order, n_threads)
+            cuts = cut_rows(rows, n_bins, recipe.scheme, order, n_threads)
             partition = recipe.divide(cuts, rows.limits)
             bins = None
         weighted = None
@@ -164,18 +154,3 @@ class UniformMassBinning(Calibrator):
     def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> npt.NDArray[np.float64]:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
         return predict_venn(self.model_, scores, keys=keys, seed=seed)
-
-
-def _cut(rows: Rows, n_bins: int, scheme: str, order: FitOrder, n_threads: int) -> Cuts:
-    """The boundary samples among all rows: "umd", "ze" and "umb"."""
-    wanted: list[Int64s] = []
-
-    def ranks_of(n_samples: int) -> Int64s:
-        wanted.append(boundary_ranks(n_samples, n_bins, scheme))
-        return wanted[-1]
-
-    groups = boundary_groups(rows, ranks_of, n_bins - 1, n_threads)
-    tie_keys = None
-    if order.keys is not None:
-        tie_keys = TieKeys(rows.scores, rows.labels, order.keys).gather(groups.score)
-    return order_cuts(groups, wanted[-1], order.seed, tie_keys)

@@ -18,7 +18,7 @@ from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import check_rows
 from fastbin.binning.tally import BinTally, tally
 from fastbin.binning.venn import IVAP, merge_venn, predict_venn
-from fitting import columns_of, fit, some_map
+from fitting import fit, some_map
 from reference import isotonic
 from reference.partitions import explicit_edges
 from strategies import LAYOUTS, CalibrationData
@@ -79,7 +79,7 @@ def test_many_samples_of_fixed_width(weighting: str) -> None:
     """More rows than one block holds."""
     for shape in ("hundredths", "clusters"):
         data = strategies.make(shape, "follow the rank", 150_000, 1, weighting)
-        fitted = fb.FixedWidthBinning(100).fit(**columns_of(data, "strided"))
+        fitted = fb.FixedWidthBinning(100).fit(**data.arrays("strided"))
         assert_same_model(fitted.model_, reference.fixed_width(data.scores, data.labels, 100, weights=data.weights))
 
 
@@ -104,7 +104,7 @@ def test_tallies_add(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
     partition = fb.FixedWidthBinning(7).fit([0.5], [1]).model_
     part = np.array(draw.draw(st.lists(st.integers(0, 2), min_size=len(data.scores), max_size=len(data.scores)), "part"))
-    arrays = columns_of(data)
+    arrays = data.arrays()
 
     def tally_of(chosen: np.ndarray) -> BinTally:
         if not chosen.any():
@@ -177,7 +177,7 @@ def test_interpolated_isotonic(weighting: str, draw: st.DataObject) -> None:
 def test_ivap(draw: st.DataObject) -> None:
     margins = draw.draw(st.booleans())
     data = draw.draw(strategies.calibration_data(max_size=40, margins=margins), "data")
-    fitted = IVAP(score_range=data.score_range).fit(**columns_of(data))
+    fitted = IVAP(score_range=data.score_range).fit(**data.arrays())
     queries = strategies.queries(data, data.scores[:8], draw.draw(st.randoms(use_true_random=False)))[:30]
     expected = [isotonic.ivap(data.scores, data.labels, query) for query in queries]
     pairs = fitted.predict_venn(np.array(queries))
@@ -220,7 +220,7 @@ def test_monotone_values(weighting: str, draw: st.DataObject) -> None:
     assert np.allclose(risen.values[filled], [float(value) for value in expected], rtol=0, atol=2e-16)
     for name in ("edges", "edge_keys", "counts", "label_sums"):
         assert np.array_equal(getattr(risen, name), getattr(model, name)), name
-    assert fb.FixedWidthBinning(9, monotone=True).fit(**columns_of(data)).model_ == risen
+    assert fb.FixedWidthBinning(9, monotone=True).fit(**data.arrays()).model_ == risen
 
 
 # ------------------------------------------------------------------------------------------------- all of them
@@ -247,7 +247,7 @@ def test_row_order_and_repetition_change_no_byte(name: str, weighting: str, draw
     data = draw.draw(strategies.calibration_data(max_size=60, weighting=weighting), "data")
     fitted = fit(METHODS[name](), data)
     order = draw.draw(st.permutations(range(len(data.scores))), "order")
-    shuffled = {key: column[order] for key, column in columns_of(data).items()}
+    shuffled = {key: column[order] for key, column in data.arrays().items()}
     if fitted is None:
         with pytest.raises(fb.InputError):
             METHODS[name]().fit(**shuffled)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fitting import columns_of, fit, some_map
+from fitting import fit, some_map
 from reference.samples import in_fit_order
 from reference.step_model import bin_of
 from reference.uniform_mass import boundary_ranks
@@ -22,11 +22,11 @@ WEIGHTINGS = ["none", "integer", "float"]
 
 
 @pytest.mark.parametrize("word", ["none", "platt", "temperature", "beta"])
-@pytest.mark.parametrize("weighting", ["none", "integer"])
+@pytest.mark.parametrize(("weighting", "keyed"), [("none", False), ("none", True), ("integer", False)])
 @settings(max_examples=40, deadline=None)
 @given(draw=st.data())
-def test_double_dipped_scaling_binning(weighting: str, word: str, draw: st.DataObject) -> None:
-    data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
+def test_double_dipped_scaling_binning(weighting: str, keyed: bool, word: str, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed), "data")
     n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
     seed = draw.draw(strategies.seeds, "seed")
     scaler = some_map(word)
@@ -40,40 +40,41 @@ def test_double_dipped_scaling_binning(weighting: str, word: str, draw: st.DataO
     scaled = float if scaler is None else scaler.predict_one
     repeats = data.weights or [1] * len(data.scores)
     scores = [score for score, repeat in zip(data.scores, repeats, strict=True) for _ in range(int(repeat))]
-    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed)
+    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.tie_keys)
     assert [(edge, key) for edge, key in zip(fitted.model_.edges, fitted.model_.edge_keys, strict=True)] == edges
     assert fitted.model_.counts.tolist() == counts
     assert fitted.model_.values.tolist() == [float(mean) for mean in means]
 
 
+@pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("ties", ["random", "upper", "isolate"])
 @settings(max_examples=40, deadline=None)
 @given(draw=st.data())
-def test_weights_of_one_change_no_mean(ties: str, draw: st.DataObject) -> None:
+def test_weights_of_one_change_no_mean(ties: str, keyed: bool, draw: st.DataObject) -> None:
     """Without weights samples are located by rank, with weights by key: two ways to the same means."""
-    data = draw.draw(strategies.calibration_data(), "data")
+    data = draw.draw(strategies.calibration_data(keyed=keyed), "data")
     n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
     scaling = fb.ScalingBinning(n_bins, scaler=some_map("beta"), ties=ties, seed=4)
     fitted = fit(scaling, data)
     if fitted is None:
         return
     weighted = fb.ScalingBinning(n_bins, scaler=some_map("beta"), ties=ties, seed=4)
-    weighted.fit(data.scores, data.labels, sample_weight=np.ones(len(data.scores)))
+    weighted.fit(**data.arrays(), sample_weight=np.ones(len(data.scores)))
     assert weighted.model_.counts.tolist() == fitted.model_.counts.tolist()
     assert np.allclose(weighted.model_.values, fitted.model_.values, rtol=3e-16, atol=0)
 
 
 @pytest.mark.parametrize("ties", ["random", "upper"])
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize(("weighting", "keyed"), [*((weighting, False) for weighting in WEIGHTINGS), ("none", True)])
 @settings(max_examples=40, deadline=None)
 @given(draw=st.data())
-def test_scaling_binning_in_parts(weighting: str, ties: str, draw: st.DataObject) -> None:
-    data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
+def test_scaling_binning_in_parts(weighting: str, keyed: bool, ties: str, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed), "data")
     n_bins, seed = draw.draw(st.integers(1, 6), "n_bins"), draw.draw(strategies.seeds, "seed")
     scaler = some_map("platt")
     scaling = fb.ScalingBinning(n_bins, scheme="split", scaler=scaler, split=(5, 2, 3), ties=ties, seed=seed)
     fitted = fit(scaling, data)
-    samples = in_fit_order(data.scores, data.labels, seed, data.weights)
+    samples = in_fit_order(data.scores, data.labels, seed, data.weights, data.tie_keys)
     n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so there is no first part
     if n_edges < n_bins:
         assert fitted is None
@@ -121,8 +122,9 @@ def test_many_samples_of_scaling_binning(weighting: str) -> None:
     """Sizes at which the fit counts in cells, more rows than one block holds, and heavy ties."""
     data = strategies.make("tree", "follow the rank", 150_000, 2, weighting)
     scaler = some_map("platt")
-    model = fb.ScalingBinning(25, scaler=scaler).fit(**columns_of(data, "strided")).model_
-    expected = fb.UniformMassBinning(25).fit(**columns_of(data)).model_
+    model = fb.ScalingBinning(25, scaler=scaler).fit(**data.arrays("strided")).model_
+    assert model == fb.ScalingBinning(25, scaler=scaler).fit(**data.arrays(), n_threads=3).model_
+    expected = fb.UniformMassBinning(25).fit(**data.arrays()).model_
     assert model.counts.tolist() == expected.counts.tolist()
     if weighting == "none":
         edges, counts, means = reference.scaling_binning(data.scores, 25, scaler.predict_one, 0)
