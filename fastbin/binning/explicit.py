@@ -73,7 +73,8 @@ class ExplicitBinning(FixedEdges):
     Notes
     -----
     Guarantee: given the scores, the label sum of a bin is binomial (Gupta, Podkopaev & Ramdas 2020, section 4.1), so every
-    interval and certificate of the model applies. Time O(n), extra memory O(n_bins).
+    interval and certificate of the model applies. Equal scores share a bin, so that ties need no keys. One pass over the
+    rows, in one thread: time O(n), extra memory O(n_bins).
 
     Examples
     --------

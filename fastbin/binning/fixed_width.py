@@ -55,7 +55,8 @@ class FixedWidthBinning(FixedEdges):
     few doubles.
 
     Guarantee: given the scores, the label sum of a bin is binomial (Gupta, Podkopaev & Ramdas 2020, section 4.1 and 4.2), so
-    every interval and certificate of the model applies to its non-empty bins. Time O(n), extra memory O(n_bins).
+    every interval and certificate of the model applies to its non-empty bins. Equal scores share a bin, so that ties need
+    no keys. One pass over the rows, in one thread: time O(n), extra memory O(n_bins).
 
     Examples
     --------

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,7 +15,7 @@ from fastbin._errors import InputError
 if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
 
-__all__ = ["METHODS", "Method", "make_calibrator"]
+__all__ = ["METHODS", "Method", "check_threads", "make_calibrator"]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,24 @@ def make_calibrator(method: str, given: Mapping[str, Any]) -> Calibrator:
     known = set(inspect.signature(calibrator).parameters) - set(entry.settled) - set(entry.ignores)
     for name in given:
         if name not in known:
-            having = [other for other in METHODS if name in _parameters(other)]
-            told = f"; it belongs to {', '.join(having)}" if having else ""
-            raise click.UsageError(f"--{name.replace('_', '-')} means nothing to method {method!r}{told}")
+            _refuse(name, method, [other for other in METHODS if name in _parameters(other)])
     made: Calibrator = calibrator(**entry.settled, **given)
     return made
+
+
+def check_threads(method: str) -> None:
+    """Refuse a number of threads for a method whose fit takes none."""
+    if not _takes_threads(method):
+        _refuse("threads", method, list(filter(_takes_threads, METHODS)))
+
+
+def _takes_threads(method: str) -> bool:
+    return "n_threads" in inspect.signature(_class_of(method).fit).parameters
+
+
+def _refuse(option: str, method: str, having: list[str]) -> NoReturn:
+    told = f"; it belongs to {', '.join(having)}" if having else ""
+    raise click.UsageError(f"--{option.replace('_', '-')} means nothing to method {method!r}{told}")
 
 
 def _class_of(method: str) -> Any:

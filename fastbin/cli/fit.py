@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from fastbin._errors import InputError
-from fastbin.cli._methods import METHODS, SCALERS, make_calibrator
+from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._options import (
     SCORE_RANGE,
     SEED,
@@ -88,7 +88,9 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @click.option(
     "--score-range", type=SCORE_RANGE, default="0,1", show_default=True, metavar="LOW,HIGH|any", help="Where scores must lie."
 )
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Threads of the fit.")
+@click.option(
+    "--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Threads of a fit in memory."
+)
 @alpha_option
 @delimiter_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -118,6 +120,8 @@ def command(
     from fastbin.scale import open_table
 
     calibrator = make_calibrator(method, _given(click.get_current_context(), configuration, method))
+    if threads > 1:
+        check_threads(method)
     check_output(output, overwrites=(file,))
     table = open_table(file, delimiter)
     columns = dict(zip(("scores", "labels"), choose_columns(table, score, label), strict=True))

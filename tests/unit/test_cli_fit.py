@@ -113,7 +113,7 @@ def test_every_method_fits_predicts_and_is_inspected(method: str) -> None:
 @pytest.mark.parametrize(
     ("options", "calibrator"),
     [
-        (["--method", "scaling-binning", "--scaler", "beta"], lambda: fb.ScalingBinning(scaler="beta")),
+        (["--method", "scaling-binning", "--scaler", "beta", "--threads", "2"], lambda: fb.ScalingBinning(scaler="beta")),
         (["--method", "scaling-binning", "--split", "2,1,1"], lambda: fb.ScalingBinning(scheme="split", split=(2, 1, 1))),
         (["--method", "fixed-width", "--monotone"], lambda: fb.FixedWidthBinning(monotone=True)),
         (["--method", "isotonic", "--interpolate"], lambda: fb.IsotonicCalibration(interpolate=True)),
@@ -242,6 +242,10 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (
             ["s.csv", "-o", "m.fbm", "--split", "0.5"],
             "--split means nothing to method 'umd'; it belongs to ums, scaling-binning",
+        ),
+        (
+            ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
+            "--threads means nothing to method 'isotonic'; it belongs to umd, ze, ums, umb, scaling-binning",
         ),
         (["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"], "--n-bins means nothing to method 'platt'"),
     ],
