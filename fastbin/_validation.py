@@ -180,7 +180,10 @@ def check_same_length(**arrays: npt.NDArray[Any] | None) -> int:
 
 
 def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: int = 0) -> npt.NDArray[Any] | None:
-    """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``."""
+    """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``.
+
+    No copy of what has one of these dtypes.
+    """
     if weights is None:
         return None
     array = _one_dimensional(weights, name)
@@ -188,15 +191,15 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
         array = _from_objects(array, name, first_row)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
-    bad = ~(np.isfinite(array) & (array >= 0))
-    if bad.any():
-        position = int(np.argmax(bad))
+    # Two passes that need no memory; NaN is neither.
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        position = int(np.argmax(~(np.isfinite(array) & (array >= 0))))
         place, weight = first_row + position, array[position].item()
         raise InputError(f"{name}[{place}] is {weight!r}; weights must be finite and not negative")
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
         place = first_row + int(array.argmax())
         raise InputError(f"{name}[{place}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
-    return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
 
 
 def check_features(features: Any, name: str = "features") -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ __all__ = ["COUNT", "GATHER", "IGNORE", "count_rows", "descend_rows", "select_in
 # Root maps.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 
-# What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows.
+# What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows (GATHER - slot).
 IGNORE, COUNT, GATHER = -1, -2, -3
 
 # Rows after which packed counters are emptied, long before either half overflows: a power of two and a multiple of BLOCK.
@@ -176,8 +176,8 @@ def descend_rows(
 ):  # fmt: skip
     """Take each row down the links from its root cell to a counter or a slot, and add it there.
 
-    Node t owns the cells node_offset[t] ... + node_cells[t] of `link` and of `table` (two entries a cell, by label); the root
-    owns the first n_cells. A cell that gathers stores in `table` the index of its slot: label-1 rows go to
+    The root owns the first n_cells cells of `link`, node t the cells node_offset[t] ... + node_cells[t], and those of all nodes
+    their counters in `table` (two a cell, by label). For a cell that gathers, label-1 rows go to
     gathered[slot_next[2 slot + 1]] upwards, label-0 rows to gathered[slot_next[2 slot]] upwards. Returns 0.
     """
     cells = np.empty(BLOCK, np.int32)
@@ -207,9 +207,9 @@ def descend_rows(
             label = labels[i]
             weight = 1 if weights.size == 0 else weights[i]
             if target == COUNT:
-                table[2 * cell + label] += weight
-            elif target == GATHER and weight > 0:
-                side = 2 * table[2 * cell] + label
+                table[2 * (cell - n_cells) + label] += weight
+            elif target <= GATHER and weight > 0:
+                side = 2 * (GATHER - target) + label
                 place = slot_next[side]
                 slot_next[side] = place + 1
                 gathered[place] = scores[i]

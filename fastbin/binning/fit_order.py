@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,16 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._native.ties import group_keys, split_keys
 from fastbin._validation import check_labels, check_scores
+from fastbin.binning.cells import run_starts
 from fastbin.binning.cuts import Cuts, TieKeys
-from fastbin.binning.partition import KEY_ABOVE, Partition, Seams, divide, isolated_scores
+from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW, Partition, Seams, divide, isolated_scores
 from fastbin.binning.rows import Rows
 from fastbin.binning.sorting import BoundaryGroups
+from fastbin.binning.tally import bins_between, blocks
+from fastbin.binning.weighting import WeightSums, WeightTally
 from fastbin.model import BinnedModel
 
-__all__ = ["FitOrder", "bins_of_rows", "boundary_ranks", "fit_split"]
+__all__ = ["FitOrder", "bins_of_rows", "boundary_ranks", "fit_split", "weigh_rows"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -46,6 +50,10 @@ def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     else:
         ranks = [-(-b * (n if scheme == "ums" else n + 1) // n_bins) for b in range(1, n_bins)]
     return np.array(ranks, np.int64)
+
+
+# Rows weighed at a time, each with a dozen intermediate numbers.
+WEIGH_BLOCK = 2**13
 
 
 class FitOrder(NamedTuple):
@@ -96,7 +104,7 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, order: FitOrder, 
 
     Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
     """
-    assigner = _assigner(partition)
+    assigner = bins_between(partition.edges, partition.edge_keys, None)
     bins = assigner.assign(rows.scores, keys=np.zeros(len(rows), np.uint64)).astype(np.int64)
     held = np.flatnonzero(np.isin(rows.scores, cuts.score))
     scores = np.asarray(rows.scores[held], np.float64)
@@ -121,12 +129,39 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, order: FitOrder, 
     return bins
 
 
-def _assigner(partition: Partition) -> BinnedModel:
-    """A model that only assigns bins."""
-    n_bins = len(partition.edges) + 1
-    return BinnedModel.from_parts(
-        edges=partition.edges, edge_keys=partition.edge_keys, values=np.zeros(n_bins), score_range=None
-    )
+def weigh_rows(parts: Iterable[tuple[Rows, FitOrder]], partition: Partition, cuts: Cuts, scheme: str, ties: str) -> WeightTally:
+    """The weight sums of the bins that `bins_of_rows` would give, for rows that come in parts, with weights in their orders.
+
+    A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
+    decides, and so these are collected, and weighed last. Time O(n), memory for what is collected.
+    """
+    sums = WeightSums.zero(len(partition.counts))
+    assigner = bins_between(partition.edges, partition.edge_keys, None)
+    boundaries = _boundary_test(cuts)
+    held: list[tuple[npt.NDArray[Any], ...]] = []
+    for rows, order in parts:
+        weights = cast("Float64s", order.weights)
+        for start, block in blocks(rows, WEIGH_BLOCK):
+            span = slice(start, start + len(block.scores))
+            no_keys = np.zeros(len(block.scores), np.uint64)
+            bins = assigner.assign(block.scores, keys=no_keys).astype(np.int64)
+            at_boundary = boundaries.assign(block.scores, keys=no_keys) % 2 == 1
+            bins[at_boundary] = -1
+            sums.add(bins, block.labels, weights[span], rows.first_row + start)
+            columns = (block.scores, block.labels, weights[span], no_keys if order.keys is None else order.keys[span])
+            held.append(tuple(column[at_boundary] for column in columns))
+    scores, labels, weights, keys = (np.concatenate(column) for column in zip(*held, strict=True))
+    last = FitOrder(order.seed, weights, None if order.keys is None else keys)
+    bins = bins_of_rows(Rows(scores, labels, None, rows.score_range), partition, cuts, last, scheme, ties)
+    sums.add(bins, labels, weights)
+    return sums.rounded()
+
+
+def _boundary_test(cuts: Cuts) -> BinnedModel:
+    """A model whose bins of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
+    scores = cuts.score[run_starts(cuts.score)]
+    edge_keys = np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores))
+    return bins_between(np.repeat(scores, 2), edge_keys, None)
 
 
 def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder) -> tuple[Partition, Cuts, Int64s]:
@@ -159,7 +194,7 @@ def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder)
     nothing = np.zeros((len(cut), 2), np.int64)
     partition = divide(Seams(cuts.score, edge_keys, nothing, nothing), 0, 0, rows.limits)
 
-    bins = np.where(in_first, -1, _assigner(partition).assign(scores, keys=keys))
+    bins = np.where(in_first, -1, bins_between(partition.edges, partition.edge_keys, None).assign(scores, keys=keys))
     counted, ones = bins[~in_first], bins[~in_first & (labels == 1)]
     counts, label_sums = (np.bincount(which, minlength=len(partition.edges) + 1) for which in (counted, ones))
     by_row = np.empty(n, np.int64)

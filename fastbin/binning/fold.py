@@ -38,7 +38,7 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 MAX_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
 # Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
-GATHER_SHARE = 1 / 20
+GATHER_SHARE = 1 / 16
 
 CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
@@ -47,7 +47,7 @@ def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int 
     """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
 
     Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the tables and n / 20 gathered scores at most. (For fewer than 64 rows a rank
+    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most. (For fewer than 64 rows a rank
     it sorts: time O(n log n), memory O(n).)
     """
     if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
@@ -76,7 +76,7 @@ def _run(work: Callable[[int], None], n_forks: int) -> None:
 class Cells(NamedTuple):
     """Cells that hold wanted ranks, in ascending order of their scores: int64 arrays of one length."""
 
-    cell: Int64s  # its place in `link`; its counters are at 2 cell and 2 cell + 1 of a table
+    cell: Int64s  # its place in `link`
     low: Int64s  # the codes it may hold: low ... high
     high: Int64s
     below: Int64s  # samples in cells before it
@@ -129,7 +129,7 @@ class Fold:
         self._weighted = weighted
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
-        wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 32 * n_ranks))
+        wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 16 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_rows, n_cells, n_ranks)
         self._tables = [np.zeros(2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
@@ -180,52 +180,60 @@ class Fold:
     def _end_count(self, ranks_of: RanksOf) -> Cells:
         """All rows are counted in the root's cells: find those that hold wanted ranks."""
         n_cells = self._map.n_cells
-        counts = np.stack([table.reshape(n_cells, 2) for table in self._tables], axis=1)
+        by_fork = [table.reshape(n_cells, 1, 2) for table in self._tables]
+        counts = by_fork[0] if self._n_forks == 1 else np.concatenate(by_fork, axis=1)  # no copy unless there are several
         self._tables = []
         self._n_samples, self._n_positive = int(counts.sum()), int(counts[:, :, 1].sum())
         self._ranks = ranks_of(self._n_samples)
         self._score = np.empty(len(self._ranks))
         self._answer = np.empty((4, len(self._ranks)), np.int64)  # below, below_ones, equal, equal_ones
         self._link = np.full(n_cells, self._kernels.IGNORE, np.int64)
-        lowest, highest = codes_of(np.array(self._limits)).tolist()
-        steps, *rest = self._holding_ranks(counts, 0, 0, 0, len(self._ranks))
-        return Cells(steps, *self._map.code_ranges(steps, lowest, highest), *rest)
+        lowest, highest = codes_of(np.array(self._limits))
+        everything = Cells(*np.array([[0], [lowest], [highest], [0], [0], [0], [0], [len(self._ranks)]]))
+        steps, _, *rest = self._holding_ranks(counts, everything, np.zeros(1, np.int64))
+        return Cells(steps, *self._map.code_ranges(steps, int(lowest), int(highest)), *rest)
 
     def _end_descent(self) -> Cells:
         """The heavy cells are counted in the cells of their nodes: find those that hold wanted ranks."""
-        found = []
         heavy = self._heavy
-        parents = zip(heavy.low, heavy.high, heavy.below, heavy.below_ones, heavy.first_rank, heavy.end_rank, strict=True)
-        nodes = self._nodes[len(self._nodes) - len(heavy.cell) :]
-        for (base, shift, n_cells, offset), parent, total in zip(nodes, parents, heavy.counts, strict=True):
-            low, high, below, below_ones, first_rank, end_rank = map(int, parent)
-            counts = np.stack(
-                [table[2 * offset : 2 * (offset + n_cells)].reshape(n_cells, 2) for table in self._tables], axis=1
-            )
-            if not np.array_equal(counts.sum(axis=0), total):
-                raise InputError(CHANGED)
-            steps, *rest = self._holding_ranks(counts, below, below_ones, first_rank, end_rank)
-            # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
-            lows = [low if step == 0 else max(low, base + (step << shift)) for step in steps.tolist()]
-            highs = [high if step == n_cells - 1 else min(high, base + ((step + 1) << shift) - 1) for step in steps.tolist()]
-            found.append(Cells(offset + steps, np.array(lows, np.int64), np.array(highs, np.int64), *rest))
         self._link[self._link < self._kernels.IGNORE] = self._kernels.IGNORE
-        return heavy if not found else Cells(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        if len(heavy.cell) == 0:
+            return heavy
+        base, shift, n_cells, offset = self._node_arrays[:, -len(heavy.cell) :]
+        after = slice(2 * (offset[0] - self._map.n_cells), None)
+        counts = np.stack([table[after].reshape(-1, 2) for table in self._tables], axis=1)
+        starts = offset - offset[0]
+        if not np.array_equal(np.add.reduceat(counts, starts), heavy.counts):
+            raise InputError(CHANGED)
+        found, node, *rest = self._holding_ranks(counts, heavy, starts)
+        steps = found - starts[node]
+        lows, highs = heavy.low[node].tolist(), heavy.high[node].tolist()
+        # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
+        for i, (step, at) in enumerate(zip(steps.tolist(), node.tolist(), strict=True)):
+            first, width = int(base[at]), int(shift[at])
+            lows[i] = lows[i] if step == 0 else max(lows[i], first + (step << width))
+            highs[i] = highs[i] if step == n_cells[at] - 1 else min(highs[i], first + ((step + 1) << width) - 1)
+        return Cells(offset[node] + steps, np.array(lows, np.int64), np.array(highs, np.int64), *rest)
 
-    def _holding_ranks(self, counts: Int64s, below: int, below_ones: int, first_rank: int, end_rank: int) -> tuple[Int64s, ...]:
-        """Among cells with these (n_cells, n_forks, 2) counts, those that hold the ranks at positions first_rank ... end_rank.
+    def _holding_ranks(self, counts: Int64s, parents: Cells, starts: Int64s) -> tuple[Int64s, ...]:
+        """Among cells with these (cells, n_forks, 2) counts, those that hold the wanted ranks in their parents.
 
-        Returns their numbers, and what `Cells` says of them from `below` on.
+        The cells of each parent begin at `starts`. Returns the numbers of the cells found, those of their parents, and what
+        `Cells` says of them from `below` on.
         """
-        by_label = counts.sum(axis=1)
+        by_label = counts[:, 0] if self._n_forks == 1 else counts.sum(axis=1)
         size = by_label.sum(axis=1)
-        ends, ones_ends = below + np.cumsum(size), below_ones + np.cumsum(by_label[:, 1])
-        cell_of_rank = np.searchsorted(ends, self._ranks[first_rank:end_rank], side="left")
-        starts = run_starts(cell_of_rank)
-        steps, stops = cell_of_rank[starts], np.append(starts[1:], end_rank - first_rank)
+        ends, ones_ends = np.cumsum(size), np.cumsum(by_label[:, 1])
+        # What to add to these, so that they count all samples and not only those in these cells.
+        more = parents.below - np.where(starts > 0, ends[starts - 1], 0)
+        more_ones = parents.below_ones - np.where(starts > 0, ones_ends[starts - 1], 0)
+        parent, positions = parents.ranks()
+        cell_of_rank = np.searchsorted(ends, self._ranks[positions] - more[parent], side="left")
+        first = run_starts(cell_of_rank)
+        cells, parent, first_rank = cell_of_rank[first], parent[first], positions[first]
         return (
-            steps, ends[steps] - size[steps], ones_ends[steps] - by_label[steps, 1], counts[steps],
-            first_rank + starts, first_rank + stops,
+            cells, parent, ends[cells] - size[cells] + more[parent], ones_ends[cells] - by_label[cells, 1] + more_ones[parent],
+            counts[cells], first_rank, first_rank + np.diff(first, append=len(positions)),
         )  # fmt: skip
 
     def _answer_constant(self, cells: Cells) -> None:
@@ -299,7 +307,7 @@ class Fold:
             self._nodes.append((*node, total))
             total += node[2]
         self._link = np.concatenate((link, np.full(total - len(link), self._kernels.COUNT, np.int64)))
-        self._link[self._light.cell] = self._kernels.GATHER
+        self._link[self._light.cell] = self._kernels.GATHER - np.arange(len(self._light.cell))
         self._node_arrays = np.array(self._nodes, np.int64).reshape(-1, 4).T.copy()
         self._lay_out_slots(total)
         self._planned = True
@@ -313,6 +321,4 @@ class Fold:
         self._bounds = starts[:: self._n_forks].copy()
         self._gathered = np.empty(starts[-1])
         self._gathered_weights = np.zeros(starts[-1] if self._weighted else 0, np.int64)
-        self._tables = [np.zeros(2 * n_cells, np.int64) for _ in range(self._n_forks)]
-        for table in self._tables:
-            table[2 * self._light.cell] = np.arange(len(self._light.cell))
+        self._tables = [np.zeros(2 * (n_cells - self._map.n_cells), np.int64) for _ in range(self._n_forks)]

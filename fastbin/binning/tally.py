@@ -13,37 +13,13 @@ from fastbin._errors import InputError
 from fastbin._validation import ScoreRange
 from fastbin.binning.recipe import means
 from fastbin.binning.rows import BLOCK, Chunk, Rows
-from fastbin.binning.weighting import ExactSums, WeightTally, squares_of
+from fastbin.binning.weighting import WeightSums
 from fastbin.model import BinnedModel
 
-__all__ = ["BinTally", "WeightSums", "assign", "bins_between", "blocks", "tally"]
+__all__ = ["BinTally", "assign", "bins_between", "blocks", "tally"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class WeightSums:
-    """Sums of w, of w y and of the doubles w w per bin, exact until they are asked for."""
-
-    weights: ExactSums
-    weighted_labels: ExactSums
-    weight_squares: ExactSums
-
-    @classmethod
-    def zero(cls, n_bins: int) -> WeightSums:
-        return cls(ExactSums(n_bins), ExactSums(n_bins), ExactSums(n_bins))
-
-    def __add__(self, other: WeightSums) -> WeightSums:
-        return WeightSums(
-            self.weights + other.weights,
-            self.weighted_labels + other.weighted_labels,
-            self.weight_squares + other.weight_squares,
-        )
-
-    def rounded(self) -> WeightTally:
-        """Each sum as the double nearest to it."""
-        return WeightTally(self.weights.rounded(), self.weighted_labels.rounded(), self.weight_squares.rounded())
 
 
 @dataclass(frozen=True)
@@ -150,7 +126,6 @@ def tally(
     n_bins = model.n_bins
     table = np.zeros(2 * n_bins, np.int64)
     sums = None if weights is None else WeightSums.zero(n_bins)
-    squares = None if weights is None else squares_of(weights)
     # A block at least as long as the table, so that many bins cost no more than many rows.
     for start, block in blocks(rows, max(BLOCK, 2 * n_bins)):
         span = slice(start, start + len(block.scores))
@@ -160,10 +135,8 @@ def tally(
             np.add.at(table, cell, block.weights)
         else:
             table += np.bincount(cell, minlength=2 * n_bins)
-        if sums is not None and weights is not None and squares is not None:
-            sums.weights.add(weights[span], bins)
-            sums.weighted_labels.add(weights[span], np.where(block.labels == 1, bins, -1))
-            sums.weight_squares.add(squares[span], bins)
+        if sums is not None and weights is not None:
+            sums.add(bins, block.labels, weights[span], start)
     label_sums = table[1::2].copy()
     return BinTally(table[0::2] + label_sums, label_sums, sums)
 

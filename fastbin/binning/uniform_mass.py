@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator
 from fastbin._validation import check_count
 from fastbin.binning.boundaries import cut_rows
-from fastbin.binning.fit_order import FitOrder, bins_of_rows, fit_split
+from fastbin.binning.fit_order import FitOrder, fit_split, weigh_rows
 from fastbin.binning.recipe import Recipe
 from fastbin.binning.rows import check_rows, check_tie_keys
 from fastbin.binning.venn import predict_venn
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["UniformMassBinning"]
+
 
 class UniformMassBinning(Calibrator):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
@@ -144,10 +145,10 @@ class UniformMassBinning(Calibrator):
             partition = recipe.divide(cuts, rows.limits)
             bins = None
         weighted = None
-        if weights is not None:
-            if bins is None:
-                bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
+        if weights is not None and bins is not None:
             weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
+        elif weights is not None:
+            weighted = weigh_rows([(rows, order)], partition, cuts, recipe.scheme, recipe.ties)
         self.model_ = recipe.model(partition, cuts, n_bins, weighted)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -11,10 +12,11 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 
-__all__ = ["ExactSums", "WeightTally", "exact_sums", "squares_of", "tally_weights"]
+__all__ = ["ExactSums", "WeightSums", "WeightTally", "exact_sums", "squares_of", "tally_weights"]
 
 Float64s = npt.NDArray[np.float64]
-BLOCK = 2**20
+Int64s = npt.NDArray[np.int64]
+BLOCK = 2**16
 
 
 class WeightTally(NamedTuple):
@@ -39,14 +41,6 @@ def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
         place = f"sample_weight[{first_row + position}]"
         raise InputError(f"{place} is {float(weights[position])!r}, whose square overflows; divide all weights by a constant")
     return squares
-
-
-def tally_weights(bins: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Float64s, n_bins: int) -> WeightTally:
-    """The tally of rows whose bins are known; rows with a negative bin are left out. Time O(n), memory O(n_bins)."""
-    squares = squares_of(weights)
-    bins = np.ascontiguousarray(bins, np.int64)
-    ones = np.where(labels == 1, bins, -1)
-    return WeightTally(exact_sums(weights, bins, n_bins), exact_sums(weights, ones, n_bins), exact_sums(squares, bins, n_bins))
 
 
 class ExactSums:
@@ -100,4 +94,43 @@ def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Fl
     """The correctly rounded sums of non-negative finite doubles per bin."""
     sums = ExactSums(n_bins)
     sums.add(values, bins)
+    return sums.rounded()
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """Sums of w, of w y and of the doubles w w per bin, exact until they are asked for."""
+
+    weights: ExactSums
+    weighted_labels: ExactSums
+    weight_squares: ExactSums
+
+    @classmethod
+    def zero(cls, n_bins: int) -> WeightSums:
+        return cls(ExactSums(n_bins), ExactSums(n_bins), ExactSums(n_bins))
+
+    def add(self, bins: Int64s, labels: npt.NDArray[Any], weights: Float64s, first_row: int = 0) -> None:
+        """Add rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
+        self.weights.add(weights, bins)
+        self.weighted_labels.add(weights, np.where(labels == 1, bins, -1))
+        self.weight_squares.add(squares_of(weights, first_row), bins)
+
+    def __add__(self, other: WeightSums) -> WeightSums:
+        return WeightSums(
+            self.weights + other.weights,
+            self.weighted_labels + other.weighted_labels,
+            self.weight_squares + other.weight_squares,
+        )
+
+    def rounded(self) -> WeightTally:
+        """Each sum as the double nearest to it."""
+        return WeightTally(self.weights.rounded(), self.weighted_labels.rounded(), self.weight_squares.rounded())
+
+
+def tally_weights(bins: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Float64s, n_bins: int) -> WeightTally:
+    """The tally of rows whose bins are known; rows with a negative bin are left out. Time O(n), memory O(n_bins)."""
+    sums = WeightSums.zero(n_bins)
+    for start in range(0, len(weights), BLOCK):
+        span = slice(start, start + BLOCK)
+        sums.add(np.ascontiguousarray(bins[span], np.int64), labels[span], weights[span], start)
     return sums.rounded()

@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin.binning.cuts import Cuts, order_cuts
-from fastbin.binning.fit_order import FitOrder, bins_of_rows, boundary_ranks
+from fastbin.binning.fit_order import FitOrder, boundary_ranks, weigh_rows
 from fastbin.binning.fold import Fold
 from fastbin.binning.partition import Partition
 from fastbin.binning.recipe import Recipe
 from fastbin.binning.rows import Rows, check_rows
-from fastbin.binning.tally import WeightSums
-from fastbin.binning.weighting import WeightTally, squares_of
+from fastbin.binning.weighting import WeightTally
 from fastbin.model import BinnedModel
 
 __all__ = ["fit_chunks"]
@@ -184,29 +183,9 @@ class _ChunkFit:
         return rows, weights
 
     def _weigh(self, partition: Partition, cuts: Cuts) -> WeightTally:
-        """The exact weight sums of the bins, by one pass more.
-
-        A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
-        decides, and so these are collected first.
-        """
-        sums, recipe = WeightSums.zero(len(partition.counts)), self._recipe
-
-        def add(scores: Any, labels: Any, weights: Float64s, squares: Float64s) -> None:
-            rows, order = Rows(scores, labels, None, None), FitOrder(recipe.seed, weights, None)
-            bins = bins_of_rows(rows, partition, cuts, order, recipe.scheme, recipe.ties)
-            sums.weights.add(weights, bins)
-            sums.weighted_labels.add(weights, np.where(labels == 1, bins, -1))
-            sums.weight_squares.add(squares, bins)
-
-        collected: list[tuple[Any, ...]] = []
-        for rows, weights in self._pass():
-            assert weights is not None
-            columns = rows.scores, rows.labels, weights, squares_of(weights, rows.first_row)
-            at_boundary = np.isin(rows.scores, cuts.score)
-            add(*(column[~at_boundary] for column in columns))
-            collected.append(tuple(column[at_boundary] for column in columns))
-        add(*map(np.concatenate, zip(*collected, strict=True)))
-        return sums.rounded()
+        """The exact weight sums of the bins, by one pass more."""
+        parts = ((rows, FitOrder(self._recipe.seed, weights, None)) for rows, weights in self._pass())
+        return weigh_rows(parts, partition, cuts, self._recipe.scheme, self._recipe.ties)
 
 
 def _parts(chunk: Any) -> tuple[Any, ...]:
