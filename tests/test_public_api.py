@@ -239,7 +239,16 @@ def test_names_in_prose_exist(path: Path) -> None:
             value = getattr(value, part)
 
 
-@pytest.mark.parametrize("path", [*documents(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def pages() -> list[Path]:
+    """Every page of the repository."""
+    folders = (ROOT / name for name in ("docs", "csrc", "tests"))
+    return [
+        *ROOT.glob("*.md"),
+        *(path for folder in folders for path in sorted(folder.rglob("*.md")) if "build" not in path.parts),
+    ]
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf8")):
         if not target.startswith(("http://", "https://")):

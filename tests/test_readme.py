@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,24 @@ def test_every_command_of_the_readme_exists(folder: Path) -> None:
     assert len(commands) >= 4
     for command in sorted(commands):
         assert f"Usage: fastbin {command}" in run(f"fastbin {command} --help", folder)
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+def test_commands_in_prose_are_understood(path: Path) -> None:
+    """Every ``fastbin COMMAND ...`` of a page, in blocks and in the text: the command is there, and takes these options."""
+    click = pytest.importorskip("click")
+    from fastbin.cli import command_line
+
+    text = path.read_text(encoding="utf8")
+    typed = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    typed += re.findall(r"^    (fastbin .*)", text, re.MULTILINE) + re.findall(r"`(fastbin [^`]*)`", text)
+    found = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed), re.MULTILINE)
+    assert bool(found) == ("fastbin " in "".join(typed))
+    for name, arguments in found:
+        command = command_line.get_command(click.Context(command_line), name)
+        assert command is not None, f"{path.name}: there is no fastbin {name}"
+        if arguments.strip():
+            command.make_context(name, shlex.split(arguments))
 
 
 @pytest.mark.parametrize("way", range(4), ids=["package", "sources", "make", "cmake"])

@@ -89,8 +89,14 @@ class _Delimiter(_Checked):
 
 ALPHA, SEED, N_BINS, SCORE_RANGE, SPLIT, DELIMITER = _Alpha(), _Seed(), _NBins(), _ScoreRange(), _Split(), _Delimiter()
 
-score_option = click.option("--score", metavar="COLUMN", help="The column of scores. Default: the only plausible one.")
-label_option = click.option("--label", metavar="COLUMN", help="The column of outcomes, 0 and 1 (or true and false).")
+score_option = click.option(
+    "--score", metavar="COLUMN", help="The column of scores. Default: the only one with a usual name, such as p or score."
+)
+label_option = click.option(
+    "--label",
+    metavar="COLUMN",
+    help="The column of outcomes, 0 and 1 (or true and false). Default: the only one named y, label...",
+)
 n_bins_option = click.option(
     "--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins."
 )

@@ -30,14 +30,15 @@ class _Rate(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @click.command(
+    short_help="Move MODEL to where label 1 is more or less frequent.",
     epilog=examples(
         "fastbin adapt credit.fbm --target-labels t.csv --label y -o new.fbm",
         "fastbin adapt credit.fbm --target-scores t.csv --score p -o new.fbm",
         "fastbin adapt credit.fbm --target-rate 0.02 -o new.fbm",
-    )
+    ),
 )
 @click.argument("model", type=click.Path())
-@click.option("--target-labels", type=click.Path(), metavar="FILE", help="Outcomes from the new population; 100 will do.")
+@click.option("--target-labels", type=click.Path(), metavar="FILE", help="Outcomes from the new population; a hundred may do.")
 @click.option("--target-scores", type=click.Path(), metavar="FILE", help="Scores from the new population, without outcomes.")
 @click.option("--target-rate", type=_Rate(), metavar="Q", help="The known share of label 1 in the new population.")
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write.")

@@ -17,12 +17,13 @@ CONTRADICTED = 3
 
 
 @click.command(
+    short_help="Test MODEL on labelled samples that its fit has not seen.",
     epilog=examples(
         "fastbin assess credit.fbm test.csv --score p --label y",
         "fastbin assess credit.fbm test.csv --against isotonic.fbm",
         "fastbin assess credit.fbm test.parquet --json | jq .check.verdict",
         "fastbin assess credit.fbm test.csv --exit-code",
-    )
+    ),
 )
 @click.argument("model", type=click.Path())
 @click.argument("file", type=click.Path())

@@ -20,12 +20,13 @@ ALARM = 3
 
 
 @click.command(
+    short_help="Is what MODEL serves still true? Look at new outcomes.",
     epilog=examples(
         "fastbin monitor credit.fbm outcomes.csv --score p --label y --tolerance 0.03",
         "fastbin monitor credit.fbm mon.csv --tolerance 0.03 --state credit.mon",
         "fastbin monitor credit.fbm tue.csv --state credit.mon --exit-code",
         "fastbin monitor credit.fbm outcomes.parquet --interval-alpha 0.05 --json",
-    )
+    ),
 )
 @click.argument("model", type=click.Path())
 @click.argument("file", type=click.Path())

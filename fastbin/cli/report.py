@@ -12,11 +12,12 @@ __all__ = ["command"]
 
 
 @click.command(
+    short_help="The same as an HTML page, with pictures.",
     epilog=examples(
         "fastbin report credit.fbm test.csv --score p --label y -o report.html",
         "fastbin report credit.fbm test.csv --against isotonic.fbm -o report.html",
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
-    )
+    ),
 )
 @click.argument("model", type=click.Path())
 @click.argument("file", type=click.Path())

@@ -89,7 +89,7 @@ def epsilon(
     calls of `exact_radius`, which are cached.
 
     Gupta & Ramdas 2021 say that (n, alpha, n_bins) = (1500, 0.1, 10) gives a marginal epsilon below 0.1; it gives
-    0.10026, and 1510 is the smallest such n. The exact radius needs 710.
+    0.10026, and 1510 is the smallest such n. The exact radius needs 709.
 
     Examples
     --------
