@@ -120,28 +120,6 @@ def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
     return _markdown(header, rows)
 
 
-def over_time() -> str:
-    """Half-widths of the time-uniform intervals, 10 bins at once."""
-    rows = []
-    product, union = bounds.sidak(ALPHA, 10), bounds.bonferroni(ALPHA, 10)
-    for t in (100, 500, 1000, 5000, 20_000):
-        row = [f"{t:,}"]
-        for share in (0.5, 0.05):
-            x, variance = [round(share * t)], [max(1.0, t * share * (1 - share))]
-            all_intervals = (
-                bounds.theorem6(x, [t], variance, union),
-                bounds.stitched(x, [t], variance, union),
-                bounds.beta_binomial(x, [t], product),
-                bounds.clopper_pearson(x, [t], product),
-            )
-            row += [f"{np.diff(intervals)[0, 0] / 2:.3f}" for intervals in all_intervals]
-        rows.append(row)
-    header = ["labels in the bin"]
-    for share in ("0.5", "0.05"):
-        header += [f"Theorem 6, mean {share}", "stitched", "beta-binomial", "(one time: Clopper-Pearson)"]
-    return _markdown(header, rows)
-
-
 def weighted(repetitions: int) -> str:
     """Coverage and half-width of the weighted intervals at 299 samples, at the level of one of 10 bins."""
     rows, level = [], bounds.sidak(ALPHA, 10)
@@ -171,7 +149,7 @@ def weighted(repetitions: int) -> str:
 
 def tables(repetitions: int) -> dict[str, str]:
     """Every table by the name of its marker."""
-    result = {"promised": promised(), "over-time": over_time(), "weighted": weighted(min(repetitions, 2000))}
+    result = {"promised": promised(), "weighted": weighted(min(repetitions, 2000))}
     for n, n_bins in SIZES:
         result[f"conditional-{n}-{n_bins}"] = conditional(n, n_bins, repetitions)
     result["marginal-1000-10"] = marginal_and_ece(1000, 10, repetitions)
