@@ -25,6 +25,7 @@ __all__ = [
     "check_alpha",
     "check_choice",
     "check_count",
+    "check_edges",
     "check_features",
     "check_labels",
     "check_same_length",
@@ -134,6 +135,23 @@ def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "score
     array = as_scores(scores, name)
     if _first_bad_score(array, score_range) is not None:
         refuse_scores(array, score_range, name)
+    return array
+
+
+def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> npt.NDArray[np.float64]:
+    """Inner edges: finite, rising strictly, within the range and above its low end."""
+    array = check_scores(edges, score_range, name).astype(np.float64)
+    falls = np.flatnonzero(array[1:] <= array[:-1])
+    if falls.size:
+        position = int(falls[0]) + 1
+        raise InputError(
+            f"{name}[{position}] is {float(array[position])!r}, not above {name}[{position - 1}], which is "
+            f"{float(array[position - 1])!r}; edges must rise strictly"
+        )
+    if score_range is not None and array.size and array[0] == score_range[0]:
+        raise InputError(
+            f"{name}[0] is {float(array[0])!r}, the low end of score_range, and no score lies below it; give inner edges alone"
+        )
     return array
 
 

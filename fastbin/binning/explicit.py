@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import ScoreRange, check_score_range, check_scores
+from fastbin._validation import check_edges, check_score_range
 from fastbin.binning.monotone import monotone_model
-from fastbin.binning.rows import check_rows
+from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
 from fastbin.model import BinnedModel
 
@@ -24,27 +24,49 @@ __all__ = ["ExplicitBinning", "FixedEdges"]
 class FixedEdges(Calibrator):
     """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values."""
 
+    monotone: bool
+    score_range: tuple[float, float] | None
+
     @property
     def empty_bins_(self) -> npt.NDArray[np.int64]:
         """int64: the numbers of the bins without samples, whose value is 0.5 (or that of a neighbour, with monotone values)."""
         return np.flatnonzero(self.model_.counts == 0)
 
-    @staticmethod
-    def _fit_edges(
-        edges: npt.NDArray[np.float64],
-        data: tuple[Any, Any, Any],
-        score_range: ScoreRange,
-        *,
-        monotone: bool,
-        **origin: Any,
-    ) -> BinnedModel:
-        """The model of (scores, labels, sample_weight) between edges; tied scores lie above an edge."""
-        rows, weights = check_rows(*data, score_range)
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to calibration samples that neither the classifier nor the edges, nor a scaler, have seen.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            float32 and float64 are read without a copy. NaN, infinity and scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies: the same as repeating the row. Floats are importance weights: values are weighted means,
+            and only bounds made for weights apply.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
+        score_range = check_score_range(self.score_range)
+        rows, weights = check_rows(scores, labels, sample_weight, score_range)
+        edges, origin = self._edges(rows)
         counted = tally(bins_between(edges, None, score_range), rows, weights)
         if counted.n_samples == 0:
             raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
         model = BinnedModel.from_parts(edges=edges, score_range=score_range, **counted.parts(), **origin)
-        return monotone_model(model) if monotone else model
+        self.model_ = monotone_model(model) if self.monotone else model
+        return self
+
+    def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+        """The edges, and what the model says of their origin. Of the rows only their number may matter."""
+        raise NotImplementedError
 
 
 class ExplicitBinning(FixedEdges):
@@ -92,49 +114,6 @@ class ExplicitBinning(FixedEdges):
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
-        """Fit to calibration samples that neither the classifier nor the edges have seen.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            float32 and float64 are read without a copy. NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats are importance weights: values are weighted means,
-            and only bounds made for weights apply.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy.
-        """
-        score_range = check_score_range(self.score_range)
-        edges = _check_edges(self.edges, score_range)
-        self.model_ = self._fit_edges(
-            edges, (scores, labels, sample_weight), score_range,
-            monotone=self.monotone, scheme="explicit", n_bins_asked=len(edges) + 1,
-        )  # fmt: skip
-        return self
-
-
-def _check_edges(edges: Any, score_range: ScoreRange) -> npt.NDArray[np.float64]:
-    """Finite edges that rise strictly and lie above the low end of the range."""
-    array = check_scores(edges, score_range, "edges").astype(np.float64)
-    falls = np.flatnonzero(array[1:] <= array[:-1])
-    if falls.size:
-        position = int(falls[0]) + 1
-        raise InputError(
-            f"edges[{position}] is {float(array[position])!r}, not above edges[{position - 1}], which is "
-            f"{float(array[position - 1])!r}; edges must rise strictly"
-        )
-    if score_range is not None and array.size and array[0] == score_range[0]:
-        raise InputError(
-            f"edges[0] is {float(array[0])!r}, the low end of score_range, and no score lies below it; give inner edges alone"
-        )
-    return array
+    def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+        edges = check_edges(self.edges, rows.score_range)
+        return edges, {"scheme": "explicit", "n_bins_asked": len(edges) + 1}

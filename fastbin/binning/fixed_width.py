@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_choice, check_count, check_score_range
 from fastbin.binning.explicit import FixedEdges
 from fastbin.binning.pull_back import pull_back
-from fastbin.binning.rows import Rows, check_rows
+from fastbin.binning.recipe import check_n_bins
+from fastbin.binning.rows import Rows
 from fastbin.scaling.maps import fitted_scaler
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["FixedWidthBinning", "even_edges"]
 
@@ -81,54 +78,20 @@ class FixedWidthBinning(FixedEdges):
         self.monotone = monotone
         self.score_range = score_range
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
-        """Fit to calibration samples that neither the classifier nor the scaler has seen.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            float32 and float64 are read without a copy. NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats are importance weights: values are weighted means,
-            and only bounds made for weights apply.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy.
-        """
-        score_range = check_score_range(self.score_range)
-        rows, _ = check_rows(scores, labels, sample_weight, score_range)
-        n_bins = self._check_n_bins(rows)
+    def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+        n_bins = check_n_bins(self.n_bins, rows.expanded_size())
         origin: dict[str, Any] = {"scheme": "fixed-width", "n_bins_asked": n_bins}
         if self.scaler is None:
-            if score_range is None:
+            if rows.score_range is None:
                 raise InputError("score_range is None; bins of equal width need a finite range (low, high) to divide")
-            edges = even_edges(n_bins, *score_range)
+            edges = even_edges(n_bins, *rows.score_range)
         else:
-            map_model = fitted_scaler(self.scaler, score_range)
+            map_model = fitted_scaler(self.scaler, rows.score_range)
             edges = pull_back(map_model, even_edges(n_bins), rows.limits)
             origin["map"], origin["map_parameters"] = map_model.map
         low, _ = rows.limits
         edges = np.unique(edges)
-        self.model_ = self._fit_edges(
-            edges[edges > low], (scores, labels, sample_weight), score_range, monotone=self.monotone, **origin
-        )
-        return self
-
-    def _check_n_bins(self, rows: Rows) -> int:
-        if not isinstance(self.n_bins, str):
-            return check_count(self.n_bins, "n_bins", maximum=2**24)
-        check_choice(self.n_bins, "n_bins", ("auto",))
-        from fastbin.guarantees import auto_n_bins
-
-        return auto_n_bins(max(1, rows.expanded_size()))
+        return edges[edges > low], origin
 
 
 def even_edges(n_bins: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:

@@ -20,7 +20,7 @@ from fastbin.binning.partition import Partition, divide, make_seams, n_tied
 from fastbin.binning.weighting import WeightTally
 from fastbin.model import BinnedModel
 
-__all__ = ["Recipe", "means"]
+__all__ = ["Recipe", "check_n_bins", "means"]
 
 TIES_OF_SCHEME = {
     "umd": ("random", "upper", "isolate"),
@@ -28,6 +28,7 @@ TIES_OF_SCHEME = {
     "ums": ("random", "upper"),
     "umb": ("random", "lower"),
 }
+MOST_BINS = 2**24
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Recipe:
         if isinstance(n_bins, str):
             n_bins = check_choice(n_bins, "n_bins", ("auto",))
         else:
-            n_bins = check_count(n_bins, "n_bins", maximum=2**24)
+            n_bins = check_count(n_bins, "n_bins", maximum=MOST_BINS)
         if scheme == "ums":
             split = check_unit_interval(split, "split")
         return cls(n_bins, scheme, ties, delta, split, check_seed(seed), check_score_range(score_range), bool(monotone))
@@ -79,9 +80,7 @@ class Recipe:
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins for so many samples, which must be enough for it."""
         if isinstance(self.n_bins, str):
-            from fastbin.guarantees import auto_n_bins
-
-            return auto_n_bins(math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples)
+            return check_n_bins(self.n_bins, math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples)
         needed, reason = {
             "umb": (self.n_bins, "one per bin"),
             "ums": (self.n_bins + 1, "one per bin in the first part and one in the second"),
@@ -110,6 +109,16 @@ class Recipe:
             score_range=self.score_range, **tally,
         )  # fmt: skip
         return monotone_model(model) if self.monotone else model
+
+
+def check_n_bins(n_bins: Any, n_samples: int) -> int:
+    """The number of bins, where "auto" depends on the number of samples alone."""
+    if not isinstance(n_bins, str):
+        return check_count(n_bins, "n_bins", maximum=MOST_BINS)
+    check_choice(n_bins, "n_bins", ("auto",))
+    from fastbin.guarantees import auto_n_bins
+
+    return auto_n_bins(max(1, n_samples))
 
 
 def means(counts: npt.NDArray[np.int64], label_sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -14,6 +14,7 @@ from fastbin.binning.boundaries import cut_rows
 from fastbin.binning.fit_order import FitOrder, bins_of_rows
 from fastbin.binning.mean_scores import Scaled, means_between_seams
 from fastbin.binning.partition import divide, make_seams, n_tied
+from fastbin.binning.recipe import check_n_bins
 from fastbin.binning.rows import Rows, check_rows, check_tie_keys
 from fastbin.binning.tally import bins_between, tally
 from fastbin.binning.three_parts import part_sizes, split_in_three
@@ -152,7 +153,7 @@ class ScalingBinning(Calibrator):
         order = FitOrder(check_seed(self.seed), weights, check_tie_keys(tie_keys, rows))
         n_threads = check_count(n_threads, "n_threads")
         n_samples = rows.expanded_size()
-        n_bins = self._check_n_bins(n_samples)
+        n_bins = check_n_bins(self.n_bins, n_samples)
         if scheme == "double-dipped":
             if n_samples < 2 * n_bins - 1:
                 raise InputError(
@@ -189,14 +190,6 @@ class ScalingBinning(Calibrator):
         if word == "platt":
             return PlattScaling(score_range=score_range)
         return TemperatureScaling() if word == "temperature" else BetaScaling()
-
-    def _check_n_bins(self, n_samples: int) -> int:
-        if not isinstance(self.n_bins, str):
-            return check_count(self.n_bins, "n_bins", maximum=2**24)
-        check_choice(self.n_bins, "n_bins", ("auto",))
-        from fastbin.guarantees import auto_n_bins
-
-        return auto_n_bins(max(1, n_samples))
 
 
 def _needs_fit(scaler: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.ties import group_keys
-from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_scores, check_seed
+from fastbin._validation import ScoreRange, check_choice, check_count, check_edges, check_score_range, check_scores, check_seed
 from fastbin.model import BinnedModel
 
 __all__ = ["as_partition", "require_continuable", "uniform_mass_partition"]
@@ -29,29 +29,14 @@ def as_partition(partition: Any, score_range: Any) -> BinnedModel:
     if isinstance(partition, (str, os.PathLike)):
         raise InputTypeError(f"partition is the path {os.fspath(partition)!r}; read the model first, by fb.load(path)")
     if not isinstance(partition, BinnedModel):
-        return _between(partition, check_score_range(score_range))
+        score_range = check_score_range(score_range)
+        edges = check_edges(partition, score_range, "partition")
+        return _without_tally(edges, None, score_range, scheme="explicit", n_bins_asked=edges.size + 1)
     if partition.kind != "step":
         raise InputError(
             f"partition is a {partition.kind!r} model, which has no bins to count in; take a binning, or explicit edges"
         )
     return partition
-
-
-def _between(edges: Any, score_range: ScoreRange) -> BinnedModel:
-    array = check_scores(edges, score_range, "partition").astype(np.float64)
-    falls = np.flatnonzero(array[1:] <= array[:-1])
-    if falls.size:
-        position = int(falls[0]) + 1
-        raise InputError(
-            f"partition[{position}] is {float(array[position])!r}, not above partition[{position - 1}], which is "
-            f"{float(array[position - 1])!r}; edges must rise strictly"
-        )
-    if score_range is not None and array.size and array[0] == score_range[0]:
-        raise InputError(
-            f"partition[0] is {float(array[0])!r}, the low end of score_range, and no score lies below it; give inner edges "
-            "alone"
-        )
-    return _without_tally(array, None, score_range, scheme="explicit", n_bins_asked=array.size + 1)
 
 
 def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score_range: Any) -> BinnedModel:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._native.ties import group_keys, split_keys
-from fastbin._validation import ScoreRange
+from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
 __all__ = ["SourceBins", "bins_of_partition", "uniform_mass_bins"]
@@ -99,7 +99,7 @@ def bins_of_partition(scores: Float64s, partition: Any, keys: Any, seed: int) ->
             raise InputError(f"partition is a {partition.kind!r} model, which has no bins")
         assigner, ties = partition, partition.ties
     else:
-        edges = _check_edges(partition)
+        edges = check_edges(partition, None, "partition")
         assigner, ties = _assigner(edges, np.zeros(edges.shape[0], np.uint64)), "none"
     edges, edge_keys = np.array(assigner.edges), np.array(assigner.edge_keys)
     bins = assigner.assign(scores, keys=keys, seed=seed).astype(np.int64)
@@ -110,14 +110,3 @@ def bins_of_partition(scores: Float64s, partition: Any, keys: Any, seed: int) ->
 def _assigner(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange = None) -> BinnedModel:
     values = np.zeros(edges.shape[0] + 1)
     return BinnedModel.from_parts(edges=edges, edge_keys=edge_keys, values=values, score_range=score_range)
-
-
-def _check_edges(edges: Any) -> Float64s:
-    array = np.atleast_1d(np.asarray(edges, dtype=np.float64))
-    bad = ~np.isfinite(array)
-    bad[1:] |= ~(array[1:] > array[:-1])
-    if array.ndim != 1 or bad.any():
-        raise InputError(
-            f"partition is {array!r}; inner edges must be finite and ascending, or pass a fitted model whose bins to take"
-        )
-    return array
