@@ -5,10 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +15,12 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FormatError, InputError
-from fastbin._files import replace_file
 from fastbin._validation import check_alpha, check_labels
 from fastbin.model import BinnedModel
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport
 from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
+from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
 
 if TYPE_CHECKING:
@@ -39,7 +36,7 @@ FORMAT = {"format": "fastbin-monitor", "version": 1}
 BLOCK_ENTRIES = 2**20
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(State):
     """Watch a deployed model, outcome by outcome; the chance of ever raising a false alarm is at most alpha.
 
     What is tested: the true rate of every bin lies within `tolerance` of the value that is served. Each bin gathers evidence
@@ -318,26 +315,6 @@ class CalibrationMonitor:
         )
         self._max_log_e, self._named_at = max_log_e, named_at
         self._max_log_mean, self._alarm_at = float.fromhex(state["max_log_mean"]), int(state["alarm_at"])
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file, under a temporary name that is renamed when all is written."""
-        replace_file(path, lambda file: file.write(self.to_bytes()))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except FormatError as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from None
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CalibrationMonitor) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None) -> Float64s:

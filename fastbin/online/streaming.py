@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import FormatError, InputError
-from fastbin._files import replace_file
+from fastbin._errors import InputError
 from fastbin._native.stream import NativeStream
 from fastbin._validation import (
     as_key_array,
@@ -26,6 +22,7 @@ from fastbin._validation import (
 from fastbin.model import BinnedModel
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
 from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
+from fastbin.online.state import State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamingBinning"]
 
 
-class StreamingBinning(NativeStream):
+class StreamingBinning(State, NativeStream):
     """Count labelled samples in fixed bins as they arrive (Gupta, Podkopaev & Ramdas 2020, section 4.3).
 
     The bins are fixed before; every sample costs O(1) in a compiled kernel; at any moment there are intervals that hold at
@@ -318,26 +315,6 @@ class StreamingBinning(NativeStream):
         stream._resume(memoryview(data).cast("B") if len(data) else b"")
         stream._counted_in = stream._partition(BinnedModel)
         return stream
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the stream to a file, under a temporary name that is renamed when all is written."""
-        replace_file(path, lambda file: file.write(self.to_bytes()))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except FormatError as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from None
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StreamingBinning) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"StreamingBinning({self.partition.scheme!r} partition, {self.n_bins} bins, {self.n_samples} samples)"

@@ -1,0 +1,47 @@
+"""What is kept between two looks: files, pickles and equality, by the bytes of a state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastbin._errors import FormatError
+from fastbin._files import replace_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["State"]
+
+
+class State:
+    """A state that is told whole by `to_bytes`, and goes on from `from_bytes`. Not hashable, as it changes."""
+
+    if TYPE_CHECKING:
+
+        def to_bytes(self) -> bytes: ...
+
+        @classmethod
+        def from_bytes(cls, data: bytes) -> Self: ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except FormatError as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
