@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -16,12 +17,15 @@ __all__ = [
     "SEED",
     "SPLIT",
     "alpha_option",
+    "assessment_options",
     "delimiter_option",
     "examples",
     "json_option",
     "label_option",
     "n_bins_option",
+    "quiet_option",
     "score_option",
+    "weights_option",
 ]
 
 
@@ -95,7 +99,7 @@ score_option = click.option(
 label_option = click.option(
     "--label",
     metavar="COLUMN",
-    help="The column of outcomes, 0 and 1 (or true and false). Default: the only one named y, label...",
+    help="The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as y or label.",
 )
 n_bins_option = click.option(
     "--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins."
@@ -106,7 +110,40 @@ alpha_option = click.option(
 delimiter_option = click.option(
     "--delimiter", type=DELIMITER, metavar="CHAR", help="Between the columns of CSV files. Default: what the header shows."
 )
+weights_option = click.option(
+    "--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights."
+)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+def assessment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is to be assessed and how: the options that `assess` and `report` share."""
+    for option in (
+        click.option(
+            "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed."
+        ),
+        click.option(
+            "--level",
+            type=ALPHA,
+            default=0.05,
+            show_default=True,
+            metavar="L",
+            help="Of the test whether the certificate holds.",
+        ),
+        alpha_option,
+        click.option(
+            "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
+        ),
+        click.option(
+            "--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable."
+        ),
+        weights_option,
+        label_option,
+        score_option,
+    ):
+        command = option(command)
+    return command
 
 
 def examples(*lines: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin.cli._options import SEED, alpha_option, delimiter_option, examples, label_option, score_option
+from fastbin.cli._options import SEED, alpha_option, delimiter_option, examples, label_option, quiet_option, score_option
 
 if TYPE_CHECKING:
     from fastbin.shift import LabelShift
@@ -65,7 +65,7 @@ class _Rate(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the resamples and of ties.")
 @alpha_option
 @delimiter_option
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def command(
     model: str,
     target_labels: str | None,

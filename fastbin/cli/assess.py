@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin.cli._options import ALPHA, SEED, alpha_option, delimiter_option, examples, json_option, label_option, score_option
+from fastbin.cli._options import assessment_options, delimiter_option, examples, json_option
 
 if TYPE_CHECKING:
     from fastbin.report import Assessment
@@ -27,18 +27,7 @@ CONTRADICTED = 3
 )
 @click.argument("model", type=click.Path())
 @click.argument("file", type=click.Path())
-@score_option
-@label_option
-@click.option("--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights.")
-@click.option("--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable.")
-@click.option(
-    "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
-)
-@alpha_option
-@click.option(
-    "--level", type=ALPHA, default=0.05, show_default=True, metavar="L", help="Of the test whether the certificate holds."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed.")
+@assessment_options
 @click.option("--exit-code", is_flag=True, help=f"Exit with {CONTRADICTED} if the certificate is contradicted.")
 @json_option
 @delimiter_option

@@ -21,7 +21,9 @@ from fastbin.cli._options import (
     examples,
     label_option,
     n_bins_option,
+    quiet_option,
     score_option,
+    weights_option,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @click.argument("file", type=click.Path())
 @score_option
 @label_option
-@click.option("--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights.")
+@weights_option
 @click.option(
     "-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write, such as credit.fbm."
 )
@@ -93,7 +95,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 )
 @alpha_option
 @delimiter_option
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def command(
     file: str,
     score: str | None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fastbin.cli._options import ALPHA, SEED, alpha_option, delimiter_option, examples, label_option, score_option
+from fastbin.cli._options import assessment_options, delimiter_option, examples, quiet_option
 
 __all__ = ["command"]
 
@@ -23,20 +23,9 @@ __all__ = ["command"]
 @click.argument("file", type=click.Path())
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="PAGE", help="The HTML file to write.")
 @click.option("--title", default="Calibration report", show_default=True, metavar="TEXT", help="The heading of the page.")
-@score_option
-@label_option
-@click.option("--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights.")
-@click.option("--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable.")
-@click.option(
-    "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
-)
-@alpha_option
-@click.option(
-    "--level", type=ALPHA, default=0.05, show_default=True, metavar="L", help="Of the test whether the certificate holds."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed.")
+@assessment_options
 @delimiter_option
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def command(model: str, file: str, output: str, title: str, quiet: bool, **settings: Any) -> None:
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
