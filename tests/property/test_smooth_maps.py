@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fitting import columns_of, fit
+from fitting import fit
 from strategies import CalibrationData
 
 WEIGHTINGS = ["none", "integer", "float"]
@@ -98,7 +98,7 @@ def test_smooth_maps_depend_on_the_samples_alone(name: str, draw: st.DataObject)
     if fitted is None:
         return
     order = draw.draw(st.permutations(range(len(data.scores))), "order")
-    shuffled = {key: column[order] for key, column in columns_of(data).items()}
+    shuffled = {key: column[order] for key, column in data.arrays().items()}
     assert SMOOTH[name]().fit(**shuffled).model_ == fitted.model_
     scores, labels = (np.repeat(column, data.weights) for column in (data.scores, data.labels))
     assert SMOOTH[name]().fit(scores, labels).model_ == fitted.model_
