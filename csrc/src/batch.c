@@ -136,23 +136,23 @@ static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t windo
   const guide *g = &b->model->guide;
   const double *scores = b->scores;
   const double *thresholds = g->thresholds;
-  int ties = 0;
+  equals ties = no_equals();
   for (size_t i = rows.first; i < rows.end; i++) {
     uint32_t rank;
     if (window == 1) {
       double threshold;
       rank = g->first[b->cells[i]];
       threshold = thresholds[rank];
-      if (watch) ties |= bits_of(threshold) == bits_of(scores[i]);
+      if (watch) watch_equal(&ties, threshold, scores[i]);
       rank += threshold <= scores[i];
     } else {
       rank = rank_in_cell(g, scores[i], b->cells[i], window);
-      if (watch) ties |= at_threshold(g, scores[i], rank);
+      if (watch) watch_equal(&ties, thresholds[(ptrdiff_t)rank - 1], scores[i]);
     }
     if (values) values[i] = g->values[rank];
     if (bins) bins[i] = (int32_t)bin_of_rank(g, rank);
   }
-  return ties;
+  return any_equal(ties);
 }
 
 /* The rank of a score in its cell, and whether it equals the threshold below that rank: 1 or 0. */

@@ -55,6 +55,25 @@ static inline uint64_t order_of(double x) {
 static inline double larger(double x, double bound) { return x > bound ? x : bound; }
 static inline double smaller(double x, double bound) { return x < bound ? x : bound; }
 
+/*
+ * Whether any of many pairs of doubles are equal, none of them NaN. On x86 two instructions a pair, which leave the flags and
+ * the integer registers alone; `ties |= x == y` takes five.
+ */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+typedef __m128d equals;
+static inline equals no_equals(void) { return _mm_setzero_pd(); }
+static inline void watch_equal(equals *seen, double x, double y) {
+  *seen = _mm_or_pd(*seen, _mm_cmpeq_sd(_mm_set_sd(x), _mm_set_sd(y)));
+}
+static inline int any_equal(equals seen) { return _mm_movemask_pd(seen) & 1; }
+#else
+typedef int equals;
+static inline equals no_equals(void) { return 0; }
+static inline void watch_equal(equals *seen, double x, double y) { *seen |= bits_of(x) == bits_of(y); }
+static inline int any_equal(equals seen) { return seen; }
+#endif
+
 /* Adds count * size to *total. Returns 0, with *total untouched, when that overflows. */
 static inline int add_size(size_t *total, size_t count, size_t size) {
   if (size != 0 && count > (SIZE_MAX - *total) / size) return 0;
