@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -150,11 +151,23 @@ def weigh_rows(parts: Iterable[tuple[Rows, FitOrder]], partition: Partition, cut
             sums.add(bins, block.labels, weights[span], rows.first_row + start)
             columns = (block.scores, block.labels, weights[span], no_keys if order.keys is None else order.keys[span])
             held.append(tuple(column[at_boundary] for column in columns))
-    scores, labels, weights, keys = (np.concatenate(column) for column in zip(*held, strict=True))
-    last = FitOrder(order.seed, weights, None if order.keys is None else keys)
-    bins = bins_of_rows(Rows(scores, labels, None, rows.score_range), partition, cuts, last, scheme, ties)
-    sums.add(bins, labels, weights)
+    collected = [np.concatenate(column) for column in zip(*held, strict=True)]
+    held.clear()
+    for chosen in _whole_groups(collected[0]):
+        scores, labels, weights, keys = (column[chosen] for column in collected)
+        last = FitOrder(order.seed, weights, None if order.keys is None else keys)
+        bins = bins_of_rows(Rows(scores, labels, None, rows.score_range), partition, cuts, last, scheme, ties)
+        sums.add(bins, labels, weights)
     return sums.rounded()
+
+
+def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
+    """The positions of all rows, some groups of equal scores at a time: about WEIGH_BLOCK rows, or one group that has more."""
+    in_order = np.argsort(scores, kind="stable")
+    starts = run_starts(scores[in_order])
+    firsts = starts[run_starts(starts // WEIGH_BLOCK)]
+    for start, stop in pairwise(np.append(firsts, len(scores)).tolist()):
+        yield in_order[start:stop]
 
 
 def _boundary_test(cuts: Cuts) -> BinnedModel:
