@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "run_starts", "scores_of"]
+from fastbin.binning.sorting import run_starts
+
+__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "scores_of"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -47,13 +49,6 @@ def scores_of(codes: Int64s) -> Float64s:
     """The scores of codes."""
     sign = codes >> 63
     return ((codes + sign) ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
-
-
-def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
-    """Where each run of equal values of an ascending array begins."""
-    if ascending.size == 0:
-        return np.empty(0, np.int64)
-    return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
 
 
 class RootMap(NamedTuple):

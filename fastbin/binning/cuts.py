@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._native.ties import cut_groups
-from fastbin.binning.fold import BoundaryGroups
+from fastbin.binning.sorting import BoundaryGroups, run_starts
 
 __all__ = ["Cuts", "TieKeys", "order_cuts"]
 
@@ -36,7 +36,7 @@ def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKe
     O(len(ranks)) plus the sizes of the groups of two or more.
     """
     within = ranks - groups.below
-    _, first = np.unique(groups.score, return_index=True)
+    first = run_starts(groups.score)
     bounds = np.append(first, len(ranks))
     if tie_keys is None:
         score, equal, ones = groups.score[first], groups.equal[first], groups.equal_ones[first]

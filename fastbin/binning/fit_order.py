@@ -19,11 +19,10 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._native.ties import group_keys, split_keys
 from fastbin._validation import check_labels, check_scores
-from fastbin.binning.cells import run_starts
 from fastbin.binning.cuts import Cuts, TieKeys
 from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW, Partition, Seams, divide, isolated_scores
 from fastbin.binning.rows import Rows
-from fastbin.binning.sorting import BoundaryGroups
+from fastbin.binning.sorting import BoundaryGroups, run_starts
 from fastbin.binning.tally import bins_between, blocks
 from fastbin.binning.weighting import WeightSums, WeightTally
 from fastbin.model import BinnedModel

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin.binning.cells import choose_node, choose_root, codes_of, run_starts, scores_of
+from fastbin.binning.cells import choose_node, choose_root, codes_of, scores_of
 from fastbin.binning.rows import Chunk, Rows
-from fastbin.binning.sorting import BoundaryGroups, RanksOf, groups_by_sorting
+from fastbin.binning.sorting import BoundaryGroups, RanksOf, groups_by_sorting, run_starts
 
 __all__ = ["BoundaryGroups", "Fold", "boundary_groups"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin.binning.cuts import Cuts
+from fastbin.binning.sorting import run_starts
 
 __all__ = ["KEY_ABOVE", "KEY_BELOW", "Partition", "Seams", "divide", "isolated_scores", "make_seams", "n_tied"]
 
@@ -102,11 +103,11 @@ def isolated_scores(cuts: Cuts) -> npt.NDArray[np.float64]:
 
 def n_tied(cuts: Cuts, ties: str) -> int:
     """Samples in groups of two or more equal scores that hold a cut, where the tie rule decides."""
-    score, first = np.unique(cuts.score, return_index=True)
+    first = run_starts(cuts.score)
     sizes = cuts.group.equal[first]
     deciding = sizes >= 2
     if ties == "isolate":
-        deciding &= ~np.isin(score, isolated_scores(cuts))
+        deciding &= ~np.isin(cuts.score[first], isolated_scores(cuts))
     return int(sizes[deciding].sum())
 
 

@@ -1,16 +1,16 @@
-"""The boundary groups of few rows, by one sort."""
+"""Groups of equal scores in rows that fit into one sort."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin.binning.rows import Chunk, Rows
 
-__all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting"]
+__all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting", "run_starts"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -27,6 +27,13 @@ class BoundaryGroups(NamedTuple):
     equal_ones: Int64s
     n_samples: int
     n_positive: int
+
+
+def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
+    """Where each run of equal values of an ascending array begins."""
+    if ascending.size == 0:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
