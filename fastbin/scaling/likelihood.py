@@ -24,10 +24,16 @@ class Feature(NamedTuple):
 
 
 class NewtonStep(NamedTuple):
-    """Where Newton's method would go, and about twice what the loss would gain by it (the squared Newton decrement)."""
+    """Where Newton's method would go, and about twice what the loss would gain by it (the squared Newton decrement).
+
+    `rest` is a direction that the step leaves, in which the loss does not bend, as far as doubles can tell; `pull` is how fast
+    the loss falls that way.
+    """
 
     step: Float64s
     gap: float
+    rest: Float64s
+    pull: float
 
 
 class Likelihood(NamedTuple):
@@ -68,17 +74,18 @@ class Likelihood(NamedTuple):
         centred = [column - centre for column, centre in zip(self.columns, centres, strict=True)]
         gradient = np.array([(residuals * column).sum() for column in centred])
         free = (parameters[:k] > lower[:k]) | (gradient < 0.0)
-        step = np.zeros(self.n_parameters)
-        step[:k][free] = _solve(
-            np.array([[(curvatures * one * other).sum() for other in centred] for one in centred])[np.ix_(free, free)],
-            -gradient[free],
-        )
+        step, rest = np.zeros(self.n_parameters), np.zeros(self.n_parameters)
+        bend = np.array([[(curvatures * one * other).sum() for other in centred] for one in centred])[np.ix_(free, free)]
+        step[:k][free] = _solve(bend, -gradient[free])
+        left = -gradient[free] - (bend * step[:k][free]).sum(axis=1)
+        rest[:k][free] = left / np.maximum(np.diag(bend), SMALLEST)
         gap = -float((gradient * step[:k]).sum())
         if self.intercept:
             slant = float(residuals.sum())
             step[k] = -slant / total - (step[:k] * centres).sum()
             gap += slant * slant / total
-        return NewtonStep(step, gap)
+            rest[k] = -(rest[:k] * centres).sum()
+        return NewtonStep(step, gap, rest, float((left * rest[:k][free]).sum()))
 
     def _evaluate(self, parameters: Float64s) -> tuple[float, Float64s, Float64s]:
         """The loss, and its first and second derivative by the exponent of each sample."""

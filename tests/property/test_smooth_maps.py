@@ -34,6 +34,10 @@ def exponent(model: fb.BinnedModel, score: float, parameters: list[float]) -> fl
     return parameters[0] * math.log(score) - parameters[1] * math.log(1.0 - score) + parameters[2]
 
 
+def softplus(z: float) -> float:
+    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
+
+
 def loss(name: str, model: fb.BinnedModel, data: CalibrationData, parameters: list[float]) -> float:
     """The loss that the map should have made least, written out; scores of 0 and 1 do not count."""
     weights = data.weights or [1.0] * len(data.scores)
@@ -46,8 +50,8 @@ def loss(name: str, model: fb.BinnedModel, data: CalibrationData, parameters: li
         if model.map[0] == "beta" and score in (0.0, 1.0):
             continue
         z = exponent(model, score, parameters)
-        softplus = max(z, 0.0) + math.log1p(math.exp(-abs(z)))
-        terms.append(weight * (softplus - targets[label] * z))
+        # Not softplus(z) - target z: where the map is nearly certain, the difference of the two would be rounding.
+        terms.append(weight * (targets[label] * softplus(-z) + (1.0 - targets[label]) * softplus(z)))
     return math.fsum(terms)
 
 
@@ -74,9 +78,17 @@ def test_no_other_smooth_map_is_more_likely(name: str, weighting: str, draw: st.
         # Beside a weight of 1e16 the others lie below the last digit of the likelihood.
         data = replace(data, weights=[min(weight, 100.0) for weight in data.weights or []])
     fitted = fit(SMOOTH[name](), data)
-    if fitted is None:
-        return
-    model = fitted.model_
+    if fitted is not None:
+        assert_least(name, fitted.model_, data)
+
+
+def test_a_tiny_weight_that_pulls_without_bending_is_heard() -> None:
+    """The last sample is 11 digits lighter than the others, which leave one direction free for it alone."""
+    data = CalibrationData([0.19, 0.51, 0.6], [0, 1, 0], [100.0, 100.0, 1e-9])
+    assert_least("beta ab", fb.BetaScaling(parameters="ab").fit(**data.arrays()).model_, data)
+
+
+def assert_least(name: str, model: fb.BinnedModel, data: CalibrationData) -> None:
     parameters = list(model.map[1][: 2 if model.map[0] == "logistic" else 3])
     least = loss(name, model, data, parameters)
     for direction in DIRECTIONS[name]:
