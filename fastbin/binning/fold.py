@@ -38,7 +38,7 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 MAX_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
 # Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
-GATHER_SHARE = 1 / 16
+GATHER_SHARE = 1 / 24
 
 CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
@@ -47,7 +47,7 @@ def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int 
     """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
 
     Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the tables and n / 16 gathered scores at most. (For fewer than 64 rows a rank
+    tied, a few more on any others. Extra memory: the tables and n / 24 gathered scores at most. (For fewer than 64 rows a rank
     it sorts: time O(n log n), memory O(n).)
     """
     if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
@@ -129,11 +129,12 @@ class Fold:
         self._weighted = weighted
         self._n_forks = n_forks
         self._sample_codes = np.sort(codes_of(sample[np.isfinite(sample)]))
-        wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 16 * n_ranks))
+        # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
+        wanted = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, 16 * n_ranks), min(n_rows // 256, 128 * n_ranks))
         n_cells = min(max(MIN_ROOT_CELLS, 1 << (wanted - 1).bit_length()), MAX_ROOT_CELLS)
         self._map = choose_root(self._sample_codes, n_rows, n_cells, n_ranks)
         self._tables = [np.zeros(2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
-        self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 128))
+        self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 256))
         self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
         self._planned = False
@@ -162,7 +163,9 @@ class Fold:
         else:
             self._check_gathered()
             self._answer_slots()
+            self._gathered = self._gathered_weights = np.empty(0)  # no longer needed when the next ones are laid out
             opened = self._end_descent()
+            self._tables = []
         constant = opened.low == opened.high
         self._answer_constant(opened.take(constant))
         opened = opened.take(~constant)
