@@ -28,6 +28,7 @@ __all__ = [
     "f64",
     "f64_in",
     "f64_out",
+    "i32_in",
     "i32_out",
     "i64",
     "i64_in",
@@ -51,7 +52,8 @@ def _array(dtype: types.Type, readonly: bool) -> types.Array:
 # Contiguous one-dimensional arrays: `_in` is read only (and so accepts read-only data), `_out` is written.
 f64_in, f64_out = _array(types.float64, True), _array(types.float64, False)
 i64_in, i64_out = _array(types.int64, True), _array(types.int64, False)
-i32_out, u32_out = _array(types.int32, False), _array(types.uint32, False)
+i32_in, i32_out = _array(types.int32, True), _array(types.int32, False)
+u32_out = _array(types.uint32, False)
 u64_in, u64_out = _array(types.uint64, True), _array(types.uint64, False)
 u8_in = _array(types.uint8, True)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._kernels._jit import f64, f64_in, f64_out, i32_out, i64, i64_in, i64_out, kernel, u8_in, u32_out, u64_out
+from fastbin._kernels._jit import f64, f64_in, f64_out, i32_in, i32_out, i64, i64_in, i64_out, kernel, u8_in, u32_out, u64_out
 
 __all__ = ["COUNT", "GATHER", "IGNORE", "count_rows", "descend_rows", "select_in_slots"]
 
@@ -167,7 +167,7 @@ def count_rows(
 @kernel(
     i64(
         f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
-        i64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
+        i32_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
     )
 )  # fmt: skip
 def descend_rows(
@@ -198,12 +198,12 @@ def descend_rows(
         for h in range(np.int64(n_held)):
             i = start + np.int64(held[h])
             cell = np.int64(at[held[h]])
-            target = link[cell]
+            target = np.int64(link[cell])
             while target >= 0:
                 cell = node_offset[target] + step_of(
                     code_of(bits[i]), node_base[target], node_shift[target], node_cells[target]
                 )
-                target = link[cell]
+                target = np.int64(link[cell])
             label = labels[i]
             weight = 1 if weights.size == 0 else weights[i]
             if target == COUNT:

@@ -190,7 +190,7 @@ class Fold:
         self._ranks = ranks_of(self._n_samples)
         self._score = np.empty(len(self._ranks))
         self._answer = np.empty((4, len(self._ranks)), np.int64)  # below, below_ones, equal, equal_ones
-        self._link = np.full(n_cells, self._kernels.IGNORE, np.int64)
+        self._link = np.full(n_cells, self._kernels.IGNORE, np.int32)
         lowest, highest = codes_of(np.array(self._limits))
         everything = Cells(*np.array([[0], [lowest], [highest], [0], [0], [0], [0], [len(self._ranks)]]))
         steps, _, *rest = self._holding_ranks(counts, everything, np.zeros(1, np.int64))
@@ -309,7 +309,7 @@ class Fold:
             link[cell] = len(self._nodes)
             self._nodes.append((*node, total))
             total += node[2]
-        self._link = np.concatenate((link, np.full(total - len(link), self._kernels.COUNT, np.int64)))
+        self._link = np.concatenate((link, np.full(total - len(link), self._kernels.COUNT, np.int32)))
         self._link[self._light.cell] = self._kernels.GATHER - np.arange(len(self._light.cell))
         self._node_arrays = np.array(self._nodes, np.int64).reshape(-1, 4).T.copy()
         self._lay_out_slots(total)
