@@ -37,8 +37,9 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 # Cells of all nodes planned in one pass (fewer for fewer rows), and of one node.
 MAX_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
-# Gathered rows are at most this share of all rows (or SORT_UP_TO of them): a fit needs little memory whatever the data.
-GATHER_SHARE = 1 / 24
+# A fit needs little memory whatever the data: gathered scores, and the tables before them, get this share of 8 bytes a row. (But
+# SORT_UP_TO rows may always be gathered.) A root cell costs as much as three gathered scores.
+GATHER_SHARE, ROWS_A_CELL = 1 / 12, 3
 
 CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
@@ -47,7 +48,7 @@ def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int 
     """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1.
 
     Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the tables and n / 24 gathered scores at most. (For fewer than 64 rows a rank
+    tied, a few more on any others. Extra memory: the tables and n / 12 gathered scores at most. (For fewer than 64 rows a rank
     it sorts: time O(n log n), memory O(n).)
     """
     if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
@@ -135,7 +136,7 @@ class Fold:
         self._map = choose_root(self._sample_codes, n_rows, n_cells, n_ranks)
         self._tables = [np.zeros(2 * self._map.n_cells, np.int64) for _ in range(n_forks)]
         self._all_node_cells = min(MAX_NODE_CELLS, max(NODE_CELLS, n_rows // 256))
-        self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE))
+        self._gather_limit = max(SORT_UP_TO, int(n_rows * GATHER_SHARE) - ROWS_A_CELL * self._map.n_cells)
         self._nodes: list[tuple[int, int, int, int]] = []  # base, shift, cells, offset of every node so far
         self._planned = False
         self._bad_rows = [0] * n_forks  # one each: forks that run at the same time would overwrite each other
