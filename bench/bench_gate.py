@@ -15,20 +15,31 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from cases import rows
+from cases import Float64s, rows
 from figures import Quantity
-from gate.frozen import frozen_count, frozen_search
+from gate.frozen import frozen_count, frozen_first, frozen_search
 from machine import processor
 from measure import Contestant, paired
 
 import fastbin as fb
+from fastbin._native.model import EmptyCall
+from fastbin.binning.fold import Fold
+from fastbin.binning.rows import Rows
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "csrc"
+N_ROWS, N_SCORED = 2**16, 2**15
+KERNELS = [
+    "predict, even edges", "predict, skewed edges", "predict_one",
+    "fit, first pass, linear", "fit, first pass, by code", "fit, second pass",
+]  # fmt: skip
 INSTRUCTIONS, RATIOS = HERE / "gate" / "instructions.json", HERE / "gate" / "ratios.json"
 CHANGE = Quantity("change", "%")
 CASES = ["one-even", "one-skewed", "one-ties", "batch-even", "batch-skewed", "batch-ties", "float32-even", "assign-even"]
@@ -92,56 +103,80 @@ def bench_instructions(case: str, driver: tuple[str, Path], recording: bool, rep
 
 
 def _kernels() -> dict[str, tuple[Contestant, Contestant]]:
-    """Each hot kernel beside the frozen one it is divided by."""
-    scores, labels = (np.array(column) for column in rows("uniform", 10**6))
-    skewed = np.array(rows("Beta(.5, 5)", 10**6)[0])
+    """Each hot kernel beside the frozen one it is divided by. All arrays are new, so that another try gets other memory.
+
+    And few enough rows for the second-level cache: what the others of a machine do to its memory is not to be measured.
+    """
+    scores, labels = (np.array(column[:N_ROWS]) for column in rows("uniform", 10**6))
+    skewed = np.array(rows("Beta(.5, 5)", 10**6)[0][:N_ROWS])
     even, uneven = (fb.UniformMassBinning(100).fit(data, labels).model_ for data in (scores, skewed))
-    out, other, table = np.empty(10**6), np.empty(10**6), np.zeros(2048, np.int64)
-    edges, values = np.array(even.edges), np.array(even.values)
-    calibrator = fb.UniformMassBinning(100)
+    # In one piece of memory, each at another place in its page: where two arrays lie in the same one, stores hold up loads.
+    arena = np.empty((4, N_SCORED + 128))
+    queries, skewed_queries, out, other = arena[:, :N_SCORED]
+    queries[:], skewed_queries[:] = scores[:N_SCORED], skewed[:N_SCORED]
+    table = np.zeros(2048, np.int64)
+    edges, values = np.append(even.edges, np.inf), np.array(even.values)
+    first = frozen_first(edges)
+    empty_call = EmptyCall().predict_one
     some = scores[:1000].tolist()
 
-    def one_by_one() -> None:
-        predict_one = even.predict_one
+    def one_by_one(call: Callable[[float], object]) -> None:
         for score in some:
-            predict_one(score)
+            call(score)
 
     def search() -> None:
-        frozen_search(scores[:100_000], edges, values, other[:100_000])
+        frozen_search(queries, first, edges, values, other)
 
     def count() -> None:
         frozen_count(scores, labels, table)
 
-    even.predict(scores, out=out)
-    frozen_search(scores, edges, values, other)
-    untied = ~np.isin(scores, edges)  # a score that equals an edge is placed by its key
+    even.predict(queries, out=out)
+    search()
+    untied = ~np.isin(queries, edges)  # a score that equals an edge is placed by its key
     assert np.array_equal(out[untied], other[untied])
+    counting, descent = _passes(scores, labels)
     return {
-        "predict, even edges": (lambda: even.predict(scores, out=out), search),
-        "predict, skewed edges": (lambda: uneven.predict(skewed, out=out), search),
-        "predict_one": (one_by_one, search),
-        "fit, uniform": (lambda: calibrator.fit(scores, labels), count),
-        "fit, skewed": (lambda: calibrator.fit(skewed, labels), count),
+        "predict, even edges": (lambda: even.predict(queries, out=out), search),
+        "predict, skewed edges": (lambda: uneven.predict(skewed_queries, out=out), search),
+        "predict_one": (lambda: one_by_one(even.predict_one), lambda: one_by_one(empty_call)),
+        "fit, first pass, linear": (counting, count),
+        "fit, first pass, by code": (_passes(skewed, labels)[0], count),
+        "fit, second pass": (descent, count),
     }
 
 
-@pytest.mark.parametrize(
-    "kernel", ["predict, even edges", "predict, skewed edges", "predict_one", "fit, uniform", "fit, skewed"]
-)
-def bench_ratio_to_frozen(kernel: str, recording: bool, report) -> None:
+def _passes(scores: Float64s, labels: npt.NDArray[np.uint8]) -> tuple[Contestant, Contestant]:
+    """The two passes of a fit of 1e6 rows over a few of them: counting, and looking into the cells that hold a boundary."""
+    data = Rows(scores, labels, None, (0.0, 1.0))
+    counting, descending = (Fold(data.sample(1024), 10**6, 99, data.limits) for _ in range(2))
+    descending.take(data.chunks())
+    descending.end_pass(lambda n: np.arange(1, 100) * n // 100)
+    assert not descending.settled
+
+    def descend() -> None:
+        descending._slot_next = [slots.copy() for slots in descending._slot_first]  # what was gathered is forgotten
+        descending.take(data.chunks())
+
+    return lambda: counting.take(data.chunks()), descend
+
+
+def _ratio(kernel: str) -> float:
     ours, frozen = _kernels()[kernel]
+    return paired({"frozen": frozen, "ours": ours}, seconds=4, min_rounds=31).ratio("ours", to="frozen")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def bench_ratio_to_frozen(kernel: str, recording: bool, report) -> None:
     cpu = processor()
+    if recording:
+        _record(RATIOS, cpu, kernel, round(median(_ratio(kernel) for _ in range(5)), 4))
     expected = _committed(RATIOS).get(cpu, {}).get(kernel)
-    if expected is None and not recording:
+    if expected is None:
         pytest.skip(f"no ratios are committed for {cpu}; record them with --gate --record")
-    for attempt in (1, 2):
-        ratio = paired({"frozen": frozen, "ours": ours}, seconds=4, min_rounds=31).ratio("ours", to="frozen")
-        if recording:
-            _record(RATIOS, cpu, kernel, round(ratio, 4))
-            return
-        if ratio <= 1.08 * expected or attempt == 2:
-            break
+    ratio, attempts = _ratio(kernel), 1
+    if ratio > 1.08 * expected:
+        ratio, attempts = _ratio(kernel), 2
     report(f"gate, {kernel}", Quantity("time / frozen kernel's"), ratio)
     report(f"gate, {kernel}", CHANGE, 100 * (ratio / expected - 1))
-    report(f"gate, {kernel}", Quantity("attempts"), attempt)
+    report(f"gate, {kernel}", Quantity("attempts"), attempts)
     assert ratio <= 1.08 * expected, f"{kernel}: {ratio:.4g} times the frozen kernel, {expected} committed for {cpu}"

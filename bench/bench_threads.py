@@ -12,7 +12,7 @@ import cases
 import numpy as np
 from cases import rows
 from figures import Quantity
-from gate.frozen import frozen_search
+from gate.frozen import frozen_first, frozen_search
 from measure import Contestant, paired
 
 import fastbin as fb
@@ -46,7 +46,8 @@ def bench_many_threads(benchmark, report) -> None:
     some = scores[:100].tolist()
     outs = [np.empty(len(scores)) for _ in range(N_THREADS)]
     singles: list[list[float]] = [[] for _ in outs]
-    edges, values = np.array(model.edges), np.array(model.values)
+    edges, values = np.append(model.edges, np.inf), np.array(model.values)
+    first = frozen_first(edges)
 
     def predict(out: np.ndarray, single: list[float]) -> None:
         for _ in range(4):
@@ -54,7 +55,7 @@ def bench_many_threads(benchmark, report) -> None:
             single[:] = [model.predict_one(score) for score in some]
 
     def search(out: np.ndarray) -> None:
-        frozen_search(scores[:200_000], edges, values, out[:200_000])
+        frozen_search(scores, first, edges, values, out)
 
     ours = [partial(predict, out, single) for out, single in zip(outs, singles, strict=True)]
     free = [partial(search, out) for out in outs]

@@ -10,19 +10,20 @@ import numba
 import numpy as np
 
 
-@numba.njit("int64(float64[::1], float64[::1], float64[::1], float64[::1])", nogil=True, cache=True)
-def frozen_search(scores, edges, values, out):
-    """A plain binary search per score."""
+@numba.njit("int64(float64[::1], uint16[::1], float64[::1], float64[::1], float64[::1])", nogil=True, cache=True)
+def frozen_search(scores, first, edges, values, out):
+    """Scores in [0, 1): the rank at which an even cell begins, then one edge after the other. Ends at an edge of infinity."""
     for i in range(scores.size):
-        low, high = 0, edges.size
-        while low < high:
-            middle = (low + high) >> 1
-            if edges[middle] <= scores[i]:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = values[low]
+        rank = np.uint64(first[np.uint64(scores[i] * first.size)])
+        while edges[rank] <= scores[i]:
+            rank += np.uint64(1)
+        out[i] = values[rank]
     return 0
+
+
+def frozen_first(edges):
+    """What `frozen_search` takes as `first`: for each of 4096 even cells the rank at which it begins."""
+    return np.searchsorted(edges, np.arange(4096) / 4096).astype(np.uint16)
 
 
 @numba.njit("int64(float64[::1], uint8[::1], int64[::1])", nogil=True, cache=True)
