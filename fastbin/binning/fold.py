@@ -37,8 +37,8 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 # Cells of all nodes planned in one pass (fewer for fewer rows), and of one node.
 MAX_NODE_CELLS, NODE_CELLS = 2**18, 2**10
 
-# A fit needs little memory whatever the data: gathered scores, and the tables before them, get this share of 8 bytes a row. (But
-# SORT_UP_TO rows may always be gathered.) A root cell costs as much as three gathered scores.
+# A fit needs little memory whatever the data: gathered scores, and the tables before them, get this share of 8 bytes a row (but
+# SORT_UP_TO rows may always be gathered). A root cell costs as much as three gathered scores.
 GATHER_SHARE, ROWS_A_CELL = 1 / 12, 3
 
 CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
