@@ -21,7 +21,8 @@
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "fastbin cannot be compiled with -ffast-math or -ffinite-math-only: it must see NaN, and results must be exact"
 #endif
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
+/* 16 is said where the processor has _Float16 arithmetic (AVX512-FP16): that type is then evaluated as itself, doubles as doubles. */
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1 && FLT_EVAL_METHOD != 16
 #error "fastbin needs doubles that are evaluated as doubles; on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
