@@ -81,9 +81,9 @@
  * texts, the memory a model takes, the speed.
  */
 #define FASTBIN_VERSION_MAJOR 0
-#define FASTBIN_VERSION_MINOR 1
+#define FASTBIN_VERSION_MINOR 2
 #define FASTBIN_VERSION_PATCH 0
-#define FASTBIN_VERSION_STRING "0.1.0"
+#define FASTBIN_VERSION_STRING "0.2.0"
 
 /* Define FASTBIN_SHARED when linking the shared library on Windows; CMake does it for its users. */
 #if defined(FASTBIN_SHARED) && defined(_WIN32)
@@ -124,15 +124,16 @@ typedef enum fastbin_status {
   FASTBIN_ERROR_SCORE_RANGE = 31,   /* a score is outside the model's range, or infinite */
   /* The model handed to fastbin_model_create. */
   FASTBIN_ERROR_EDGES = 40,         /* edges not finite, not in ascending order of (edge, key), or unfit for the kind */
-  FASTBIN_ERROR_VALUES = 41,        /* a value that is not in [0, 1] */
+  FASTBIN_ERROR_VALUES = 41,        /* a value, or one of a pair, that is not in [0, 1], or a pair that falls */
   FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, a label sum that is not in 0 ... count, only one of the two
                                        given, or a tally on a model that is not FASTBIN_STEP */
-  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, or without a tally */
+  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, without a tally, or that
+                                       no weights have: w y above w, or squares that contradict Cauchy and Schwarz */
   FASTBIN_ERROR_RANGE = 44,         /* a score range that holds no finite score, or is NaN */
   FASTBIN_ERROR_MAP = 45,           /* map parameters that are not finite or not unused where they should be, or a map
                                        where there can be none */
-  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta or odds_ratio impossible, or a
-                                       tally of more samples than the fit has seen */
+  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or the class rates
+                                       impossible, or a tally of more samples than the fit has seen */
   /* The bytes handed to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
   FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read: update the library */
@@ -199,6 +200,26 @@ typedef enum fastbin_ties {
   FASTBIN_TIES_ISOLATE = 4   /* a score value that holds several cuts is a bin of its own */
 } fastbin_ties;
 
+/* How a class rate that moved a model is known (label shift). */
+typedef enum fastbin_rate {
+  FASTBIN_RATE_NONE = 0,       /* the model was not moved */
+  FASTBIN_RATE_GIVEN = 1,      /* taken as exact */
+  FASTBIN_RATE_COUNTED = 2,    /* the share of label 1 among the samples counted, so that intervals can count in its error */
+  FASTBIN_RATE_ESTIMATED = 3   /* from scores without labels: no finite-sample interval is known */
+} fastbin_rate;
+
+/* What a finite score outside the range of the model does. An infinite score is always refused. */
+typedef enum fastbin_out_of_range {
+  FASTBIN_OUT_OF_RANGE_REFUSE = 0, /* FASTBIN_ERROR_SCORE_RANGE */
+  FASTBIN_OUT_OF_RANGE_CLIP = 1    /* it is scored as the end of the range that is next to it */
+} fastbin_out_of_range;
+
+/* How the weights of a weighted model are known. */
+typedef enum fastbin_weights {
+  FASTBIN_WEIGHTS_GIVEN = 0,
+  FASTBIN_WEIGHTS_ESTIMATED = 1    /* right in the limit only: intervals need a bound on their error */
+} fastbin_weights;
+
 #define FASTBIN_KEY_ABOVE ((uint64_t)0)  /* as an edge's key: ties go above it, whatever the sample's key */
 #define FASTBIN_KEY_BELOW (UINT64_MAX)   /* ties go below it */
 #define FASTBIN_MAX_BINS 16777216        /* 2^24 */
@@ -239,7 +260,7 @@ typedef struct fastbin_model_spec {
                                  (1 + delta), V(k) being uniform on [0, 1) and spelled out in FORMAT.md */
   double odds_ratio;          /* label shift: the values are those of the fit after z -> r z / (r z + 1 - z), with r this
                                  number; positive; 1: none. Recorded: scoring does not apply it again. The tally is that of
-                                 the source */
+                                 the source; how the rates are known is stated at the end of this struct */
   uint64_t seed;              /* of the fit */
   int64_t n_samples;          /* samples seen by the fit, dropped and split-off ones included */
   int64_t n_positive;         /* of these, samples with label 1 */
@@ -249,6 +270,23 @@ typedef struct fastbin_model_spec {
   const char *note;           /* free text, UTF-8, not NUL-terminated; by convention JSON written by the fitting program.
                                  Not looked into. May be NULL when note_size is 0, and then is */
   size_t note_size;
+
+  /* Since 0.2.0. Structs of 0.1.0 end here, and are read as if what follows were 0. */
+  const double *pairs;        /* Venn-Abers: two probabilities for each bin, the lower first, 2 n_bins in all; NULL: none. STEP
+                                 only */
+  int32_t source_rate_origin; /* fastbin_rate: label shift. Both NONE, or both not. STEP only. A model whose odds_ratio is not 1
+                                 and whose origins are NONE was moved by 0.1.0, and has no valid intervals */
+  int32_t target_rate_origin;
+  double source_rate;         /* the class rates that moved the values, in (0, 1), and odds_ratio is what they give; 0: NONE */
+  double target_rate;
+  int64_t source_count;       /* COUNTED: labels counted, at least 1, and how many of them are 1. ESTIMATED: scores looked at, */
+  int64_t source_ones;        /*   at least 1, and 0. Otherwise 0 */
+  int64_t target_count;
+  int64_t target_ones;
+  int32_t out_of_range;       /* fastbin_out_of_range */
+  int32_t weights;            /* fastbin_weights; 0 where there are no weights */
+  uint64_t fingerprint;       /* of the samples of the fit, by which a test set that is the same is noticed (FORMAT.md, "Keys");
+                                 0: none */
 } fastbin_model_spec;
 
 /*
@@ -290,8 +328,9 @@ FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fa
 /*
  * The same with files, by the names that fopen() takes. Saving writes to a temporary name beside `path` (".", 16 hexadecimal
  * digits and ".tmp" appended) and renames it, so that a reader never sees half a model and a failure leaves the old file;
- * several threads or processes may save to one path, and one of them wins. A link at `path` is replaced, not followed. Not
- * promised: that the file survives a power failure right after the call, for which C has no means.
+ * several threads or processes may save to one path, and one of them wins. A link at `path` is followed, the mode of a file
+ * that is replaced is kept, and what is no regular file (a device, a pipe) is written to and stays; on Windows none of these
+ * is looked at. Not promised: that the new name survives a power failure right after the call.
  */
 FASTBIN_API fastbin_status fastbin_model_save(const fastbin_model *model, const char *path);
 FASTBIN_API fastbin_status fastbin_model_load(const char *path, fastbin_model **model);
@@ -383,8 +422,16 @@ FASTBIN_API void fastbin_group_keys(uint64_t seed, double score, uint64_t first,
 /* Sample splitting: the key that decides to which part the j-th sample of a group goes. */
 FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
 
+/*
+ * Entities: the key of an id under a secret salt, so that an entity gets the same answer each time. The first 64 bits, read
+ * big-endian, of HMAC-SHA-256 with the salt as its key; 2^64 - 1 becomes 2^64 - 2. By convention the bytes of an id are its
+ * UTF-8 text, and those of an integer its decimal digits, so that 17 and "17" are one entity, in every language. Nobody
+ * without the salt can tell the key of an id. A pointer may be NULL where its size is 0. About a microsecond.
+ */
+FASTBIN_API uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const void *id, size_t id_size);
+
 /* ------------------------------------------------------------------------------------------------------------- */
-/* Streams: outcomes counted as they arrive (csrc/FORMAT-stream.md gives the bytes)                              */
+/* Streams: outcomes counted as they arrive (FORMAT.md gives the bytes)                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /*
@@ -461,6 +508,48 @@ FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fa
 FASTBIN_API size_t fastbin_stream_size(const fastbin_stream *stream);
 FASTBIN_API fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity);
 FASTBIN_API fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_stream **stream);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Monitors: the state of a test of calibration (FORMAT.md gives the bytes)                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * A monitor tests, outcome by outcome, whether the true rates of a model's bins lie in tolerated intervals; the Python
+ * package computes its evidence. The library keeps the state: it writes it, and reads it back where it can be a state at
+ * all. Evidence is the natural logarithm of an e-value.
+ */
+#define FASTBIN_DIGEST_SIZE 32
+
+typedef struct fastbin_monitor_spec {
+  size_t struct_size;            /* sizeof(fastbin_monitor_spec) */
+  const fastbin_stream *stream;  /* the outcomes counted, from zero on, over the n_bins bins of the model that is watched */
+  double alpha;                  /* the chance of ever raising a false alarm, in (0, 1) */
+  double interval_alpha;         /* the level of the model's intervals that are tolerated; 0: its values are */
+  const double *tolerated;       /* for each bin, the lower and the upper end of what is tolerated, in [0, 1]: 2 n_bins */
+  double max_log_mean;           /* the largest evidence so far of the mean over the bins, at least 0; may be INFINITY */
+  int64_t alarm_at;              /* the outcome, from 1, at which it first reached -log(alpha); 0: it did not */
+  const double *max_log_e;       /* the same of each bin */
+  const int64_t *named_at;       /* the outcome at which it first reached log(n_bins / alpha); 0: it did not */
+  const unsigned char *seen;     /* SHA-256 digests of the files that were counted, FASTBIN_DIGEST_SIZE bytes each */
+  size_t n_seen;
+} fastbin_monitor_spec;
+
+typedef struct fastbin_monitor fastbin_monitor;
+
+/* The number of bytes that fastbin_monitor_write() will write; 0 for a spec that it refuses. */
+FASTBIN_API size_t fastbin_monitor_size(const fastbin_monitor_spec *spec);
+
+/* Write a state; FASTBIN_ERROR_CONTENT, with nothing written, if counting cannot have led to it. */
+FASTBIN_API fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *spec, void *buffer, size_t capacity);
+
+/* Read a state, as fastbin_model_read() does a model. O(size). *monitor is NULL on failure. */
+FASTBIN_API fastbin_status fastbin_monitor_read(const void *bytes, size_t size, fastbin_monitor **monitor);
+
+/* Show a state that was read, with pointers into it that live as long as it does. Set spec->struct_size first. */
+FASTBIN_API fastbin_status fastbin_monitor_describe(const fastbin_monitor *monitor, fastbin_monitor_spec *spec);
+
+/* Free a monitor. NULL is fine. */
+FASTBIN_API void fastbin_monitor_free(fastbin_monitor *monitor);
 
 #ifdef __cplusplus
 }

@@ -40,7 +40,7 @@ typedef struct batch {
 
 static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_rows *rows, const void *out) {
   if (!rows) return FASTBIN_ERROR_ARGUMENT;
-  if (!fastbin_struct_understood(rows, rows->struct_size, sizeof *rows)) return FASTBIN_ERROR_STRUCT_SIZE;
+  if (!fastbin_struct_understood(rows, rows->struct_size, sizeof *rows, sizeof *rows)) return FASTBIN_ERROR_STRUCT_SIZE;
   if (rows->score_type != FASTBIN_FLOAT64 && rows->score_type != FASTBIN_FLOAT32) return FASTBIN_ERROR_ARGUMENT;
   if (rows->nan_policy != FASTBIN_NAN_ERROR && rows->nan_policy != FASTBIN_NAN_PROPAGATE) return FASTBIN_ERROR_ARGUMENT;
   if (rows->n_rows > 0 && (!rows->scores || !out)) return FASTBIN_ERROR_ARGUMENT;
@@ -80,17 +80,18 @@ static void gather(double *to, const fastbin_rows *rows, size_t start, size_t n)
   }
 }
 
-/* What made the pass suspicious: a row that is refused, one that is missing, or just a -0.0, which becomes 0.0. */
+/* What made the pass suspicious: a row that is refused, moved or missing, or just a -0.0, which becomes 0.0. */
 static fastbin_status look_closer(batch *b, size_t *bad_row) {
   for (size_t i = 0; i < b->n; i++) {
-    fastbin_status status = fastbin_check_score(b->model, b->scores[i]);
+    double score = b->scores[i];
+    fastbin_status status = fastbin_admit_score(b->model, &score);
     if (status == FASTBIN_ERROR_SCORE_NAN && b->rows->nan_policy == FASTBIN_NAN_PROPAGATE) {
       b->has_missing = 1;
     } else if (status != FASTBIN_OK) {
       if (bad_row) *bad_row = b->start + i;
       return status;
     }
-    b->buffer[i] = without_negative_zero(b->scores[i]);
+    b->buffer[i] = without_negative_zero(score);
   }
   b->scores = b->buffer;
   return FASTBIN_OK;
@@ -231,6 +232,8 @@ static fastbin_status search_block(batch *b, double *values, int32_t *bins, size
   if (g->find_cells(g, b->scores, b->n, b->cells) != 0) {
     fastbin_status status = look_closer(b, bad_row);
     if (status != FASTBIN_OK) return status;
+    /* Scores that were moved into the range have other cells now. */
+    if (b->model->spec.out_of_range == FASTBIN_OUT_OF_RANGE_CLIP) g->find_cells(g, b->scores, b->n, b->cells);
   }
   for (size_t first = 0; first < b->n; first += CHUNK) {
     chunk rows = chunk_at(b, first);

@@ -5,6 +5,8 @@
  */
 #include "internal.h"
 
+#include <math.h>
+
 static int is_scheme(int32_t scheme) {
   switch ((fastbin_scheme)scheme) {
     case FASTBIN_SCHEME_OTHER:
@@ -24,10 +26,15 @@ static int is_scheme(int32_t scheme) {
   return 0;
 }
 
+static int is_rate_origin(int32_t origin) { return origin >= FASTBIN_RATE_NONE && origin <= FASTBIN_RATE_ESTIMATED; }
+
 int fastbin_known_enumerators(const fastbin_model_spec *spec) {
   return spec->kind >= FASTBIN_STEP && spec->kind <= FASTBIN_SMOOTH && is_scheme(spec->scheme) &&
          spec->ties >= FASTBIN_TIES_NONE && spec->ties <= FASTBIN_TIES_ISOLATE && spec->map >= FASTBIN_MAP_NONE &&
-         spec->map <= FASTBIN_MAP_BETA;
+         spec->map <= FASTBIN_MAP_BETA && is_rate_origin(spec->source_rate_origin) &&
+         is_rate_origin(spec->target_rate_origin) && spec->out_of_range >= FASTBIN_OUT_OF_RANGE_REFUSE &&
+         spec->out_of_range <= FASTBIN_OUT_OF_RANGE_CLIP && spec->weights >= FASTBIN_WEIGHTS_GIVEN &&
+         spec->weights <= FASTBIN_WEIGHTS_ESTIMATED;
 }
 
 /* Sizes and pointers: what must be there for the other checks to look at it. */
@@ -58,9 +65,17 @@ static fastbin_status check_edges(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
+static int is_probability(double x) { return x >= 0.0 && x <= 1.0; }
+
 static fastbin_status check_values(const fastbin_model_spec *spec) {
   for (int32_t i = 0; i < spec->n_bins; i++) {
-    if (is_nan(spec->values[i]) || spec->values[i] < 0.0 || spec->values[i] > 1.0) return FASTBIN_ERROR_VALUES;
+    if (!is_probability(spec->values[i])) return FASTBIN_ERROR_VALUES;
+  }
+  if (!spec->pairs) return FASTBIN_OK;
+  if (spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_VALUES;
+  for (int32_t i = 0; i < spec->n_bins; i++) {
+    const double *pair = spec->pairs + 2 * (size_t)i;
+    if (!is_probability(pair[0]) || !is_probability(pair[1]) || pair[0] > pair[1]) return FASTBIN_ERROR_VALUES;
   }
   return FASTBIN_OK;
 }
@@ -85,14 +100,29 @@ static fastbin_status check_tally(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
+/*
+ * Whether some weights of `count` samples can have these sums: the label-1 weights are some of them, and sum w^2 lies between
+ * (sum w)^2 / count (Cauchy and Schwarz) and (sum w)^2. Square roots, as squares overflow; with room for the rounding of sums,
+ * and for the squares of weights below 1e-150, which lose their digits.
+ */
+static int weights_can_be(int64_t count, double sum, double label_sum, double square_sum) {
+  const double rounding = 1.0 + 1e-9, lost = 1e-150;
+  double root_count = sqrt((double)count), root_squares = sqrt(square_sum);
+  return label_sum <= sum * rounding && root_squares <= sum * rounding + lost * root_count &&
+         sum <= root_count * (root_squares + lost * root_count) * rounding;
+}
+
 static fastbin_status check_weights(const fastbin_model_spec *spec) {
   const double *sums[3] = {spec->weight_sums, spec->weighted_label_sums, spec->weight_square_sums};
-  if (!sums[0] && !sums[1] && !sums[2]) return FASTBIN_OK;
+  if (!sums[0] && !sums[1] && !sums[2]) return spec->weights ? FASTBIN_ERROR_WEIGHTS : FASTBIN_OK;
   if (!sums[0] || !sums[1] || !sums[2] || !spec->counts) return FASTBIN_ERROR_WEIGHTS;
   for (int k = 0; k < 3; k++) {
     for (int32_t i = 0; i < spec->n_bins; i++) {
       if (!is_finite(sums[k][i]) || sums[k][i] < 0.0) return FASTBIN_ERROR_WEIGHTS;
     }
+  }
+  for (int32_t i = 0; i < spec->n_bins; i++) {
+    if (!weights_can_be(spec->counts[i], sums[0][i], sums[1][i], sums[2][i])) return FASTBIN_ERROR_WEIGHTS;
   }
   return FASTBIN_OK;
 }
@@ -130,10 +160,39 @@ static fastbin_status check_origin(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
+/* One class rate against how it is known. */
+static int rate_can_be(int32_t origin, double rate, int64_t count, int64_t ones) {
+  switch ((fastbin_rate)origin) {
+    case FASTBIN_RATE_NONE:
+      return rate == 0.0 && count == 0 && ones == 0;
+    case FASTBIN_RATE_GIVEN:
+      return rate > 0.0 && rate < 1.0 && count == 0 && ones == 0;
+    case FASTBIN_RATE_COUNTED:
+      return rate > 0.0 && rate < 1.0 && count > 0 && ones >= 0 && ones <= count;
+    case FASTBIN_RATE_ESTIMATED:
+      return rate > 0.0 && rate < 1.0 && count > 0 && ones == 0;
+  }
+  return 0;
+}
+
+static fastbin_status check_rates(const fastbin_model_spec *spec) {
+  double p = spec->source_rate, q = spec->target_rate, odds_ratio;
+  if (!rate_can_be(spec->source_rate_origin, p, spec->source_count, spec->source_ones)) return FASTBIN_ERROR_ORIGIN;
+  if (!rate_can_be(spec->target_rate_origin, q, spec->target_count, spec->target_ones)) return FASTBIN_ERROR_ORIGIN;
+  if ((spec->source_rate_origin == FASTBIN_RATE_NONE) != (spec->target_rate_origin == FASTBIN_RATE_NONE)) {
+    return FASTBIN_ERROR_ORIGIN;
+  }
+  if (spec->source_rate_origin == FASTBIN_RATE_NONE) return FASTBIN_OK;
+  if (spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_ORIGIN;
+  odds_ratio = q * (1.0 - p) / ((1.0 - q) * p);
+  return fabs(spec->odds_ratio - odds_ratio) <= 1e-9 * odds_ratio ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
+}
+
 fastbin_status fastbin_check_spec(const fastbin_model_spec *spec) {
   /* check_shape() first, as the others look behind its pointers; check_origin() before check_tally(), which subtracts. */
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
-      check_shape, check_range, check_edges, check_values, check_origin, check_tally, check_weights, check_map,
+      check_shape,  check_range, check_edges,   check_values, check_origin,
+      check_rates, check_tally, check_weights, check_map,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

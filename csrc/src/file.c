@@ -3,6 +3,10 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
+#if !defined(_WIN32)
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+#endif
 #include "internal.h"
 
 #include <stdio.h>
@@ -10,12 +14,10 @@
 
 #if defined(_WIN32)
 #include <windows.h>
-/* rename() refuses an existing target on Windows. */
-static int replace_file(const char *from, const char *to) {
-  return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0;
-}
 #else
-static int replace_file(const char *from, const char *to) { return rename(from, to) == 0; }
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 /* The first read, and the least by which the buffer grows. Most models fit. */
@@ -27,10 +29,102 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 /* ".0123456789abcdef.tmp" */
 #define TEMPORARY_SUFFIX_SIZE 22
 
+/* ------------------------------------------------------------------------------------------------------------- */
+/* What systems do differently                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* What stands at a path before it is written to. */
+typedef struct target {
+  char *path;           /* where the file itself is, behind all links; from malloc() */
+  int is_written_to;    /* no regular file: a device or a pipe is not replaced */
+  int is_replaced;      /* a regular file, whose mode and owner are kept */
+#if !defined(_WIN32)
+  struct stat status;
+#endif
+} target;
+
+static char *copy_of(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = malloc(size);
+  return copy ? memcpy(copy, text, size) : NULL;
+}
+
+#if defined(_WIN32)
+
+static target target_of(const char *path) {
+  target found = {copy_of(path), 0, 0};
+  return found;
+}
+
+static FILE *open_new(const char *name) { return fopen(name, "wbx"); }
+
+static int keep_attributes(FILE *file, const target *old) {
+  (void)file;
+  (void)old;
+  return 1;
+}
+
+static int flush_to_disk(FILE *file) { return fflush(file) == 0; }
+
+/* rename() refuses an existing target on Windows. */
+static int replace_file(const char *from, const char *to) {
+  return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0;
+}
+
+#else
+
+/* A link that leads nowhere yet is written through, too: that makes its file. */
+static target target_of(const char *path) {
+  target found;
+  struct stat link;
+  memset(&found, 0, sizeof found);
+  if (stat(path, &found.status) == 0) {
+    found.is_replaced = S_ISREG(found.status.st_mode);
+    found.is_written_to = !found.is_replaced;
+    found.path = found.is_replaced ? realpath(path, NULL) : copy_of(path);
+  } else {
+    found.is_written_to = lstat(path, &link) == 0;
+    found.path = copy_of(path);
+  }
+  return found;
+}
+
+static FILE *open_new(const char *name) {
+  int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+  if (descriptor >= 0 && !file) {
+    close(descriptor);
+    remove(name);
+  }
+  return file;
+}
+
+/* The owner first, as changing it clears bits of the mode. Only root can give files away: for others the owner changes. */
+static int keep_attributes(FILE *file, const target *old) {
+  struct stat now;
+  if (!old->is_replaced) return 1;
+  if (fstat(fileno(file), &now) != 0) return 0;
+  if (now.st_uid != old->status.st_uid || now.st_gid != old->status.st_gid) {
+    int given = fchown(fileno(file), old->status.st_uid, old->status.st_gid);
+    (void)given;
+  }
+  return fchmod(fileno(file), old->status.st_mode & 07777) == 0;
+}
+
+static int flush_to_disk(FILE *file) { return fflush(file) == 0 && fsync(fileno(file)) == 0; }
+
+static int replace_file(const char *from, const char *to) { return rename(from, to) == 0; }
+
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Saving                                                                                                        */
+/* ------------------------------------------------------------------------------------------------------------- */
+
 /*
- * Opens a file beside `path` that did not exist before ("x"). The name starts from a hash of the model and of an address,
- * which separates threads and processes that save to one path at once; should the name be taken all the same, the next
- * one is tried.
+ * Opens a file beside `path` that did not exist before. The name starts from a hash of the model and of an address, which
+ * separates threads and processes that save to one path at once; should the name be taken all the same, the next one is
+ * tried.
  */
 static FILE *open_temporary(const char *path, uint64_t start, char *name) {
   size_t length = strlen(path);
@@ -38,34 +132,49 @@ static FILE *open_temporary(const char *path, uint64_t start, char *name) {
   for (uint64_t i = 0; i < MAX_TEMPORARY_NAMES; i++) {
     FILE *file;
     snprintf(name + length, TEMPORARY_SUFFIX_SIZE, ".%016llx.tmp", (unsigned long long)mix(start + i));
-    file = fopen(name, "wbx");
+    file = open_new(name);
     if (file) return file;
   }
   return NULL;
 }
 
 /* Everything that can go wrong with a full disk goes wrong here at the latest: in the flush of fclose(). */
-static int write_and_close(FILE *file, const void *bytes, size_t size) {
+static int write_and_close(FILE *file, const void *bytes, size_t size, const target *old) {
   int written = fwrite(bytes, 1, size, file) == size;
+  if (old) written = written && keep_attributes(file, old) && flush_to_disk(file);
   return (fclose(file) == 0) && written;
 }
 
-static fastbin_status save_bytes(const void *bytes, size_t size, const char *path) {
-  size_t name_size = strlen(path);
+static fastbin_status write_through(const void *bytes, size_t size, const char *path) {
+  FILE *file = fopen(path, "wb");
+  if (!file) return FASTBIN_ERROR_OPEN;
+  return write_and_close(file, bytes, size, NULL) ? FASTBIN_OK : FASTBIN_ERROR_WRITE;
+}
+
+static fastbin_status replace_whole(const void *bytes, size_t size, const target *old) {
+  size_t name_size = strlen(old->path);
   FILE *file;
   char *name;
   fastbin_status status = FASTBIN_OK;
   if (!add_size(&name_size, TEMPORARY_SUFFIX_SIZE, 1)) return FASTBIN_ERROR_MEMORY;
   name = malloc(name_size);
   if (!name) return FASTBIN_ERROR_MEMORY;
-  file = open_temporary(path, (uint64_t)(uintptr_t)bytes, name);
+  file = open_temporary(old->path, (uint64_t)(uintptr_t)bytes, name);
   if (!file) {
     status = FASTBIN_ERROR_OPEN;
-  } else if (!write_and_close(file, bytes, size) || !replace_file(name, path)) {
+  } else if (!write_and_close(file, bytes, size, old) || !replace_file(name, old->path)) {
     remove(name);
     status = FASTBIN_ERROR_WRITE;
   }
   free(name);
+  return status;
+}
+
+static fastbin_status save_bytes(const void *bytes, size_t size, const char *path) {
+  target found = target_of(path);
+  fastbin_status status = FASTBIN_ERROR_MEMORY;
+  if (found.path) status = found.is_written_to ? write_through(bytes, size, path) : replace_whole(bytes, size, &found);
+  free(found.path);
   return status;
 }
 

@@ -68,14 +68,17 @@ static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {
 fastbin_status fastbin_check_spec(const fastbin_model_spec *spec);
 int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
+/* The size of fastbin_model_spec in 0.1.0: the least that struct_size may be. */
+#define FIRST_SPEC_SIZE offsetof(fastbin_model_spec, pairs)
+
 /* model.c: whether a struct of the API has a size, and only members, that this version of the library knows. */
-int fastbin_struct_understood(const void *given, size_t struct_size, size_t known_size);
+int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size);
 
 /* format.c: whether these first bytes of a model can be the start of one that is at least so long. */
 fastbin_status fastbin_check_prefix(const unsigned char *bytes, size_t size);
 
 /* predict.c: the parts of a prediction that both the single and the batch calls need. */
-fastbin_status fastbin_check_score(const fastbin_model *model, double score);
+fastbin_status fastbin_admit_score(const fastbin_model *model, double *score);
 double fastbin_linear_value(const fastbin_model *model, double score, uint32_t rank);
 double fastbin_smooth_value(const fastbin_model *model, double score);
 

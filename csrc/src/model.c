@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 /*
- * Structs only grow at their end, so a shorter struct than the first release's is a mistake, and a longer one comes from
- * a caller newer than this library: it may not have set anything that this library would ignore.
+ * Structs only grow at their end, so a shorter struct than the first release's is a mistake, and a longer one than is known
+ * comes from a caller newer than this library: it may not have set anything that this library would ignore.
  */
-int fastbin_struct_understood(const void *given, size_t struct_size, size_t known_size) {
+int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size) {
   const unsigned char *bytes = given;
-  if (struct_size < known_size) return 0;
+  if (struct_size < first_size) return 0;
   for (size_t i = known_size; i < struct_size; i++) {
     if (bytes[i] != 0) return 0;
   }
@@ -73,6 +73,7 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->weight_sums = copy_doubles(&free_part, spec->weight_sums, n_bins);
   own->weighted_label_sums = copy_doubles(&free_part, spec->weighted_label_sums, n_bins);
   own->weight_square_sums = copy_doubles(&free_part, spec->weight_square_sums, n_bins);
+  own->pairs = copy_doubles(&free_part, spec->pairs, 2 * n_bins);
   for (int i = 0; i < 4; i++) own->map_parameters[i] = without_negative_zero(own->map_parameters[i]);
   own->score_min = without_negative_zero(own->score_min);
   own->score_max = without_negative_zero(own->score_max);
@@ -84,14 +85,25 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
 static int model_bytes(const fastbin_model_spec *spec, const guide *g, size_t *bytes) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
-  size_t arrays_of_bins = (size_t)1 + (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u);
+  size_t arrays_of_bins = (size_t)1 + (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u) + (spec->pairs ? 2u : 0u);
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) &&
          add_size(bytes, n_bins, arrays_of_bins * sizeof(double)) && fastbin_add_guide_size(bytes, g, spec) &&
          add_size(bytes, spec->note_size, 1);
 }
 
-fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model) {
+/* A spec of any known size, as one of this version: members that the caller does not know are 0. */
+static fastbin_status take_spec(const fastbin_model_spec *given, fastbin_model_spec *spec) {
+  size_t size = given->struct_size;
+  if (!fastbin_struct_understood(given, size, FIRST_SPEC_SIZE, sizeof *spec)) return FASTBIN_ERROR_STRUCT_SIZE;
+  memset(spec, 0, sizeof *spec);
+  memcpy(spec, given, size < sizeof *spec ? size : sizeof *spec);
+  return FASTBIN_OK;
+}
+
+fastbin_status fastbin_model_create(const fastbin_model_spec *given, fastbin_model **model) {
+  fastbin_model_spec whole;
+  const fastbin_model_spec *spec = &whole;
   fastbin_status status;
   fastbin_model *made;
   unsigned char *free_part;
@@ -99,9 +111,9 @@ fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_mode
   size_t bytes;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
-  if (!spec) return FASTBIN_ERROR_ARGUMENT;
-  if (!fastbin_struct_understood(spec, spec->struct_size, sizeof *spec)) return FASTBIN_ERROR_STRUCT_SIZE;
-  status = fastbin_check_spec(spec);
+  if (!given) return FASTBIN_ERROR_ARGUMENT;
+  status = take_spec(given, &whole);
+  if (status == FASTBIN_OK) status = fastbin_check_spec(spec);
   if (status != FASTBIN_OK) return status;
   fastbin_plan_guide(&plan, spec);
   if (!model_bytes(spec, &plan, &bytes)) return FASTBIN_ERROR_MEMORY;
@@ -122,9 +134,9 @@ fastbin_status fastbin_model_describe(const fastbin_model *model, fastbin_model_
   size_t struct_size;
   if (!model || !spec) return FASTBIN_ERROR_ARGUMENT;
   struct_size = spec->struct_size;
-  if (struct_size < sizeof *spec) return FASTBIN_ERROR_STRUCT_SIZE;
+  if (struct_size < FIRST_SPEC_SIZE) return FASTBIN_ERROR_STRUCT_SIZE;
   memset(spec, 0, struct_size);
-  *spec = model->spec;
+  memcpy(spec, &model->spec, struct_size < sizeof *spec ? struct_size : sizeof *spec);
   spec->struct_size = struct_size;
   return FASTBIN_OK;
 }

@@ -7,9 +7,14 @@
 
 #include <math.h>
 
-fastbin_status fastbin_check_score(const fastbin_model *model, double score) {
-  if (score >= model->guide.check_min && score <= model->guide.check_max) return FASTBIN_OK;
-  return is_nan(score) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
+/* Whether a score may be scored; where the model clips, *score is moved to the end of the range that it is beyond. */
+fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
+  const guide *g = &model->guide;
+  if (*score >= g->check_min && *score <= g->check_max) return FASTBIN_OK;
+  if (is_nan(*score)) return FASTBIN_ERROR_SCORE_NAN;
+  if (model->spec.out_of_range != FASTBIN_OUT_OF_RANGE_CLIP || !is_finite(*score)) return FASTBIN_ERROR_SCORE_RANGE;
+  *score = *score < g->check_min ? g->check_min : g->check_max;
+  return FASTBIN_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -65,14 +70,17 @@ static NEVER_INLINE double special_value(const fastbin_model *model, double scor
   return randomised_value(spec->values[guide_bin(g, score, key)], spec->delta, key);
 }
 
-static NEVER_INLINE fastbin_status refuse_value(const fastbin_model *model, double score, double *value) {
+/* A score outside the range: refused, or scored as an end of it. */
+static NEVER_INLINE fastbin_status value_outside(const fastbin_model *model, double score, uint64_t key, double *value) {
+  fastbin_status status = fastbin_admit_score(model, &score);
+  if (status == FASTBIN_OK) return fastbin_predict_one(model, score, key, value);
   *value = quiet_nan();
-  return fastbin_check_score(model, score);
+  return status;
 }
 
 fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value) {
   const guide *g = &model->guide;
-  if (!(score >= g->check_min && score <= g->check_max)) return refuse_value(model, score, value);
+  if (!(score >= g->check_min && score <= g->check_max)) return value_outside(model, score, key, value);
   if (!model->is_plain) {
     *value = special_value(model, score, key);
     return FASTBIN_OK;
@@ -83,7 +91,7 @@ fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uin
 }
 
 fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin) {
-  fastbin_status status = fastbin_check_score(model, score);
+  fastbin_status status = fastbin_admit_score(model, &score);
   if (model->spec.kind != FASTBIN_STEP) status = FASTBIN_ERROR_ARGUMENT;
   *bin = status == FASTBIN_OK ? (int32_t)guide_bin(&model->guide, score, key) : -1;
   return status;
@@ -91,11 +99,12 @@ fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint
 
 int fastbin_needs_key(const fastbin_model *model, double score) {
   const guide *g = &model->guide;
-  uint64_t order = order_of(score);
+  uint64_t order;
   uint32_t rank;
-  if (fastbin_check_score(model, score) != FASTBIN_OK) return 0;
+  if (fastbin_admit_score(model, &score) != FASTBIN_OK) return 0;
   if (model->spec.delta > 0.0) return 1;
   if (!g->tie_keys) return 0;
+  order = order_of(score);
   rank = rank_of_order(g, order, guide_cell(g, score));
   return order_at_threshold(g, order, rank) && bin_of_tie(g, rank, 0) != bin_of_rank(g, rank);
 }

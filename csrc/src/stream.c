@@ -55,7 +55,9 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
-  if (!spec->counts || spec->weight_sums || spec->n_samples > MOST_SAMPLES) {
+  /* What a model that was moved by label shift has tallied are samples of another population. */
+  if (!spec->counts || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
+      spec->source_rate_origin != FASTBIN_RATE_NONE) {
     fastbin_stream_free(*stream);
     *stream = NULL;
     return FASTBIN_ERROR_TALLY;
@@ -186,6 +188,14 @@ static int allocate_columns(struct columns *columns, size_t n_bins) {
   return 1;
 }
 
+/* The values of a snapshot are those of its own samples, moved by nothing. */
+static void leave_shift(fastbin_model_spec *spec) {
+  spec->odds_ratio = 1.0;
+  spec->source_rate_origin = spec->target_rate_origin = FASTBIN_RATE_NONE;
+  spec->source_rate = spec->target_rate = 0.0;
+  spec->source_count = spec->source_ones = spec->target_count = spec->target_ones = 0;
+}
+
 fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model) {
   fastbin_model_spec spec = stream->spec;
   struct columns columns;
@@ -205,7 +215,10 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   spec.label_sums = columns.label_sums;
   spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
   spec.delta = 0.0;
-  spec.odds_ratio = 1.0;
+  leave_shift(&spec);
+  spec.pairs = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
+  spec.fingerprint = 0;
   spec.n_samples = stream->n_samples;
   spec.n_positive = stream->n_positive;
   spec.n_tied = stream->n_tied;
@@ -221,11 +234,25 @@ static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
                           memcmp(a->edge_keys, b->edge_keys, n_edges * sizeof *a->edge_keys) == 0);
 }
 
+/* The same bins with the tally that the other stream went on from, so that the samples of that fit can be told. */
+static fastbin_status take_partition(fastbin_stream *stream, const fastbin_stream *other) {
+  fastbin_model *partition;
+  fastbin_status status = fastbin_model_create(&other->spec, &partition);
+  if (status != FASTBIN_OK) return status;
+  fastbin_model_free(stream->partition);
+  stream->partition = partition;
+  return fastbin_model_describe(partition, &stream->spec);
+}
+
 fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other) {
   int is_first, is_empty;
   if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
   if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
   if (stream->n_samples > MOST_SAMPLES || other->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_ARGUMENT;
+  if (other->has_fit) {
+    fastbin_status status = take_partition(stream, other);
+    if (status != FASTBIN_OK) return status;
+  }
   is_first = stream->n_samples == 0;
   is_empty = other->n_samples == 0;
   if (is_first) stream->has_variance = other->has_variance;

@@ -1,125 +1,189 @@
 /*
- * stream_format.c: a stream as bytes. FORMAT-stream.md is the specification; change both together.
+ * stream_format.c: a stream as bytes. FORMAT.md, "Streams", is the specification; change both together.
+ *
+ * Written as a container of version 2. Version 1, that of fastbin 0.1.0, laid the same parts one behind the other; both are
+ * read into `parts`, and from there on there is one way.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "stream.h"
 
-#define FORMAT_VERSION 1
-#define HEADER_SIZE 56
-#define CHECKSUM_SIZE 8
+#include "bytes.h"
+
+#define HEAD_SIZE 32
 #define HAS_VARIANCE 1u
 #define HAS_FIT 2u
 
-/* As a model's, but for the fourth byte. */
-static const unsigned char magic[8] = {0x89, 'F', 'B', 'S', '\r', '\n', 0x1A, '\n'};
+enum section { HEAD, MODL, TALY, VARI, N_SECTIONS };
 
-static unsigned char *put_word(unsigned char *at, uint64_t word) {
-  for (int i = 0; i < 8; i++) at[i] = (unsigned char)(word >> (8 * i));
-  return at + 8;
+static const section_kind sections[N_SECTIONS] = {
+    [HEAD] = {TAG('H', 'E', 'A', 'D'), MUST_UNDERSTAND}, [MODL] = {TAG('M', 'O', 'D', 'L'), MUST_UNDERSTAND},
+    [TALY] = {TAG('T', 'A', 'L', 'Y'), MUST_UNDERSTAND}, [VARI] = {TAG('V', 'A', 'R', 'I'), MUST_UNDERSTAND},
+};
+
+static const container_kind stream_kind = {'S', 2, N_SECTIONS, sections};
+
+static void section_sizes(size_t model_size, size_t n_bins, int has_variance, size_t *sizes) {
+  sizes[HEAD] = HEAD_SIZE;
+  sizes[MODL] = model_size;
+  sizes[TALY] = 16 * n_bins;
+  sizes[VARI] = has_variance ? 8 * n_bins : 0;
 }
 
-static uint64_t take_word(const unsigned char **at) {
-  uint64_t word = 0;
-  for (int i = 0; i < 8; i++) word |= (uint64_t)(*at)[i] << (8 * i);
-  *at += 8;
-  return word;
-}
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Writing                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
 
-static int64_t take_count(const unsigned char **at) {
-  uint64_t word = take_word(at);
-  int64_t count;
-  memcpy(&count, &word, sizeof count);
-  return count;
-}
-
-/* The checksum of a model (FORMAT.md). */
-static uint64_t checksum_of(const unsigned char *bytes, size_t size) {
-  uint64_t state = 0;
-  for (const unsigned char *at = bytes; at < bytes + size;) state = mix(state ^ take_word(&at));
-  return state;
-}
-
-static size_t size_around(size_t partition_size, size_t n_bins, int has_variance) {
-  return HEADER_SIZE + partition_size + (has_variance ? 24u : 16u) * n_bins + CHECKSUM_SIZE;
+static void sizes_of(const fastbin_stream *stream, size_t *sizes) {
+  section_sizes(fastbin_model_size(stream->partition), (size_t)stream->spec.n_bins, stream->has_variance, sizes);
 }
 
 size_t fastbin_stream_size(const fastbin_stream *stream) {
-  return size_around(fastbin_model_size(stream->partition), (size_t)stream->spec.n_bins, stream->has_variance);
+  size_t sizes[N_SECTIONS];
+  if (!stream) return 0;
+  sizes_of(stream, sizes);
+  return fastbin_container_size(&stream_kind, sizes);
+}
+
+static unsigned char *put_payload(unsigned char *at, const fastbin_stream *stream, enum section section, size_t size) {
+  int32_t n_bins = stream->spec.n_bins;
+  switch (section) {
+    case HEAD:
+      at = put_u32(at, (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u));
+      at = put_u32(at, 0);
+      at = put_u64(at, (uint64_t)stream->n_samples);
+      at = put_u64(at, (uint64_t)stream->n_positive);
+      return put_u64(at, (uint64_t)stream->n_tied);
+    case MODL:
+      fastbin_model_write(stream->partition, at, size);
+      return at + size;
+    case TALY:
+      for (int32_t b = 0; b < n_bins; b++) at = put_u64(at, (uint64_t)stream->tallies[b].count);
+      for (int32_t b = 0; b < n_bins; b++) at = put_u64(at, (uint64_t)stream->tallies[b].label_sum);
+      return at;
+    case VARI:
+      for (int32_t b = 0; b < n_bins; b++) at = put_double(at, stream->tallies[b].running_variance);
+      return at;
+    case N_SECTIONS:
+      break;
+  }
+  return at;
 }
 
 fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity) {
-  unsigned char *start = buffer;
-  unsigned char *at = start;
-  size_t size, partition_size;
-  uint64_t flags;
+  size_t sizes[N_SECTIONS];
+  unsigned char *at;
   if (!stream || !buffer) return FASTBIN_ERROR_ARGUMENT;
-  size = fastbin_stream_size(stream);
-  if (capacity < size) return FASTBIN_ERROR_BUFFER;
-  partition_size = fastbin_model_size(stream->partition);
-  flags = (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u);
-  memcpy(at, magic, sizeof magic);
-  at = put_word(at + sizeof magic, FORMAT_VERSION | flags << 32);
-  at = put_word(at, size);
-  at = put_word(at, (uint64_t)stream->n_samples);
-  at = put_word(at, (uint64_t)stream->n_positive);
-  at = put_word(at, (uint64_t)stream->n_tied);
-  at = put_word(at, partition_size);
-  fastbin_model_write(stream->partition, at, partition_size);
-  at += partition_size;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) at = put_word(at, (uint64_t)stream->tallies[b].count);
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) at = put_word(at, (uint64_t)stream->tallies[b].label_sum);
-  for (int32_t b = 0; stream->has_variance && b < stream->spec.n_bins; b++) {
-    at = put_word(at, bits_of(stream->tallies[b].running_variance));
+  sizes_of(stream, sizes);
+  if (capacity < fastbin_container_size(&stream_kind, sizes)) return FASTBIN_ERROR_BUFFER;
+  at = fastbin_begin_container(buffer, &stream_kind, sizes);
+  for (int k = 0; k < N_SECTIONS; k++) {
+    if (sizes[k] == 0) continue;
+    at = fastbin_begin_section(at, &stream_kind, k, sizes[k]);
+    at = put_payload(at, stream, (enum section)k, sizes[k]);
   }
-  put_word(at, checksum_of(start, (size_t)(at - start)));
+  fastbin_end_container(buffer, at);
   return FASTBIN_OK;
 }
 
-/* What it takes to trust the length and to know the version. */
-static fastbin_status check_header(const unsigned char *bytes, size_t size, uint64_t *flags) {
-  size_t compared = size < sizeof magic ? size : sizeof magic;
-  const unsigned char *at = bytes + compared;
-  const unsigned char *checksum;
-  uint64_t version;
-  if (memcmp(bytes, magic, compared) != 0) return FASTBIN_ERROR_MAGIC;
-  if (size < HEADER_SIZE + CHECKSUM_SIZE) return FASTBIN_ERROR_LENGTH;
-  version = take_word(&at);
-  *flags = version >> 32;
-  version &= UINT32_MAX;
-  if (version > FORMAT_VERSION) return FASTBIN_ERROR_FORMAT_VERSION;
-  if (take_word(&at) != size || size % 8 != 0) return FASTBIN_ERROR_LENGTH;
-  checksum = bytes + size - CHECKSUM_SIZE;
-  if (checksum_of(bytes, size - CHECKSUM_SIZE) != take_word(&checksum)) return FASTBIN_ERROR_CHECKSUM;
-  if (version != FORMAT_VERSION) return FASTBIN_ERROR_CONTENT; /* version 0 was never written */
-  return *flags & ~(uint64_t)(HAS_VARIANCE | HAS_FIT) ? FASTBIN_ERROR_FORMAT_VERSION : FASTBIN_OK;
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Reading                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* Where the parts of a stream lie in its bytes, whatever the version. */
+struct parts {
+  int is_version_1;
+  uint32_t flags;
+  const unsigned char *totals; /* samples, of these with label 1, of these tied: 3 x i64 */
+  payload model;
+  payload tally;
+  payload variances;           /* empty where they are not known */
+};
+
+static fastbin_status find_parts(const unsigned char *bytes, size_t size, struct parts *parts) {
+  payload payloads[N_SECTIONS];
+  fastbin_status status = fastbin_read_container(&stream_kind, bytes, size, payloads);
+  if (status != FASTBIN_OK) return status;
+  if (payloads[HEAD].size != HEAD_SIZE || get_u32(payloads[HEAD].start + 4) != 0) return FASTBIN_ERROR_CONTENT;
+  if (payloads[HEAD].start != bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
+  parts->flags = get_u32(payloads[HEAD].start);
+  parts->totals = payloads[HEAD].start + 8;
+  parts->model = payloads[MODL];
+  parts->tally = payloads[TALY];
+  parts->variances = payloads[VARI];
+  return FASTBIN_OK;
 }
 
-static void take_tallies(fastbin_stream *stream, const unsigned char *at) {
+/* Version 1: flags at 12, totals at 24, the length of the model at 48, the model at 56, then the arrays. */
+static fastbin_status find_parts_of_version_1(const unsigned char *bytes, size_t size, struct parts *parts) {
+  size_t start = 56, rest, per_bin;
+  uint64_t model_size;
+  if (size < start + CHECKSUM_SIZE) return FASTBIN_ERROR_LENGTH;
+  model_size = get_u64(bytes + 48);
+  if (model_size > size - start - CHECKSUM_SIZE || model_size % 8 != 0) return FASTBIN_ERROR_CONTENT;
+  parts->flags = get_u32(bytes + 12);
+  parts->totals = bytes + 24;
+  parts->model = (payload){bytes + start, (size_t)model_size};
+  start += (size_t)model_size;
+  rest = size - CHECKSUM_SIZE - start;
+  per_bin = parts->flags & HAS_VARIANCE ? 24 : 16;
+  if (rest == 0 || rest % per_bin != 0) return FASTBIN_ERROR_CONTENT;
+  parts->tally = (payload){bytes + start, rest / per_bin * 16};
+  parts->variances = (payload){bytes + start + parts->tally.size, rest - parts->tally.size};
+  return FASTBIN_OK;
+}
+
+static void take_tallies(fastbin_stream *stream, const struct parts *parts) {
+  const unsigned char *at = parts->tally.start;
   int32_t n_bins = stream->spec.n_bins;
-  for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].count = take_count(&at);
-  for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].label_sum = take_count(&at);
-  for (int32_t b = 0; stream->has_variance && b < n_bins; b++) {
-    stream->tallies[b].running_variance = double_of(take_word(&at));
+  for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].count = take_i64(&at);
+  for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].label_sum = take_i64(&at);
+  at = parts->variances.start;
+  for (int32_t b = 0; stream->has_variance && b < n_bins; b++) stream->tallies[b].running_variance = take_double(&at);
+}
+
+/*
+ * Whether counting can have led to these tallies of one bin. The first label adds exactly 1/4 to the running variance, each
+ * later one at most 1; nothing adds -0.0.
+ */
+static int tally_can_be(const struct tally *tally, int has_variance) {
+  double variance = tally->running_variance;
+  if (!is_finite(variance) || is_negative_zero(variance)) return 0;
+  if (!has_variance || tally->count == 0) return variance == 0.0;
+  return variance >= 0.25 && variance <= (double)tally->count;
+}
+
+/*
+ * Whether a stream that went on from the tally of its model still holds it. Under version 1 a stream that went on from
+ * nothing could be merged with one that did, and kept its own model, without the tally.
+ */
+static int holds_fit(const fastbin_stream *stream, int is_version_1) {
+  const fastbin_model_spec *spec = &stream->spec;
+  if (!spec->counts) return is_version_1;
+  if (spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
+  if (stream->n_samples < spec->n_samples || stream->n_positive < spec->n_positive || stream->n_tied < spec->n_tied) return 0;
+  if (stream->n_samples - stream->n_positive < spec->n_samples - spec->n_positive) return 0;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    int64_t ones = stream->tallies[b].label_sum, zeros = stream->tallies[b].count - ones;
+    if (ones < spec->label_sums[b] || zeros < spec->counts[b] - spec->label_sums[b]) return 0;
   }
+  return 1;
 }
 
 /* Whether counting can have led here. fastbin_model_create() holds the tally against the totals. */
-static fastbin_status check_stream(const fastbin_stream *stream) {
+static fastbin_status check_stream(const fastbin_stream *stream, int is_version_1) {
   fastbin_model *snapshot;
   fastbin_status status;
   int64_t n_counted = 0, n_positive = 0;
   if (stream->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_CONTENT;
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
-    double variance = stream->tallies[b].running_variance;
-    /* Each sample adds the square of a difference within [0, 1]; that is never -0.0. */
-    if (!is_finite(variance) || bits_of(variance) >> 63) return FASTBIN_ERROR_CONTENT;
-    if (variance > (double)stream->tallies[b].count) return FASTBIN_ERROR_CONTENT;
+    if (!tally_can_be(&stream->tallies[b], stream->has_variance)) return FASTBIN_ERROR_CONTENT;
   }
   status = fastbin_stream_snapshot(stream, &snapshot);
   if (status != FASTBIN_OK) return status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
   fastbin_model_free(snapshot);
-  if (stream->has_fit) return FASTBIN_OK; /* which may have seen samples that no bin counts */
+  if (!stream->splits_ties && stream->n_tied != 0 && !stream->has_fit) return FASTBIN_ERROR_CONTENT;
+  if (stream->has_fit) return holds_fit(stream, is_version_1) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
     n_counted += stream->tallies[b].count;
     n_positive += stream->tallies[b].label_sum;
@@ -127,46 +191,50 @@ static fastbin_status check_stream(const fastbin_stream *stream) {
   return n_counted == stream->n_samples && n_positive == stream->n_positive ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
 }
 
-/* The stream in bytes whose header is good; on failure *stream is to be freed if it is not NULL. */
-static fastbin_status decode_stream(const unsigned char *bytes, size_t size, uint64_t flags, fastbin_stream **stream) {
-  const unsigned char *at = bytes + 24;
+/* The stream of these parts; on failure *stream is to be freed if it is not NULL. */
+static fastbin_status decode_stream(const struct parts *parts, fastbin_stream **stream) {
+  const unsigned char *totals = parts->totals;
   fastbin_model *partition;
   fastbin_model_spec spec;
   fastbin_status status;
-  int64_t n_samples = take_count(&at);
-  int64_t n_positive = take_count(&at);
-  int64_t n_tied = take_count(&at);
-  uint64_t partition_size = take_word(&at);
-  if (partition_size > size - HEADER_SIZE - CHECKSUM_SIZE) return FASTBIN_ERROR_CONTENT;
-  status = fastbin_model_read(at, (size_t)partition_size, &partition);
+  size_t n_bins, variances;
+  if (parts->flags & ~(HAS_VARIANCE | HAS_FIT)) return FASTBIN_ERROR_FORMAT_VERSION;
+  if (!parts->model.start) return FASTBIN_ERROR_CONTENT;
+  status = fastbin_model_read(parts->model.start, parts->model.size, &partition);
   if (status != FASTBIN_OK) {
     return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
   }
   spec.struct_size = sizeof spec;
   fastbin_model_describe(partition, &spec);
-  if (spec.kind != FASTBIN_STEP || size != size_around((size_t)partition_size, (size_t)spec.n_bins, flags & HAS_VARIANCE)) {
+  n_bins = (size_t)spec.n_bins;
+  variances = parts->flags & HAS_VARIANCE ? 8 * n_bins : 0;
+  if (spec.kind != FASTBIN_STEP || parts->tally.size != 16 * n_bins || parts->variances.size != variances) {
     fastbin_model_free(partition);
     return FASTBIN_ERROR_CONTENT;
   }
   status = fastbin_stream_over(partition, stream);
   if (status != FASTBIN_OK) return status;
-  (*stream)->n_samples = n_samples;
-  (*stream)->n_positive = n_positive;
-  (*stream)->n_tied = n_tied;
-  (*stream)->has_variance = (flags & HAS_VARIANCE) != 0;
-  (*stream)->has_fit = (flags & HAS_FIT) != 0;
-  take_tallies(*stream, at + partition_size);
-  return check_stream(*stream);
+  (*stream)->n_samples = take_i64(&totals);
+  (*stream)->n_positive = take_i64(&totals);
+  (*stream)->n_tied = take_i64(&totals);
+  (*stream)->has_variance = (parts->flags & HAS_VARIANCE) != 0;
+  (*stream)->has_fit = (parts->flags & HAS_FIT) != 0;
+  take_tallies(*stream, parts);
+  return check_stream(*stream, parts->is_version_1);
 }
 
 fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_stream **stream) {
-  uint64_t flags;
+  struct parts parts;
   fastbin_status status;
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
   *stream = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = check_header(bytes, size, &flags);
-  if (status == FASTBIN_OK) status = decode_stream(bytes, size, flags, stream);
+  status = fastbin_check_container(&stream_kind, bytes, size);
+  if (status == FASTBIN_OK) {
+    parts.is_version_1 = get_u32((const unsigned char *)bytes + 8) == 1;
+    status = parts.is_version_1 ? find_parts_of_version_1(bytes, size, &parts) : find_parts(bytes, size, &parts);
+  }
+  if (status == FASTBIN_OK) status = decode_stream(&parts, stream);
   if (status == FASTBIN_OK) return status;
   fastbin_stream_free(*stream);
   *stream = NULL;

@@ -31,8 +31,9 @@ refuse "writable data in $archive" \
   "$(size -A "$archive" | awk '$1 ~ /^\.(data|bss|tdata|tbss)/ && $1 !~ /^\.data\.rel\.ro/ && $2 > 0 { print $1, $2 }')"
 
 # __cpu_* belong to the compiler's own processor detection, __stack_chk_fail and _GLOBAL_OFFSET_TABLE_ to its code.
-allowed=' exp log malloc calloc realloc free memcpy memmove memset memcmp strcmp strlen getenv '
-allowed="$allowed fopen fclose fread fwrite ferror remove rename snprintf "
+allowed=' exp log sqrt malloc calloc realloc free memcpy memmove memset memcmp strcmp strlen getenv '
+allowed="$allowed fopen fclose fread fwrite ferror remove rename snprintf fflush fileno fdopen open close "
+allowed="$allowed stat fstat lstat realpath fchmod fchown fsync "
 allowed="$allowed __cpu_model __cpu_indicator_init __stack_chk_fail _GLOBAL_OFFSET_TABLE_ "
 needed=$(nm -u "$archive" | awk '$1 == "U" { print $2 }' | grep -v '^fastbin_' | sort -u)
 for symbol in $needed; do

@@ -33,6 +33,7 @@ static inline fastbin_model_spec full_spec(void) {
   static const double weight_sums[] = {4.0, 1.5, 2.0, 0.5};
   static const double weighted_label_sums[] = {0.5, 0.75, 0.5, 0.5};
   static const double weight_square_sums[] = {2.0, 1.25, 1.0, 0.25};
+  static const double pairs[] = {0.0, 0.25, 0.5, 0.5, 0.125, 0.75, 0.875, 1.0};
   fastbin_model_spec spec = empty_spec(FASTBIN_STEP);
   spec.scheme = FASTBIN_SCHEME_UMD;
   spec.ties = FASTBIN_TIES_RANDOM;
@@ -60,6 +61,15 @@ static inline fastbin_model_spec full_spec(void) {
   spec.n_tied = 3;
   spec.note = "{\"by\": \"test\"}";
   spec.note_size = 14;
+  spec.pairs = pairs;
+  spec.source_rate_origin = FASTBIN_RATE_COUNTED;
+  spec.target_rate_origin = FASTBIN_RATE_GIVEN;
+  spec.source_rate = 0.25;
+  spec.target_rate = 0.4;
+  spec.source_count = 18;
+  spec.source_ones = 6;
+  spec.weights = FASTBIN_WEIGHTS_ESTIMATED;
+  spec.fingerprint = UINT64_C(0x0123456789ABCDEF);
   return spec;
 }
 

@@ -152,12 +152,37 @@ static void test_failures_leave_the_old_file(void) {
   CHECK(files_left("full") == 1);
   /* A folder in the place of the file. */
   mkdir(in_folder("full/folder.fbm"), 0700);
-  CHECK(fastbin_model_save(other, in_folder("full/folder.fbm")) == FASTBIN_ERROR_WRITE);
+  CHECK(fastbin_model_save(other, in_folder("full/folder.fbm")) == FASTBIN_ERROR_OPEN);
   CHECK(files_left("full") == 2);
   CHECK(loaded("full/folder.fbm") == -FASTBIN_ERROR_READ);
   rmdir(in_folder("full/folder.fbm"));
   remove(in_folder("full/model.fbm"));
   rmdir(in_folder("full"));
+  fastbin_model_free(model);
+  fastbin_model_free(other);
+}
+
+/* Links are followed, modes are kept, and what is no regular file is written through. */
+static void test_what_stands_at_the_path(void) {
+  fastbin_model_spec full = full_spec(), half = half_spec();
+  fastbin_model *model = must_create(&full), *other = must_create(&half);
+  struct stat status;
+  char target[8192];
+  snprintf(target, sizeof target, "%s", in_folder("target.fbm"));
+  remove(in_folder("link.fbm"));
+  remove(target);
+  REQUIRE(symlink("target.fbm", in_folder("link.fbm")) == 0);
+  CHECK(fastbin_model_save(model, in_folder("link.fbm")) == FASTBIN_OK); /* makes the file behind the link */
+  CHECK(loaded("target.fbm") == 4);
+  REQUIRE(chmod(target, 0600) == 0);
+  CHECK(fastbin_model_save(other, in_folder("link.fbm")) == FASTBIN_OK); /* replaces it */
+  CHECK(loaded("target.fbm") == 2);
+  CHECK(lstat(in_folder("link.fbm"), &status) == 0 && S_ISLNK(status.st_mode));
+  CHECK(stat(target, &status) == 0 && (status.st_mode & 07777) == 0600);
+  CHECK(fastbin_model_save(model, "/dev/null") == FASTBIN_OK);
+  CHECK(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
+  remove(in_folder("link.fbm"));
+  remove(target);
   fastbin_model_free(model);
   fastbin_model_free(other);
 }
@@ -171,6 +196,7 @@ int main(int argc, char **argv) {
   test_damaged_files();
 #if !defined(_WIN32)
   test_failures_leave_the_old_file();
+  test_what_stands_at_the_path();
 #endif
   remove(in_folder("model.fbm"));
   return finish();

@@ -84,6 +84,8 @@ static void test_round_trips(void) {
   fastbin_model_spec spec = full_spec();
   check_round_trip(&spec);
   spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
+  spec.out_of_range = FASTBIN_OUT_OF_RANGE_CLIP;
   spec.delta = 0.125;
   check_round_trip(&spec);
   spec.counts = spec.label_sums = NULL;
@@ -194,13 +196,14 @@ static fastbin_status status_with(size_t offset, uint64_t number, int width) {
   return read_status(b.at, b.size);
 }
 
-/* Payloads, after FORMAT.md: CORE begins at 40, EDGE at 176, EKEY at 216, VALU at 256, TALY at 304, NOTE at 496. */
+/* Payloads, after FORMAT.md: CORE begins at 40, EDGE at 176, EKEY at 216, VALU at 256, TALY at 304, WGHT at 384,
+   RATE at 496, PAIR at 568, RULE at 648, PRNT at 672, NOTE at 696. */
 static void test_contradictions(void) {
   CHECK(status_with(8, 1, 4) == FASTBIN_OK); /* shows that seal() is right */
   CHECK(status_with(8, 2, 4) == FASTBIN_ERROR_FORMAT_VERSION);
   CHECK(status_with(8, 0, 4) == FASTBIN_ERROR_CONTENT);
-  CHECK(status_with(12, 6, 4) == FASTBIN_ERROR_CONTENT);
-  CHECK(status_with(12, 8, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with(12, 10, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with(12, 12, 4) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(12, UINT32_MAX, 4) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(32, UINT64_MAX, 8) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(32, 0, 8) == FASTBIN_ERROR_CONTENT);
@@ -221,7 +224,17 @@ static void test_contradictions(void) {
   CHECK(status_with(256, 0x8000000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* a value -0.0 */
   CHECK(status_with(256, 0x4000000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* a value of 2 */
   CHECK(status_with(304, UINT64_MAX, 8) == FASTBIN_ERROR_CONTENT);          /* a count of -1 */
-  CHECK(status_with(510, 1, 1) == FASTBIN_ERROR_CONTENT);                   /* filling behind the note */
+  CHECK(status_with(392, 0, 8) == FASTBIN_ERROR_CONTENT);                   /* a sum of weights below that of label 1 */
+  CHECK(status_with(496, 4, 4) == FASTBIN_ERROR_FORMAT_VERSION);            /* a rate known in a way of the future */
+  CHECK(status_with(496, 0, 4) == FASTBIN_ERROR_CONTENT);                   /* one rate known, the other not */
+  CHECK(status_with(504, 0x3FE0000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* a source rate that gives other odds */
+  CHECK(status_with(520, 5, 8) == FASTBIN_ERROR_CONTENT);                   /* more ones than labels */
+  CHECK(status_with(536, 1, 8) == FASTBIN_ERROR_CONTENT);                   /* labels counted for a rate that was given */
+  CHECK(status_with(568, 0x3FE0000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* a pair that falls */
+  CHECK(status_with(648, 2, 4) == FASTBIN_ERROR_FORMAT_VERSION);            /* a policy of the future */
+  CHECK(status_with(652, 0, 4) == FASTBIN_ERROR_CONTENT);                   /* a section that says nothing */
+  CHECK(status_with(672, 0, 8) == FASTBIN_ERROR_CONTENT);                   /* no fingerprint */
+  CHECK(status_with(710, 1, 1) == FASTBIN_ERROR_CONTENT);                   /* filling behind the note */
 }
 
 /* Inserts a section of one word in front of the checksum. */

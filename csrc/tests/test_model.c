@@ -70,6 +70,24 @@ static void test_keys(void) {
   CHECK(fastbin_split_key(42, 0.5, 1) != fastbin_group_key(42, 0.5, 1));
 }
 
+/* RFC 4231, test cases 1, 2, 3, 6 and 7: the first 64 bits; and an id that fills two blocks. */
+static void test_hashed_keys(void) {
+  unsigned char salt[131], id[200];
+  static const char *jefe = "what do ya want for nothing?";
+  static const char *large = "Test Using Larger Than Block-Size Key - Hash Key First";
+  static const char *larger = "This is a test using a larger than block-size key and a larger than block-size data. The key needs "
+                              "to be hashed before being used by the HMAC algorithm.";
+  memset(salt, 0x0B, sizeof salt);
+  CHECK(fastbin_hash_key(salt, 20, "Hi There", 8) == 0xB0344C61D8DB3853u);
+  CHECK(fastbin_hash_key("Jefe", 4, jefe, strlen(jefe)) == 0x5BDCC146BF60754Eu);
+  memset(salt, 0xAA, sizeof salt);
+  memset(id, 0xDD, sizeof id);
+  CHECK(fastbin_hash_key(salt, 20, id, 50) == 0x773EA91E36800E46u);
+  CHECK(fastbin_hash_key(salt, 131, large, strlen(large)) == 0x60E431591EE0B67Fu);
+  CHECK(fastbin_hash_key(salt, 131, larger, strlen(larger)) == 0x9B09FFA71B942FCBu);
+  CHECK(fastbin_hash_key(NULL, 0, NULL, 0) == 0xB613679A0814D9ECu);
+}
+
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Create, describe                                                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -95,6 +113,12 @@ static void test_describe_gives_back_what_create_took(void) {
   CHECK(seen.delta == spec.delta && seen.odds_ratio == spec.odds_ratio && seen.seed == spec.seed);
   CHECK(seen.n_samples == spec.n_samples && seen.n_positive == spec.n_positive && seen.n_tied == spec.n_tied);
   CHECK(seen.note_size == spec.note_size && memcmp(seen.note, spec.note, spec.note_size) == 0);
+  CHECK(memcmp(seen.pairs, spec.pairs, 8 * sizeof(double)) == 0 && seen.pairs != spec.pairs);
+  CHECK(seen.source_rate_origin == spec.source_rate_origin && seen.target_rate_origin == spec.target_rate_origin);
+  CHECK(seen.source_rate == spec.source_rate && seen.target_rate == spec.target_rate);
+  CHECK(seen.source_count == spec.source_count && seen.source_ones == spec.source_ones);
+  CHECK(seen.target_count == spec.target_count && seen.target_ones == spec.target_ones);
+  CHECK(seen.out_of_range == spec.out_of_range && seen.weights == spec.weights && seen.fingerprint == spec.fingerprint);
   fastbin_model_free(model);
 }
 
@@ -132,6 +156,26 @@ static void test_default_keys_and_negative_zeros(void) {
   fastbin_model_free(model);
 }
 
+#define FIRST_SIZE offsetof(fastbin_model_spec, pairs)
+
+/* A caller compiled against the header of 0.1.0, whose spec ends before the pairs: what lies behind it is not looked at. */
+static void test_struct_of_the_first_release(void) {
+  fastbin_model_spec spec = half_spec(), seen;
+  fastbin_model *model;
+  memset((unsigned char *)&spec + FIRST_SIZE, 0xA5, sizeof spec - FIRST_SIZE);
+  spec.struct_size = FIRST_SIZE;
+  REQUIRE(fastbin_model_create(&spec, &model) == FASTBIN_OK);
+  seen.struct_size = sizeof seen;
+  CHECK(fastbin_model_describe(model, &seen) == FASTBIN_OK);
+  CHECK(!seen.pairs && seen.source_rate_origin == 0 && seen.out_of_range == 0 && seen.fingerprint == 0);
+  memset(&seen, 0xA5, sizeof seen);
+  seen.struct_size = FIRST_SIZE;
+  CHECK(fastbin_model_describe(model, &seen) == FASTBIN_OK);
+  CHECK(seen.n_bins == 2 && seen.struct_size == FIRST_SIZE);
+  CHECK(*((unsigned char *)&seen + FIRST_SIZE) == 0xA5);
+  fastbin_model_free(model);
+}
+
 /* A caller compiled against a later header, whose spec has a member more. */
 static void test_struct_sizes(void) {
   struct {
@@ -155,7 +199,7 @@ static void test_struct_sizes(void) {
   later.spec.struct_size = sizeof later;
   later.new_member = 7;
   CHECK(fastbin_model_create(&later.spec, &model) == FASTBIN_ERROR_STRUCT_SIZE && model == NULL);
-  later.spec.struct_size = sizeof later.spec - 1;
+  later.spec.struct_size = FIRST_SIZE - 1;
   CHECK(fastbin_model_create(&later.spec, &model) == FASTBIN_ERROR_STRUCT_SIZE);
   CHECK(fastbin_model_create(NULL, &model) == FASTBIN_ERROR_ARGUMENT && model == NULL);
   CHECK(fastbin_model_create(&later.spec, NULL) == FASTBIN_ERROR_ARGUMENT);
@@ -205,6 +249,9 @@ static void test_refused_arrays(void) {
   static const double nan_value[] = {0, NAN, 0, 0};
   static const int64_t negative[] = {8, 2, -1, 1}, negative_ones[] = {1, 1, -1, 1};
   static const int64_t too_many[] = {1, 3, 1, 1}, too_many_ones[] = {4, 1, 1, 1};
+  static const double too_heavy[] = {4.5, 0.75, 0.5, 0.5}, too_small[] = {2.0, 1.25, 0.9, 0.25};
+  static const double too_large[] = {2.0, 1.25, 1.0, 0.3};
+  static const double falling_pairs[] = {0, 1, 0, 1, 0.5, 0.25, 0, 1}, wide_pairs[] = {0, 1, 0, 1, 0, 1.5, 0, 1};
   static const double infinite_sums[] = {1, 1, INFINITY, 1}, negative_sums[] = {1, -1, 1, 1};
   REFUSES(full_spec(), edges = falling, FASTBIN_ERROR_EDGES);
   REFUSES(full_spec(), edges = infinite, FASTBIN_ERROR_EDGES);
@@ -224,6 +271,11 @@ static void test_refused_arrays(void) {
   REFUSES(full_spec(), weighted_label_sums = NULL, FASTBIN_ERROR_WEIGHTS);
   REFUSES(full_spec(), weight_square_sums = infinite_sums, FASTBIN_ERROR_WEIGHTS);
   REFUSES(full_spec(), weight_sums = negative_sums, FASTBIN_ERROR_WEIGHTS);
+  REFUSES(full_spec(), weighted_label_sums = too_heavy, FASTBIN_ERROR_WEIGHTS);
+  REFUSES(full_spec(), weight_square_sums = too_small, FASTBIN_ERROR_WEIGHTS); /* 4 weights of mean 1/2, squares .9 */
+  REFUSES(full_spec(), weight_square_sums = too_large, FASTBIN_ERROR_WEIGHTS); /* 1 weight of 1/2, square .3 */
+  REFUSES(full_spec(), pairs = falling_pairs, FASTBIN_ERROR_VALUES);
+  REFUSES(full_spec(), pairs = wide_pairs, FASTBIN_ERROR_VALUES);
 }
 
 static void test_refused_numbers(void) {
@@ -242,6 +294,18 @@ static void test_refused_numbers(void) {
   REFUSES(full_spec(), delta = NAN, FASTBIN_ERROR_ORIGIN);
   REFUSES(full_spec(), odds_ratio = 0.0, FASTBIN_ERROR_ORIGIN);
   REFUSES(full_spec(), odds_ratio = INFINITY, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), odds_ratio = 1.0, FASTBIN_ERROR_ORIGIN); /* not what the rates give */
+  REFUSES(full_spec(), source_rate = 0.0, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), target_rate = NAN, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), source_rate_origin = FASTBIN_RATE_NONE, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), source_rate_origin = FASTBIN_RATE_GIVEN, FASTBIN_ERROR_ORIGIN); /* and yet counted */
+  REFUSES(full_spec(), source_rate_origin = FASTBIN_RATE_ESTIMATED, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), target_rate_origin = FASTBIN_RATE_COUNTED, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), target_rate_origin = 4, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(full_spec(), source_ones = 19, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), out_of_range = 2, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(full_spec(), weights = 2, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(half_spec(), weights = FASTBIN_WEIGHTS_ESTIMATED, FASTBIN_ERROR_WEIGHTS); /* of no weights */
 }
 
 static fastbin_model_spec linear_spec(void) {
@@ -269,6 +333,7 @@ static void test_refused_on_other_kinds(void) {
   REFUSES(linear_spec(), delta = 0.1, FASTBIN_ERROR_ORIGIN);
   REFUSES(linear_spec(), map = FASTBIN_MAP_LOGISTIC, FASTBIN_ERROR_MAP);
   REFUSES(linear_spec(), counts = counts, FASTBIN_ERROR_TALLY);
+  REFUSES(linear_spec(), pairs = repeated, FASTBIN_ERROR_VALUES);
   REFUSES(smooth_spec(), map = FASTBIN_MAP_BETA, FASTBIN_ERROR_MAP); /* its scores may be anything */
   REFUSES(smooth_spec(), n_bins = 1, FASTBIN_ERROR_ARGUMENT);
   REFUSES(smooth_spec(), delta = 0.1, FASTBIN_ERROR_ORIGIN);
@@ -278,9 +343,11 @@ int main(void) {
   test_status_codes();
   test_version();
   test_keys();
+  test_hashed_keys();
   test_describe_gives_back_what_create_took();
   test_what_is_not_there_is_null();
   test_default_keys_and_negative_zeros();
+  test_struct_of_the_first_release();
   test_struct_sizes();
   test_refused_shapes();
   test_refused_arrays();

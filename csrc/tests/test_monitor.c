@@ -1,0 +1,143 @@
+/*
+ * test_monitor.c: the state of a monitor as bytes, and states that counting cannot lead to.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+#include "specs.h"
+
+#include <math.h>
+
+#define MOST_BYTES 2048
+
+static fastbin_stream *stream_of_20(void) {
+  fastbin_model_spec spec = half_spec();
+  fastbin_model *model;
+  fastbin_stream *stream;
+  REQUIRE(fastbin_model_create(&spec, &model) == FASTBIN_OK);
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  for (int i = 0; i < 20; i++) REQUIRE(fastbin_stream_update_one(stream, i / 50.0, 0, i % 3 == 0, NULL) == FASTBIN_OK);
+  fastbin_model_free(model);
+  return stream;
+}
+
+/* A state of two bins, all of whose outcomes fell into the first one, which was named; the alarm is on. */
+static fastbin_monitor_spec state_over(const fastbin_stream *stream) {
+  static const double tolerated[] = {0.25, 0.25, 0.5, 1.0};
+  static const double max_log_e[] = {4.0, 0.0};
+  static const int64_t named_at[] = {19, 0};
+  static const unsigned char seen[2 * FASTBIN_DIGEST_SIZE] = {1, 2, 3};
+  fastbin_monitor_spec spec;
+  memset(&spec, 0, sizeof spec);
+  spec.struct_size = sizeof spec;
+  spec.stream = stream;
+  spec.alpha = 0.05;
+  spec.interval_alpha = 0.1;
+  spec.tolerated = tolerated;
+  spec.max_log_mean = 3.5;
+  spec.alarm_at = 12;
+  spec.max_log_e = max_log_e;
+  spec.named_at = named_at;
+  spec.seen = seen;
+  spec.n_seen = 2;
+  return spec;
+}
+
+static void test_round_trip(void) {
+  unsigned char bytes[MOST_BYTES], again[MOST_BYTES];
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec spec = state_over(stream), seen;
+  fastbin_monitor *monitor;
+  size_t size = fastbin_monitor_size(&spec);
+  REQUIRE(size > 0 && size <= MOST_BYTES);
+  CHECK(fastbin_monitor_write(&spec, bytes, size - 1) == FASTBIN_ERROR_BUFFER);
+  CHECK(fastbin_monitor_write(&spec, NULL, size) == FASTBIN_ERROR_ARGUMENT);
+  REQUIRE(fastbin_monitor_write(&spec, bytes, size) == FASTBIN_OK);
+  REQUIRE(fastbin_monitor_read(bytes, size, &monitor) == FASTBIN_OK);
+  seen.struct_size = sizeof seen;
+  REQUIRE(fastbin_monitor_describe(monitor, &seen) == FASTBIN_OK);
+  CHECK(fastbin_stream_n_samples(seen.stream) == 20);
+  CHECK(seen.alpha == 0.05 && seen.interval_alpha == 0.1 && seen.max_log_mean == 3.5 && seen.alarm_at == 12);
+  CHECK(memcmp(seen.tolerated, spec.tolerated, 4 * sizeof(double)) == 0);
+  CHECK(seen.max_log_e[0] == 4.0 && seen.max_log_e[1] == 0.0 && seen.named_at[0] == 19 && seen.named_at[1] == 0);
+  CHECK(seen.n_seen == 2 && memcmp(seen.seen, spec.seen, 2 * FASTBIN_DIGEST_SIZE) == 0);
+  CHECK(fastbin_monitor_write(&seen, again, size) == FASTBIN_OK && memcmp(again, bytes, size) == 0);
+  seen.struct_size = 8;
+  CHECK(fastbin_monitor_describe(monitor, &seen) == FASTBIN_ERROR_STRUCT_SIZE);
+  fastbin_monitor_free(monitor);
+  fastbin_monitor_free(NULL);
+  fastbin_stream_free(stream);
+}
+
+/* Every single bit, and every length. */
+static void test_damage(void) {
+  unsigned char bytes[MOST_BYTES];
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec spec = state_over(stream);
+  size_t size = fastbin_monitor_size(&spec);
+  fastbin_monitor *monitor;
+  REQUIRE(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_OK);
+  for (size_t bit = 0; bit < 8 * size; bit++) {
+    bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    CHECK(fastbin_monitor_read(bytes, size, &monitor) != FASTBIN_OK && monitor == NULL);
+    bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  for (size_t length = 0; length < size; length++) CHECK(fastbin_monitor_read(bytes, length, &monitor) != FASTBIN_OK);
+  CHECK(fastbin_monitor_read(NULL, size, &monitor) == FASTBIN_ERROR_ARGUMENT && monitor == NULL);
+  CHECK(fastbin_monitor_read(bytes, size, NULL) == FASTBIN_ERROR_ARGUMENT);
+  fastbin_stream_free(stream);
+}
+
+#define REFUSES(assignment)                                                              \
+  do {                                                                                   \
+    fastbin_monitor_spec spec = state_over(stream);                                      \
+    CHECK(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_OK);                \
+    spec.assignment;                                                                     \
+    CHECK(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);     \
+    CHECK(fastbin_monitor_size(&spec) == 0);                                             \
+  } while (0)
+
+static void test_states_that_cannot_be(void) {
+  static const double upside_down[] = {0.25, 0.25, 0.75, 0.5}, negative_zero[] = {-0.0, 0.25, 0.5, 1.0};
+  static const double too_wide[] = {0.25, 0.25, 0.5, 1.5}, below_threshold[] = {3.0, 0.0}, negative[] = {-1.0, 0.0};
+  static const double not_a_number[] = {NAN, 0.0}, without_samples[] = {4.0, 1.0};
+  static const int64_t not_named[] = {0, 0}, too_late[] = {21, 0}, before[] = {-5, 0}, empty_named[] = {19, 3};
+  static const double empty_evidence[] = {4.0, 4.0};
+  unsigned char bytes[MOST_BYTES];
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec none = state_over(stream);
+  REFUSES(alpha = 0.0);
+  REFUSES(alpha = NAN);
+  REFUSES(interval_alpha = 1.0);
+  REFUSES(interval_alpha = -0.0);
+  REFUSES(tolerated = upside_down);
+  REFUSES(tolerated = negative_zero);
+  REFUSES(tolerated = too_wide);
+  REFUSES(alarm_at = -5); /* would switch the alarm off for ever */
+  REFUSES(alarm_at = 0);  /* the evidence has reached the threshold */
+  REFUSES(alarm_at = 21);
+  REFUSES(max_log_mean = 2.9); /* it has not, and yet there is an alarm */
+  REFUSES(max_log_mean = NAN);
+  REFUSES(max_log_e = below_threshold);
+  REFUSES(max_log_e = negative);
+  REFUSES(max_log_e = not_a_number);
+  REFUSES(max_log_e = without_samples);
+  REFUSES(named_at = not_named);
+  REFUSES(named_at = too_late);
+  REFUSES(named_at = before);
+  REFUSES(named_at = empty_named);
+  none.max_log_e = empty_evidence;
+  none.named_at = empty_named;
+  CHECK(fastbin_monitor_write(&none, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);
+  none.struct_size = 8;
+  CHECK(fastbin_monitor_write(&none, bytes, MOST_BYTES) == FASTBIN_ERROR_STRUCT_SIZE);
+  CHECK(fastbin_monitor_write(NULL, bytes, MOST_BYTES) == FASTBIN_ERROR_ARGUMENT);
+  fastbin_stream_free(stream);
+}
+
+int main(void) {
+  test_round_trip();
+  test_damage();
+  test_states_that_cannot_be();
+  return finish();
+}
