@@ -1,15 +1,33 @@
-"""The parts that a model is made of: the words for its enumerators, and its arrays."""
+"""The parts that a model is made of: the words for its enumerators, its class rates, and its arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 
-__all__ = ["KINDS", "MAPS", "SCHEMES", "SCHEME_NAMES", "TIES", "check_columns", "code_of", "total"]
+__all__ = [
+    "KINDS",
+    "MAPS",
+    "OUT_OF_RANGE",
+    "RATE_ORIGINS",
+    "SCHEMES",
+    "SCHEME_NAMES",
+    "TIES",
+    "WEIGHTS",
+    "ClassRate",
+    "ClassRates",
+    "check_columns",
+    "check_integer",
+    "code_of",
+    "rate_part",
+    "rates_of_parts",
+    "total",
+]
 
 Array = npt.NDArray[Any]
 
@@ -46,9 +64,59 @@ SCHEME_NAMES = {
     "beta": "beta calibration",
     "other": "step function of unknown origin",
 }
-WORDS = {"kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEMES}
+RATE_ORIGINS = {0: "none", 1: "given", 2: "counted", 3: "estimated"}
+OUT_OF_RANGE = {0: "refuse", 1: "clip"}
+WEIGHTS = {0: "given", 1: "estimated"}
+WORDS = {
+    "kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEMES, "origin": RATE_ORIGINS, "out_of_range": OUT_OF_RANGE,
+    "weights": WEIGHTS,
+}  # fmt: skip
 
 DTYPES = {"edge_keys": np.uint64, "counts": np.int64, "label_sums": np.int64}
+
+
+class ClassRate(NamedTuple):
+    """P(Y = 1) in one population, and how it is known.
+
+    Attributes
+    ----------
+    origin : {"given", "counted", "estimated"}
+        Taken as exact; the share of label 1 among labels that were counted; or estimated from scores without labels.
+    rate : float in (0, 1)
+        The rate that the values were moved by.
+    count, ones : int
+        "counted": the labels counted, and how many of them are 1. "estimated": the scores looked at, and 0. "given": 0 and 0.
+    """
+
+    origin: str
+    rate: float
+    count: int = 0
+    ones: int = 0
+
+
+class ClassRates(NamedTuple):
+    """The class rates by which label shift moved the values of a model."""
+
+    source: ClassRate
+    target: ClassRate
+
+
+NO_RATE = (0, 0.0, 0, 0)
+
+
+def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
+    """A class rate as C takes it."""
+    if rate is None:
+        return NO_RATE
+    count, ones = (check_integer(value, f"{name} of a class rate") for name, value in (("count", rate.count), ("ones", rate.ones)))
+    return code_of("origin", rate.origin), float(rate.rate), count, ones
+
+
+def rates_of_parts(parts: tuple[tuple[int, float, int, int], ...]) -> ClassRates | None:
+    """The class rates as C has them; ``None`` for a model that was not moved."""
+    if parts[0][0] == 0:
+        return None
+    return ClassRates(*(ClassRate(RATE_ORIGINS[origin], *rest) for origin, *rest in parts))  # type: ignore[arg-type]
 
 
 def code_of(name: str, word: str) -> int:
@@ -60,23 +128,31 @@ def code_of(name: str, word: str) -> int:
     raise InputError(f"{name} is {word!r}; choose one of {', '.join(map(repr, words.values()))}")
 
 
+def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
+    """An integer that C can hold; nothing is rounded."""
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise InputTypeError(f"{name} must be an integer, got {value!r}") from error
+    if not low <= number <= high:
+        raise InputError(f"{name} is {number}; it must lie between {low} and {high}")
+    return number
+
+
 def total(column: Array | None) -> int:
     """The sum of a column, 0 for none."""
     return 0 if column is None else int(column.sum())
 
 
 def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
-    """The arrays of a model as C takes them. It takes their lengths on trust, so they are checked here."""
-    columns = {
-        name: None if given is None else np.ascontiguousarray(given, dtype=DTYPES.get(name, np.float64))
-        for name, given in values.items()
-    }
+    """The arrays of a model as C takes them. It takes their lengths and types on trust, so they are checked here."""
+    columns = {name: None if given is None else _column(given, name) for name, given in values.items()}
     n_bins = 0 if columns["values"] is None else len(columns["values"])
     n_edges = n_bins if kind == "linear" else max(0, n_bins - 1)
     for name, column in columns.items():
-        wanted = n_edges if name in ("edges", "edge_keys") else n_bins
-        if column is not None and column.shape != (wanted,):
-            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs ({wanted},)")
+        wanted = (n_edges,) if name in ("edges", "edge_keys") else (n_bins, 2) if name == "pairs" else (n_bins,)
+        if column is not None and column.shape != wanted:
+            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs {wanted}")
     if columns["edges"] is None and n_edges:
         raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
     if (columns["counts"] is None) != (columns["label_sums"] is None):
@@ -85,3 +161,26 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
     if any(given) and not all(given):
         raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
     return columns
+
+
+def _column(given: Any, name: str) -> Array:
+    """One array in the type that C takes, where that loses nothing."""
+    if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
+        raise InputError(f"{name} has masked entries; a model needs all of them")
+    dtype = DTYPES.get(name, np.float64)
+    if name in DTYPES and not hasattr(given, "dtype"):  # NumPy makes doubles of a list of small and large integers
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        return np.array([check_integer(entry, f"{name}[{i}]", low, high) for i, entry in enumerate(given)], dtype)
+    array = np.asarray(given)
+    if array.size == 0:
+        return np.zeros(array.shape, dtype)
+    if array.dtype.kind not in ("iu" if name in DTYPES else "iuf"):
+        kind = "integers" if name in DTYPES else "real numbers"
+        raise InputTypeError(f"{name} must be {kind}, got dtype {array.dtype}; convert it first, so that nothing is lost unseen")
+    column = np.ascontiguousarray(array, dtype=dtype)
+    if array.dtype != dtype and (array.dtype.kind in "iu" or array.dtype.itemsize > 8):
+        # As Python's numbers, which compare exactly: a common type of the two could round them to the same.
+        for at, (before, after) in enumerate(zip(array.flat, column.flat, strict=True)):
+            if before.item() != after.item():
+                raise InputError(f"{name}[{at}] is {before.item()!r}, which {np.dtype(dtype).name} does not hold")
+    return column

@@ -17,7 +17,21 @@ import numpy.typing as npt
 from fastbin._errors import FormatError, GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._parts import KINDS, MAPS, SCHEMES, TIES, check_columns, code_of, total
+from fastbin._parts import (
+    KINDS,
+    MAPS,
+    OUT_OF_RANGE,
+    SCHEMES,
+    TIES,
+    WEIGHTS,
+    ClassRates,
+    check_columns,
+    check_integer,
+    code_of,
+    rate_part,
+    rates_of_parts,
+    total,
+)
 from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, check_seed, refuse_scores
 
 if TYPE_CHECKING:
@@ -27,6 +41,14 @@ __all__ = ["BinnedModel", "load"]
 
 Array = npt.NDArray[Any]
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
+
+
+# What `from_parts` takes and a model shows by the same name.
+PARTS = (
+    "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "kind",
+    "scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "score_range", "delta", "odds_ratio", "seed", "note",
+    "pairs", "rates", "out_of_range", "weights", "fingerprint",
+)  # fmt: skip
 
 
 class BinnedModel(NativeModel):
@@ -45,6 +67,8 @@ class BinnedModel(NativeModel):
     weight_sums, weighted_label_sums, weight_square_sums : float64 (n_bins,), or None for an unweighted model
     n_bins, n_bins_asked, n_samples, n_positive, n_tied, seed : int
     delta, odds_ratio : float
+    pairs : float64 (n_bins, 2), or None
+    fingerprint : int
 
     Notes
     -----
@@ -77,19 +101,43 @@ class BinnedModel(NativeModel):
         map: str = "none",
         map_parameters: tuple[float, ...] = (),
         note: str = "",
+        pairs: Any = None,
+        rates: ClassRates | None = None,
+        out_of_range: str = "refuse",
+        weights: str = "given",
+        fingerprint: int = 0,
     ) -> BinnedModel:
         """A model from its parts, all of which are checked.
 
+        Parameters
+        ----------
+        edges, values, counts, label_sums, edge_keys, ... : array-like
+            As the attributes of these names. Integers where counts or keys are meant: nothing is rounded or converted that
+            would lose digits.
+        pairs : array-like of shape (n_bins, 2), optional
+            The Venn pair of each bin.
+        rates : ClassRates, optional
+            How the class rates that moved the values are known; with `odds_ratio`.
+        out_of_range : {"refuse", "clip"}
+            What a finite score outside `score_range` does.
+        weights : {"given", "estimated"}
+            How the weights of a weighted model are known.
+        fingerprint : int
+            Of the samples of the fit; 0 for none.
+
         Raises
         ------
-        InputError
+        InputError, InputTypeError
             If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
         """
 
         columns = check_columns(
             kind, edges=edges, edge_keys=edge_keys, values=values, counts=counts, label_sums=label_sums,
             weight_sums=weight_sums, weighted_label_sums=weighted_label_sums, weight_square_sums=weight_square_sums,
+            pairs=pairs,
         )  # fmt: skip
+        n_samples = total(columns["counts"]) if n_samples is None else n_samples
+        n_positive = total(columns["label_sums"]) if n_positive is None else n_positive
         low, high = score_range if score_range is not None else (-np.inf, np.inf)
         return cls._create(
             **columns,
@@ -98,17 +146,50 @@ class BinnedModel(NativeModel):
             ties=code_of("ties", ties),
             map=code_of("map", map),
             map_parameters=tuple(map_parameters),
-            n_bins_asked=n_bins_asked,
-            n_samples=total(columns["counts"]) if n_samples is None else n_samples,
-            n_positive=total(columns["label_sums"]) if n_positive is None else n_positive,
-            n_tied=n_tied,
+            n_bins_asked=check_integer(n_bins_asked, "n_bins_asked", high=2**31 - 1),
+            n_samples=check_integer(n_samples, "n_samples"),
+            n_positive=check_integer(n_positive, "n_positive"),
+            n_tied=check_integer(n_tied, "n_tied"),
             score_min=low,
             score_max=high,
             delta=delta,
             odds_ratio=odds_ratio,
-            seed=seed,
+            seed=check_integer(seed, "seed", 0, 2**64 - 1),
             note=note.encode(),
+            source_rate=rate_part(rates.source if rates is not None else None),
+            target_rate=rate_part(rates.target if rates is not None else None),
+            out_of_range=code_of("out_of_range", out_of_range),
+            weights=code_of("weights", weights),
+            fingerprint=check_integer(fingerprint, "fingerprint", 0, 2**64 - 1),
         )
+
+    def _replace(self, **changes: Any) -> BinnedModel:
+        """This model with some of its parts changed, by the names of `from_parts`."""
+        word, parameters = self.map
+        parts: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
+        return BinnedModel.from_parts(**{**parts, "map": word, "map_parameters": parameters, **changes})
+
+    def with_out_of_range(self, out_of_range: str) -> BinnedModel:
+        """The same model with another policy for finite scores outside its range.
+
+        Parameters
+        ----------
+        out_of_range : {"refuse", "clip"}
+            "refuse": an error that names the row. "clip": the score is taken as the end of the range next to it. The policy
+            is part of the model: it is saved, and C follows it. NaN and infinite scores are refused in any case.
+
+        Returns
+        -------
+        BinnedModel
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.4, 0.7], [0, 0, 1]).model_
+        >>> model.with_out_of_range("clip").predict([-0.5, 1.5])
+        array([0., 1.])
+        """
+        return self._replace(out_of_range=out_of_range)
 
     # ------------------------------------------------------------------ words
 
@@ -142,6 +223,21 @@ class BinnedModel(NativeModel):
     def note(self) -> str:
         """Free text that came with the model."""
         return str(self._note.decode("utf8", errors="replace"))
+
+    @property
+    def out_of_range(self) -> str:
+        """What a finite score outside the range does: "refuse" or "clip"; see `with_out_of_range`."""
+        return OUT_OF_RANGE[self._policies[0]]
+
+    @property
+    def weights(self) -> str:
+        """How the weights of a weighted model are known: "given" or "estimated". "given" without weights."""
+        return WEIGHTS[self._policies[1]]
+
+    @property
+    def rates(self) -> ClassRates | None:
+        """The class rates by which label shift moved the values, and how they are known; ``None`` where none did."""
+        return rates_of_parts(self._rate_parts)
 
     @property
     def is_weighted(self) -> bool:

@@ -47,6 +47,14 @@ PINNED = {
         "FASTBIN_ERROR_READ": 81,
         "FASTBIN_ERROR_WRITE": 82,
     },
+    "fastbin_rate": {
+        "FASTBIN_RATE_NONE": 0,
+        "FASTBIN_RATE_GIVEN": 1,
+        "FASTBIN_RATE_COUNTED": 2,
+        "FASTBIN_RATE_ESTIMATED": 3,
+    },
+    "fastbin_out_of_range": {"FASTBIN_OUT_OF_RANGE_REFUSE": 0, "FASTBIN_OUT_OF_RANGE_CLIP": 1},
+    "fastbin_weights": {"FASTBIN_WEIGHTS_GIVEN": 0, "FASTBIN_WEIGHTS_ESTIMATED": 1},
     "fastbin_kind": {"FASTBIN_STEP": 0, "FASTBIN_LINEAR": 1, "FASTBIN_SMOOTH": 2},
     "fastbin_map": {"FASTBIN_MAP_NONE": 0, "FASTBIN_MAP_LOGISTIC": 1, "FASTBIN_MAP_BETA": 2},
     "fastbin_scheme": {
@@ -162,6 +170,9 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
         pytest.param(_parts.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
         pytest.param(_parts.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
         pytest.param(_parts.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
+        pytest.param(_parts.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
+        pytest.param(_parts.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
+        pytest.param(_parts.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
     ],
 )
 def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str) -> None:

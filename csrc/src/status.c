@@ -31,13 +31,13 @@ const char *fastbin_status_string(fastbin_status status) {
     case FASTBIN_ERROR_TALLY:
       return "a count is negative, or a label sum is not between 0 and its count";
     case FASTBIN_ERROR_WEIGHTS:
-      return "the weight sums are negative, not finite, or only partly given";
+      return "the weight sums are negative, not finite, only partly given, or such as no weights have";
     case FASTBIN_ERROR_RANGE:
       return "the score range is empty or NaN";
     case FASTBIN_ERROR_MAP:
       return "the map parameters are not finite, or the model cannot have this map";
     case FASTBIN_ERROR_ORIGIN:
-      return "n_samples, n_positive, n_tied, n_bins_asked, delta or odds_ratio is impossible";
+      return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible";
     case FASTBIN_ERROR_MAGIC:
       return "not a fastbin model, or damaged by a text-mode transfer";
     case FASTBIN_ERROR_FORMAT_VERSION:

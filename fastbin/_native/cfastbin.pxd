@@ -48,6 +48,18 @@ cdef extern from "fastbin.h" nogil:
         int64_t n_tied
         const char *note
         size_t note_size
+        const double *pairs
+        int32_t source_rate_origin
+        int32_t target_rate_origin
+        double source_rate
+        double target_rate
+        int64_t source_count
+        int64_t source_ones
+        int64_t target_count
+        int64_t target_ones
+        int32_t out_of_range
+        int32_t weights
+        uint64_t fingerprint
 
     ctypedef struct fastbin_rows:
         size_t struct_size
@@ -87,3 +99,4 @@ cdef extern from "fastbin.h" nogil:
     uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
     void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys)
     uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j)
+    uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const void *id, size_t id_size)

@@ -79,11 +79,6 @@ cdef class NativeModel(ModelOwner):
             self._refuse_one(score, status)
         return bin_number
 
-    cdef uint64_t _draw(self):
-        # Under the GIL; the stream is this object's own, from the operating system's entropy.
-        self.n_draws += 1
-        return fastbin_row_key(self.draw_seed, self.n_draws)
-
     cdef int _refuse_one(self, double score, fastbin_status status) except -1:
         if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
             self._refuse_score(score)
@@ -122,6 +117,8 @@ cdef class NativeModel(ModelOwner):
         else:
             raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
         if keys is not None:
+            if seed is not None:
+                raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
             rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
         elif seed is not None:
             rows.seed = self._check_seed(seed)

@@ -20,4 +20,5 @@ cdef class ModelOwner:
     cdef object _view(self, const void *data, Py_ssize_t length, int typenum)
     cdef object _column(self, const void *data, int typenum)
     cdef Py_ssize_t _n_edges(self)
+    cdef uint64_t _draw(self)
     cdef int _refuse_empty(self) except -1

@@ -9,6 +9,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
+import os
 import secrets
 
 from fastbin._errors import FastbinError, FormatError, InputError
@@ -21,6 +22,19 @@ __all__ = ["ModelOwner", "library_version", "status_text"]
 
 cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
+
+
+# Mixed into every draw of keys. A forked child would otherwise go on with the draws of its parent, as its siblings do.
+cdef uint64_t process_entropy = 0
+
+
+def _reseed():
+    global process_entropy
+    process_entropy = secrets.randbits(64)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reseed)
 
 
 def library_version():
@@ -67,7 +81,8 @@ cdef class ModelOwner:
         const double[::1] values, const int64_t[::1] counts, const int64_t[::1] label_sums, const double[::1] weight_sums,
         const double[::1] weighted_label_sums, const double[::1] weight_square_sums, double score_min, double score_max,
         double delta, double odds_ratio, uint64_t seed, int64_t n_samples, int64_t n_positive, int64_t n_tied,
-        int map, tuple map_parameters, bytes note,
+        int map, tuple map_parameters, bytes note, const double[:, ::1] pairs, tuple source_rate, tuple target_rate,
+        int out_of_range, int weights, uint64_t fingerprint,
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all of it."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -76,6 +91,8 @@ cdef class ModelOwner:
         memset(&spec, 0, sizeof(spec))
         spec.struct_size = sizeof(spec)
         spec.kind, spec.scheme, spec.ties, spec.map = kind, scheme, ties, map
+        if len(map_parameters) > 4:
+            raise InputError(f"map_parameters has {len(map_parameters)} entries; a map has at most 4")
         for i, parameter in enumerate(map_parameters):
             spec.map_parameters[i] = parameter
         spec.n_bins = <int32_t>values.shape[0] if values is not None else 0
@@ -96,6 +113,11 @@ cdef class ModelOwner:
         spec.delta, spec.odds_ratio, spec.seed = delta, odds_ratio, seed
         spec.n_samples, spec.n_positive, spec.n_tied = n_samples, n_positive, n_tied
         spec.note, spec.note_size = PyBytes_AS_STRING(note), len(note)
+        if pairs is not None:
+            spec.pairs = &pairs[0, 0]
+        spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones = source_rate
+        spec.target_rate_origin, spec.target_rate, spec.target_count, spec.target_ones = target_rate
+        spec.out_of_range, spec.weights, spec.fingerprint = out_of_range, weights, fingerprint
         self._adopt(fastbin_model_create(&spec, &self.model))
         return self
 
@@ -257,6 +279,35 @@ cdef class ModelOwner:
     def needs_key(self):
         """bool: whether some score gets its bin, or its value, by its key."""
         return self.needs_keys
+
+    @property
+    def pairs(self):
+        """float64 (n_bins, 2): the pair (p0, p1) of each bin of a Venn-Abers predictor, or ``None``."""
+        if self.spec.pairs == NULL:
+            return None
+        return self._view(self.spec.pairs, 2 * self.spec.n_bins, cnp.NPY_FLOAT64).reshape(-1, 2)
+
+    @property
+    def fingerprint(self):
+        """int: a digest of the samples of the fit, by which a test set that is the same is noticed; 0 for none."""
+        return self.spec.fingerprint
+
+    @property
+    def _rate_parts(self):
+        spec = self.spec
+        return (
+            (spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones),
+            (spec.target_rate_origin, spec.target_rate, spec.target_count, spec.target_ones),
+        )
+
+    @property
+    def _policies(self):
+        return self.spec.out_of_range, self.spec.weights
+
+    cdef uint64_t _draw(self):
+        """A fresh key. Under the GIL; the stream is this object's own, from the operating system's entropy."""
+        self.n_draws += 1
+        return fastbin_row_key(self.draw_seed ^ process_entropy, self.n_draws)
 
     cdef int _refuse_empty(self) except -1:
         """For a model that __new__ alone made; every other way to make one sets the pointer or raises."""

@@ -63,13 +63,4 @@ def monotone_model(model: BinnedModel) -> BinnedModel:
         beside = int(np.searchsorted(at, b))
         left, right = at[max(beside - 1, 0)], at[min(beside, len(at) - 1)]
         values[b] = values[left] + (values[right] - values[left]) / 2.0
-    return _with_values(model, values)
-
-
-def _with_values(model: BinnedModel, values: np.ndarray) -> BinnedModel:
-    columns = ("edges", "edge_keys", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums")
-    facts = ("scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "odds_ratio", "seed", "score_range", "note")
-    word, parameters = model.map
-    return BinnedModel.from_parts(
-        values=values, map=word, map_parameters=parameters, **{name: getattr(model, name) for name in columns + facts}
-    )
+    return model._replace(values=values)

@@ -85,7 +85,7 @@ def test_every_tie_rule_comes_back(ties: str) -> None:
 
 
 def test_weighted_models_say_so() -> None:
-    weights = {"weight_sums": [1.0] * 4, "weighted_label_sums": [0.5] * 4, "weight_square_sums": [0.1] * 4}
+    weights = {"weight_sums": [1.0] * 4, "weighted_label_sums": [0.5] * 4, "weight_square_sums": [0.5] * 4}
     made = model(**weights)
     assert made.is_weighted
     assert all(getattr(made, name).tolist() == values for name, values in weights.items())
