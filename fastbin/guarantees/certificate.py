@@ -40,8 +40,8 @@ class Certificate:
     bound : str
         Which computation gave epsilon: "clopper-pearson", "data", "a-priori" or "hoeffding" as `certify` explains them; for a
         stream, where the promise holds at every number of samples at once, the method of its intervals: "beta-binomial",
-        "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the weighted intervals, such as "betting"
-        (`fastbin.shift.ImportanceWeightedBinning.certificate`).
+        "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the
+        weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
         The result that the promise rests on.
     assumptions : tuple of str
