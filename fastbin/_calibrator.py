@@ -95,7 +95,7 @@ class Calibrator:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each score; see `BinnedModel.predict_set`."""
         return self.model_.predict_set(scores, alpha=alpha, keys=keys, seed=seed)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """What is guaranteed about the values; see `BinnedModel.certificate`."""
         return self.model_.certificate(alpha=alpha, kind=kind, bound=bound)
 

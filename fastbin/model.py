@@ -282,7 +282,7 @@ class BinnedModel(NativeModel):
 
         return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """What is guaranteed about the values, in words and numbers.
 
         Parameters
@@ -292,9 +292,10 @@ class BinnedModel(NativeModel):
         kind : {"conditional", "marginal", "expected-ece", "ece"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
-        bound : {"exact", "a-priori", "hoeffding"}
-            "exact" rests on the binomial distribution of this model's tally; "a-priori" is the exact radius known before any
-            label was seen; "hoeffding" the papers' closed formulas. Choose before looking at the results.
+        bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+            "clopper-pearson", the default of "conditional" and "marginal", rests on the binomial distribution of this model's
+            tally, "data", the default of "ece", on its values; "a-priori" is what is known before any label is seen, the
+            default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before looking at the results.
 
         Returns
         -------

@@ -89,7 +89,7 @@ def print_comparison(title: str, results: Results, sizes: Sequence[int]) -> None
             cells = [cell(results, method, n, epsilon) for epsilon in (0.02, 0.05, 0.1)]
             cells += [cell(results, method, n, epsilon, conditional=True) for epsilon in (0.05, 0.1)]
             print(f"{n:6}  {method:16}" + "".join(f"{text:>22}" for text in cells))
-        for name, bound in (("Theorem 4", "hoeffding"), ("exact promise", "exact")):
+        for name, bound in (("Theorem 4", "hoeffding"), ("exact promise", "a-priori")):
             promised = promised_validity((0.02, 0.05, 0.1), n, N_BINS, bound=bound)
             together = promised_validity((0.05, 0.1), n, N_BINS, kind="conditional", bound=bound)
             print(f"{n:6}  {name:16}" + "".join(f"{value:22.3f}" for value in (*promised, *together)))

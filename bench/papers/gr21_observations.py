@@ -134,7 +134,7 @@ def provable_marginal(_: View) -> Finding:
     at_1500 = epsilon(1500, N_BINS, 0.1, "marginal", "hoeffding")
     sizes = range(20, 4000)
     hoeffding, exact = (
-        next(n for n in sizes if epsilon(n, N_BINS, 0.1, "marginal", bound) <= 0.1) for bound in ("hoeffding", "exact")
+        next(n for n in sizes if epsilon(n, N_BINS, 0.1, "marginal", bound) <= 0.1) for bound in ("hoeffding", "a-priori")
     )
     finding = f"(11) gives {at_1500:.5f} at n = 1500; the smallest n is {hoeffding}, and {exact} by the exact binomial radius."
     return finding, at_1500 <= 0.1

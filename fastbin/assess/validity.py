@@ -250,10 +250,10 @@ def promised_validity(
         Calibration samples and bins, n_samples >= 2 n_bins.
     kind : {"marginal", "conditional"}
         What is promised: V of `validity_curve`, or of `conditional_validity_curve`, averaged over calibration sets.
-    bound : {"hoeffding", "exact"}
+    bound : {"hoeffding", "a-priori"}
         "hoeffding": the curve of Gupta & Ramdas 2021, Theorem 4, solved for its failure probability:
-        1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "exact": the binomial failure probability
-        for the worst frequency, with the bins' independence where conditional.
+        1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "a-priori": the binomial failure
+        probability for the worst frequency, with the bins' independence where conditional.
 
     Returns
     -------
@@ -267,17 +267,19 @@ def promised_validity(
 
     Notes
     -----
-    "exact" costs O(n_samples / n_bins) incomplete beta functions for each epsilon.
+    "a-priori" costs O(n_samples / n_bins) incomplete beta functions for each epsilon.
 
     Examples
     --------
     >>> promised_validity([0.05, 0.1], 3000, 10).round(3).tolist()
     [0.552, 0.995]
-    >>> promised_validity([0.05, 0.1], 3000, 10, bound="exact").round(3).tolist()
+    >>> promised_validity([0.05, 0.1], 3000, 10, bound="a-priori").round(3).tolist()
     [0.907, 0.999]
     """
+    from fastbin.guarantees.bound_names import check_prior_bound
+
     kind = check_choice(kind, "kind", ("marginal", "conditional"))
-    bound = check_choice(bound, "bound", ("hoeffding", "exact"))
+    bound = check_prior_bound(bound, kind)
     n_bins = check_count(n_bins, "n_bins")
     n_samples = check_count(n_samples, "n_samples", minimum=2 * n_bins)
     distances = _check_epsilon(epsilon)

@@ -15,9 +15,9 @@ def monotone_model(model: BinnedModel) -> BinnedModel:
     """The same bins and tally with non-decreasing values, moved as little as possible in the worst bin.
 
     Each value becomes the mean of the running maximum from the left and the running minimum from the right. The tally stays,
-    and the certificate with bound="exact" is about whatever values the model gives, so it holds for these and spends no alpha
-    on the change (any values that the labels may choose are covered by the simultaneous Clopper-Pearson intervals). Where the
-    true frequencies rise, epsilon grows by little; where they do not, it grows by as much as the values had to move,
+    and the certificate with bound="clopper-pearson" is about whatever values the model gives, so it holds for these and spends
+    no alpha on the change (any values that the labels may choose are covered by the simultaneous intervals). Where the true
+    frequencies rise, epsilon grows by little; where they do not, it grows by as much as the values had to move,
     and says so. Bounds about means ("a-priori", "hoeffding") are refused for values that were moved.
 
     Parameters

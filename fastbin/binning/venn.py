@@ -208,7 +208,7 @@ class IVAP(Calibrator):
         """(p0, p1) for each score, float64 (n, 2), with p0 <= p1; arguments as in `predict`. O(log n) a score at most."""
         return self.model_.lookup(scores, self.pairs_, nan=nan)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""
         self._refuse_guarantee()
 

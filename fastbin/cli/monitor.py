@@ -74,8 +74,10 @@ def command(
 ) -> int:
     """Look at the outcomes in FILE of scores that MODEL was used on.
 
-    The alarm is raised when some bin's true rate of label 1 is not within the tolerance of the value that is served. It may be
-    looked for as often as one likes: the chance of ever raising a false alarm stays below --alpha.
+    The alarm is raised when the outcomes show that some bin's true rate of label 1 has not always been within the tolerance of
+    the value that is served. It may be looked for as often as one likes: the chance of ever raising a false alarm stays below
+    --alpha. Rates and intervals in the table are averages since the monitor began: where a rate has changed, what it is now
+    may lie outside. "found at" is the outcome at which a bin's drift was established.
 
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input. Its rows are outcomes not looked at before, in
     any order that does not depend on them.
@@ -163,7 +165,7 @@ def _table(report: MonitorReport, max_rows: int = 30) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     interval = f"{100.0 * (1.0 - report.alpha):.6g} % interval"
-    for title in ("bin", "served", "tolerated", "outcomes", "rate", interval, "evidence", "drifted since"):
+    for title in ("bin", "served", "tolerated", "outcomes", "rate", interval, "evidence", "found at"):
         table.add_column(title, justify="right", no_wrap=True)
     n_bins = len(report.bins)
     skipped = range(max_rows // 2, n_bins - max_rows // 2) if n_bins > max_rows else range(0)

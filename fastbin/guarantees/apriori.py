@@ -10,6 +10,7 @@ import numpy as np
 from fastbin import bounds
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.radius import exact_radius
 
@@ -42,7 +43,7 @@ def epsilon(
     n_bins: int,
     alpha: float = 0.1,
     kind: str = "conditional",
-    bound: str = "exact",
+    bound: str = "a-priori",
     *,
     scheme: str = "umd",
     delta: float = 0.0,
@@ -52,7 +53,7 @@ def epsilon(
     Parameters
     ----------
     n : int
-        Number of calibration samples. "hoeffding" needs n >= 2 n_bins, as the theorems do; "exact" a sample in every bin.
+        Number of calibration samples. "hoeffding" needs n >= 2 n_bins, as the theorems do; "a-priori" a sample in every bin.
     n_bins : int
         Number of bins, at least 1.
     alpha : float
@@ -60,10 +61,10 @@ def epsilon(
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         "conditional": all bins at once; "marginal": the bin of the next sample; "expected-ece": the mean of the
         l_p-ECE for p in [1, 2]; "ece": the expected calibration error. See `Certificate`.
-    bound : {"exact", "hoeffding"}
+    bound : {"a-priori", "hoeffding"}
         "hoeffding": the papers' closed formulas, Gupta & Ramdas 2021, (8) for "umd", (10) for "ze" and "umb", (11) where
-        delta > 0 or the kind is "marginal", Theorem 4(b) for "expected-ece". "exact": the same promise with the
-        exact binomial radius (`exact_radius`) in place of Hoeffding's inequality and Sidak's level in place of the union
+        delta > 0 or the kind is "marginal", Theorem 4(b) for "expected-ece". "a-priori": the same promise with
+        the exact binomial radius (`exact_radius`) in place of Hoeffding's inequality and Sidak's level in place of the union
         bound; for "expected-ece" the bound that the proof of Theorem 4(b) gives, up to sqrt(2) below the one stated; for
         "ece" the bound of `ece_bound`.
     scheme : {"umd", "ze", "umb"}
@@ -99,7 +100,8 @@ def epsilon(
     0.0753
     """
     n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
-    kind, bound = check_choice(kind, "kind", KINDS), check_choice(bound, "bound", ("exact", "hoeffding"))
+    kind = check_choice(kind, "kind", KINDS)
+    bound = check_prior_bound(bound, kind)
     scheme = check_choice(scheme, "scheme", UNIFORM_MASS)
     delta = check_unit_interval(delta, "delta", open_right=True)
     if bound == "hoeffding":
@@ -141,7 +143,7 @@ def hoeffding_epsilon(n: int, n_bins: int, alpha: float, kind: str, scheme: str,
     if kind == "expected-ece":
         if scheme != "umd":
             raise InputError(
-                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {scheme!r}; bound='exact' covers it"
+                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {scheme!r}; bound='a-priori' covers it"
             )
         return math.sqrt(n_bins / (2.0 * n)) + delta
     sharing = 1 if kind == "marginal" else n_bins

@@ -38,10 +38,10 @@ class Certificate:
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is.
     bound : str
-        Which computation gave epsilon: "exact", "a-priori" or "hoeffding" as `certify` explains them; "time-uniform" for a
-        stream, where the promise holds at every number of samples at once (`fastbin.online.StreamingBinning.certificate`);
-        under covariate shift the method of the weighted intervals, such as "betting"
-        (`fastbin.shift.ImportanceWeightedBinning.certificate`).
+        Which computation gave epsilon: "clopper-pearson", "data", "a-priori" or "hoeffding" as `certify` explains them; for a
+        stream, where the promise holds at every number of samples at once, the method of its intervals: "beta-binomial",
+        "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the
+        weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
         The result that the promise rests on.
     assumptions : tuple of str

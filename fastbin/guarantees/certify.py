@@ -12,6 +12,7 @@ from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
+from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee, require_means
@@ -31,7 +32,7 @@ class _Promise:
     covers_empty_bins: bool = False
 
 
-def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
     """What a fitted model promises about its probabilities on new samples of the same population.
 
     Parameters
@@ -42,14 +43,17 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
         Failure probability, strictly between 0 and 1. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised; see `Certificate`.
-    bound : {"exact", "a-priori", "hoeffding"}
-        How it is computed. Decide before looking at the result: the best of several is not a guarantee at alpha.
+    bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+        How it is computed. By default "clopper-pearson" for "conditional" and "marginal", "data" for "ece", "a-priori" for
+        "expected-ece". Decide before looking at the result: the best of several is not a guarantee at alpha.
 
-        * "exact": the largest distance from a bin's value, whatever it is, to an end of its Clopper-Pearson interval, with
-          Sidak's level over the bins that hold samples (for "marginal", alpha for each bin). Depends on the labels:
-          smaller where they are nearly all alike. For "ece", `ece_bound`.
-        * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), known before the labels. For values
-          that are the means of their bins.
+        * "clopper-pearson", for "conditional" and "marginal": the largest distance from a bin's value, whatever it is, to an
+          end of its Clopper-Pearson interval, with Sidak's level over the bins that hold samples (for "marginal", alpha for
+          each bin). Depends on the labels: smaller where they are nearly all alike.
+        * "data", for "ece": `ece_bound` around the values as they are, whatever they are. Where these are the means of their
+          bins it is the same as "a-priori".
+        * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), for the ECE kinds `ece_bound` and the
+          mean error of a binomial mean; known before the labels. For values that are the means of their bins.
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
           partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
 
@@ -67,7 +71,8 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     Notes
     -----
     Value randomisation moves a prediction by less than delta, which is added (Gupta & Ramdas 2021, Theorem 4). A bin without
-    a sample of its own is left out of the promise and named in `Certificate.uncovered_bins`. O(n_bins) for "exact".
+    a sample of its own is left out of the promise and named in `Certificate.uncovered_bins`. O(n_bins) for "clopper-pearson"
+    and "data".
 
     Examples
     --------
@@ -82,7 +87,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
-    bound = check_choice(bound, "bound", ("exact", "a-priori", "hoeffding"))
+    bound = check_bound(bound, kind)
     require_guarantee(evidence)
     interior = interior_of(evidence)
     covered = interior.is_covered
@@ -127,11 +132,11 @@ def _binomial(evidence: Evidence) -> str:
     return _BINOMIAL.get(evidence.scheme, _FIXED)
 
 
-def _exact(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    if kind == "expected-ece":
-        return _expected_ece(evidence, interior)
-    if kind == "ece":
-        return _ece(evidence, interior, alpha, _shifts(evidence, interior))
+def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
+    return _ece(evidence, interior, alpha, _shifts(evidence, interior))
+
+
+def _clopper_pearson(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
     level = _level(interior, alpha, kind)
     intervals = interval_of_interior(interior, bounds.clopper_pearson, level)
     values = np.asarray(evidence.values, dtype=np.float64)
@@ -142,7 +147,7 @@ def _exact(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _
 
 
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    require_means(evidence, interior, "the a-priori bound")
+    require_means(evidence, interior, "the a-priori bound", kind)
     if kind == "expected-ece":
         return _expected_ece(evidence, interior)
     if kind == "ece":
@@ -164,17 +169,19 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
 
 
 def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    require_means(evidence, interior, "Hoeffding's bound")
+    require_means(evidence, interior, "Hoeffding's bound", kind)
     n, n_bins, delta = int(evidence.n_samples), int(evidence.n_bins), float(evidence.delta)
     if evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate":
         if kind == "expected-ece" and evidence.scheme != "umd":
             raise GuaranteeError(
-                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {evidence.scheme!r}; bound='exact' covers it"
+                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {evidence.scheme!r}; bound='a-priori' covers it"
             )
         radius = hoeffding_epsilon(n, n_bins, alpha, kind, evidence.scheme, delta)
         return _Promise(radius, _paper_theorem(evidence, kind))
     if kind == "expected-ece":
-        raise GuaranteeError("Gupta & Ramdas 2021, Theorem 4(b) is about uniform-mass bins; bound='exact' covers any partition")
+        raise GuaranteeError(
+            "Gupta & Ramdas 2021, Theorem 4(b) is about uniform-mass bins; bound='a-priori' covers any partition"
+        )
     counts = interior.counts[interior.is_covered]
     sharing = 1 if kind == "marginal" else counts.shape[0]
     radius = math.sqrt(math.log(2.0 * sharing / alpha) / (2.0 * int(counts.min())))
@@ -199,7 +206,6 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
 
 
 def _expected_ece(evidence: Evidence, interior: Interior) -> _Promise:
-    require_means(evidence, interior, "the bound on the expected ECE")
     counts = interior.counts[interior.is_covered]
     boundary = interior.has_boundary_label[interior.is_covered]
     errors = np.sqrt(0.25 / counts + evidence.delta**2) + np.where(boundary, 1.0 / (counts + 1), 0.0)
@@ -228,7 +234,8 @@ def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64Ar
 
 
 _BUILDERS: dict[str, Callable[[Evidence, Interior, float, str], _Promise]] = {
-    "exact": _exact,
+    "clopper-pearson": _clopper_pearson,
+    "data": _data,
     "a-priori": _a_priori,
     "hoeffding": _hoeffding,
 }

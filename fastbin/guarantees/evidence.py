@@ -137,7 +137,16 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
         )
 
 
-def require_means(evidence: Evidence, interior: Interior, wanted: str) -> None:
+# What certifies values that are no means, for each kind of promise.
+_REMEDIES = {
+    "conditional": "bound='clopper-pearson' certifies the values as they are",
+    "marginal": "bound='clopper-pearson' certifies the values as they are",
+    "ece": "bound='data' certifies the values as they are",
+    "expected-ece": "kind='ece' with bound='data' certifies the values as they are",
+}
+
+
+def require_means(evidence: Evidence, interior: Interior, wanted: str, kind: str) -> None:
     """Raise where the values are not the means of the bins' labels, which a bound known before the labels is about."""
     counts = np.asarray(evidence.counts, dtype=np.int64)
     known = counts > 0
@@ -147,6 +156,5 @@ def require_means(evidence: Evidence, interior: Interior, wanted: str) -> None:
         first = int(np.flatnonzero(known)[changed[0]])
         raise GuaranteeError(
             f"{wanted} is about the mean label of each bin, and the value of bin {first} is {float(evidence.values[first])!r}, "
-            f"not its mean {float(means[changed[0]])!r} (scaling or monotone values); bound='exact' certifies the values as "
-            "they are"
+            f"not its mean {float(means[changed[0]])!r} (scaling or monotone values); {_REMEDIES[kind]}"
         )

@@ -13,6 +13,7 @@ from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import epsilon as epsilon_of
+from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
 from fastbin.guarantees.risk import integer_cube_root
 
@@ -31,7 +32,7 @@ _AUTO_CUBE_ROOTS = 2
 _AUTO_FEWEST, _AUTO_SAMPLES_PER_BIN = 5, 20
 
 
-def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "exact") -> int:
+def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "a-priori") -> int:
     """The largest number of uniform-mass bins whose promise for n samples is at most `epsilon`.
 
     Decided before any label is seen, so the certificate of the model keeps its alpha. Choosing the number of bins by how
@@ -47,8 +48,8 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
         The largest distance wanted, in (0, 1).
     kind : {"conditional", "marginal"}
         All bins at once, or the bin of the next sample.
-    bound : {"exact", "hoeffding"}
-        "exact": the exact binomial radius. "hoeffding": Gupta & Ramdas 2021, equation (8), the curve of their Figure 2,
+    bound : {"a-priori", "hoeffding"}
+        "a-priori": the exact binomial radius. "hoeffding": Gupta & Ramdas 2021, equation (8), the curve of their Figure 2,
         or (11) for "marginal".
 
     Returns
@@ -77,8 +78,8 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     n, alpha = check_count(n, "n"), check_alpha(alpha)
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
     kind = check_choice(kind, "kind", ("conditional", "marginal"))
-    bound = check_choice(bound, "bound", ("exact", "hoeffding"))
-    found = _largest_exact(n, alpha, epsilon, kind) if bound == "exact" else _largest_hoeffding(n, alpha, epsilon, kind)
+    bound = check_prior_bound(bound, kind)
+    found = _largest_exact(n, alpha, epsilon, kind) if bound == "a-priori" else _largest_hoeffding(n, alpha, epsilon, kind)
     if found is None:
         raise GuaranteeError(
             f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
@@ -89,7 +90,7 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
 
 
 def _single_bin(n: int, alpha: float, bound: str) -> float:
-    return epsilon_of(n, 1, alpha, "conditional", bound) if bound == "exact" or n >= 2 else 1.0
+    return epsilon_of(n, 1, alpha, "conditional", bound) if bound == "a-priori" or n >= 2 else 1.0
 
 
 def _enough(alpha: float, epsilon: float) -> int:

@@ -81,7 +81,7 @@ def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64
         epsilon=float(radii[covered].max()),
         alpha=float(alpha),
         kind="conditional",
-        bound="time-uniform",
+        bound=method,
         theorem=THEOREMS[method],
         assumptions=tuple(assumptions),
         scheme=scheme,

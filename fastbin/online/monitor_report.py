@@ -25,13 +25,14 @@ class BinReport:
     count, label_sum : int
         Outcomes seen in the bin, and of these, outcomes 1.
     interval : (float, float)
-        For the true rate, at every number of outcomes and in all bins at once with probability 1 - alpha, if the rate of the
-        bin was the same since the monitor began. `value` minus its ends is how large the gap is.
+        For the rate of the bin on average since the monitor began, which is not its rate now where that has changed. At every
+        number of outcomes and in all bins at once with probability 1 - alpha, by theorem if the rate was the same throughout;
+        in simulation the average of changing rates was missed no oftener. `value` minus its ends is how large the gap was.
     e_value, max_e_value : float
         Evidence against the tolerated interval, now and at most so far; no more than the largest double is told.
     named_at : int or None
-        The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: since when it is
-        established that this bin has drifted. The chance that any bin is ever wrongly named is at most alpha.
+        The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
+        established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named is at most alpha.
     """
 
     bin: int
@@ -46,7 +47,10 @@ class BinReport:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"bin {self.bin} serves {self.value:.3f}, and its true rate is between {low:.3f} and {high:.3f}"
+        return (
+            f"bin {self.bin} serves {self.value:.3f}, and since the monitor began its true rate was on average between {low:.3f} "
+            f"and {high:.3f}"
+        )
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,9 @@ class MonitorReport:
                 f"far, of {needed}; {chance}."
             )
         return (
-            f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate is outside its tolerated interval "
-            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._told_bins()}"
+            f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate has been outside its tolerated interval "
+            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._told_bins()} What a rate is now may differ from "
+            "its average."
         )
 
     def _told_bins(self) -> str:

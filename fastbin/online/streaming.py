@@ -290,7 +290,7 @@ class StreamingBinning(State, NativeStream):
         Returns
         -------
         Certificate
-            Of kind "conditional" and bound "time-uniform": epsilon is the largest distance from the mean of a bin to an end of
+            Of kind "conditional" and bound `method`: epsilon is the largest distance from the mean of a bin to an end of
             its interval, over the bins that hold samples; the others are named in `uncovered_bins`.
 
         Raises

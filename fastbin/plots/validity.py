@@ -41,7 +41,7 @@ def validity_plot(
         Calibration samples and bins of uniform-mass binning: with both, the validity promised before the data is drawn too.
     kind : {"marginal", "conditional"}
         Which promise; see `fastbin.assess.promised_validity`.
-    bound : {"hoeffding", "exact"}
+    bound : {"hoeffding", "a-priori"}
         How the promise is computed.
     max_epsilon : float, optional
         Where the axis ends; by default a little beyond the point where all curves reach 1, and at least 0.02.
@@ -83,7 +83,7 @@ def validity_plot(
     if n_samples is not None and n_bins is not None:
         x = np.linspace(0.0, end, 201 if bound == "hoeffding" else 61)
         promised = promised_validity(x, n_samples, n_bins, kind=kind, bound=bound)
-        label = "promised (Theorem 4)" if bound == "hoeffding" else "promised (exact)"
+        label = "promised (Theorem 4)" if bound == "hoeffding" else "promised (a priori)"
         ax.plot(x, promised, color=GUIDE, linewidth=2.2, alpha=0.75, label=label, zorder=1.5)
     axis = "validity" if kind == "marginal" else "conditional validity"
     ax.set(xlim=(0.0, end), ylim=(0.0, 1.02), xlabel=r"$\varepsilon$", ylabel=axis)

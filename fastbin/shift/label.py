@@ -12,6 +12,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._validation import check_alpha, check_choice, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
+from fastbin.guarantees.bound_names import check_bound
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.promise import certificate_of_ends
 from fastbin.shift.rates import RateEstimate, check_rate, move_odds, rate_from_labels, source_rate_of
@@ -244,7 +245,7 @@ class LabelShift(Calibrator):
         """float64 (n, 2): for each score the `interval` of its bin; other arguments as in `BinnedModel.predict`."""
         return self.model_.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str = "exact") -> Certificate:
+    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """What is guaranteed about the values at the target, from `interval`.
 
         Parameters
@@ -253,7 +254,7 @@ class LabelShift(Calibrator):
             The chance that the promise fails.
         kind : {"conditional"}
             All bins at once; the marginal kinds depend on the target's bin masses and follow from it.
-        bound : {"exact"}
+        bound : {"clopper-pearson"}, optional
 
         Returns
         -------
@@ -265,7 +266,7 @@ class LabelShift(Calibrator):
             As `interval`.
         """
         check_choice(kind, "kind", ("conditional",))
-        check_choice(bound, "bound", ("exact",))
+        bound = check_bound(bound, kind, ("clopper-pearson",))
         assumptions = [
             "the calibration samples are independent draws from the source population",
             "the scores were trained on other data",

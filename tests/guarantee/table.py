@@ -43,7 +43,7 @@ def promised() -> str:
     for n, n_bins in ((500, 5), *SIZES, (20_000, 22), (100_000, 50)):
         row = [f"{n:,}", str(n_bins)]
         for kind in ("conditional", "marginal", "ece", "expected-ece"):
-            papers, ours = (guarantees.epsilon(n, n_bins, ALPHA, kind, bound) for bound in ("hoeffding", "exact"))
+            papers, ours = (guarantees.epsilon(n, n_bins, ALPHA, kind, bound) for bound in ("hoeffding", "a-priori"))
             row += [_number(papers), _number(ours)]
         rows.append(row)
     header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
@@ -70,7 +70,7 @@ def _fixed(sample: Binned, radius: float) -> float:
 def conditional(n: int, n_bins: int, repetitions: int) -> str:
     """Coverage and size of the conditional certificates."""
     rows = []
-    promises = {bound: guarantees.epsilon(n, n_bins, ALPHA, bound=bound) for bound in ("hoeffding", "exact")}
+    promises = {bound: guarantees.epsilon(n, n_bins, ALPHA, bound=bound) for bound in ("hoeffding", "a-priori")}
     for name, population in POPULATIONS.items():
         sample = binned(population, n, n_bins, "umd", repetitions, seed=1)
         bernstein = _conditional(sample, bounds.empirical_bernstein, bounds.bonferroni(ALPHA, n_bins))
@@ -79,12 +79,12 @@ def conditional(n: int, n_bins: int, repetitions: int) -> str:
         for coverage, size in (
             (_fixed(sample, promises["hoeffding"]), promises["hoeffding"]),
             bernstein,
-            (_fixed(sample, promises["exact"]), promises["exact"]),
+            (_fixed(sample, promises["a-priori"]), promises["a-priori"]),
             exact,
         ):
             rows[-1] += [_share(coverage), _number(size)]
     header = ["population"]
-    for bound in ("GR21 (8)", "GPR20 Theorem 4", "a-priori", "exact"):
+    for bound in ("GR21 (8)", "GPR20 Theorem 4", "a-priori", "Clopper-Pearson"):
         header += [f"{bound}: coverage", "epsilon"]
     return _markdown(header, rows)
 
@@ -93,7 +93,7 @@ def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
     """Coverage and size of the marginal certificates and of those for the ECE."""
     rows = []
     papers = guarantees.epsilon(n, n_bins, ALPHA, "marginal", "hoeffding")
-    limit, direct = (guarantees.epsilon(n, n_bins, ALPHA, "ece", bound) for bound in ("hoeffding", "exact"))
+    limit, direct = (guarantees.epsilon(n, n_bins, ALPHA, "ece", bound) for bound in ("hoeffding", "a-priori"))
     for name, population in POPULATIONS.items():
         sample = binned(population, n, n_bins, "umd", repetitions, seed=2)
         flat = bounds.clopper_pearson(sample.label_sums.ravel(), sample.counts.ravel(), ALPHA)
@@ -115,7 +115,7 @@ def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
                 _number(direct),
             ]
         )
-    header = ["population", "GR21 (11): coverage", "epsilon", "exact: coverage", "epsilon", "mean radius"]
+    header = ["population", "GR21 (11): coverage", "epsilon", "Clopper-Pearson: coverage", "epsilon", "mean radius"]
     header += ["mean ECE", "ECE by (8): coverage", "bound", "ECE direct: coverage", "bound"]
     return _markdown(header, rows)
 

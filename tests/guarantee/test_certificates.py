@@ -81,7 +81,7 @@ def test_ece_certificates(scheme: str, name: str, repetitions: int, seed: int) -
 def test_promises_made_before_the_labels(scheme: str, name: str, repetitions: int, seed: int) -> None:
     sample = simulated(name, scheme, repetitions, seed)
     errors, ece = sample.errors(), sample.ece()
-    for bound in ("exact", "hoeffding"):
+    for bound in ("a-priori", "hoeffding"):
         promised = {
             kind: guarantees.epsilon(sample.n, 8, ALPHA, kind, bound, scheme=scheme)
             for kind in ("conditional", "marginal", "ece")
@@ -89,7 +89,7 @@ def test_promises_made_before_the_labels(scheme: str, name: str, repetitions: in
         assert_at_most(int((errors > promised["conditional"]).any(axis=1).sum()), repetitions)
         assert_mean_at_most((sample.masses * (errors > promised["marginal"])).sum(axis=1), ALPHA)
         assert_at_most(int((ece > promised["ece"]).sum()), repetitions)
-    for bound in ("exact", "hoeffding") if scheme == "umd" else ("exact",):
+    for bound in ("a-priori", "hoeffding") if scheme == "umd" else ("a-priori",):
         mean = guarantees.epsilon(sample.n, 8, ALPHA, "expected-ece", bound, scheme=scheme)
         assert_mean_at_most(np.sqrt((sample.masses * errors**2).sum(axis=1)), mean)
         assert_mean_at_most(ece, mean)

@@ -212,3 +212,40 @@ def test_the_delays_of_the_page_come_out_again() -> None:
         told = float(rows[name, 0.0][3].replace(",", ""))
         found = alarms(DRIFTS[name](VALUES), 0.0, 41, 5000, seed=70)
         assert np.median([math.inf if at is None else at for at in found]) == pytest.approx(told, rel=0.35)
+
+
+# What the monitor says of a rate that changes: what it is in each part of the stream.
+CHANGING = {
+    "never": [0.3],
+    "once": [0.3, 0.6],
+    "from rare to common": [0.05, 0.9],
+    "there and back": [0.2, 0.8] * 10,
+    "slowly": np.linspace(0.01, 0.4, 50).tolist(),
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "n"), [pytest.param(400, 2000, id="fast"), pytest.param(5000, 4000, id="full", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("change", list(CHANGING))
+def test_the_interval_of_a_bin_is_about_its_average_rate(change: str, runs: int, n: int) -> None:
+    rates = np.repeat(CHANGING[change], n // len(CHANGING[change]))
+    seen = np.arange(1, n + 1)
+    sums, averages = np.cumsum(np.random.default_rng(71).random((runs, n)) < rates, axis=1), np.cumsum(rates) / seen
+    missed = np.zeros(runs, np.bool_)
+    for look in np.unique(np.geomspace(5, n, 40).astype(int)) - 1:
+        ends = fb.bounds.beta_binomial(sums[:, look], np.full(runs, look + 1), ALPHA)
+        missed |= (averages[look] < ends[:, 0]) | (averages[look] > ends[:, 1])
+    assert_at_most(int(missed.sum()), runs)
+    if change == "once":  # the present rate is another thing
+        assert not ((ends[:, 0] <= rates[-1]) & (rates[-1] <= ends[:, 1])).any()
+
+
+def test_the_report_speaks_of_the_average() -> None:
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.3, 0.5], scheme="explicit")
+    monitor, rng = CalibrationMonitor(model, alpha=0.05), np.random.default_rng(72)
+    monitor.update(np.full(4000, 0.2), rng.random(4000) < np.repeat([0.3, 0.6], 2000))
+    (told,) = monitor.report().named
+    assert told.interval[0] < 0.45 < told.interval[1] < 0.5
+    assert str(told).endswith(f"its true rate was on average between {told.interval[0]:.3f} and {told.interval[1]:.3f}")
+    assert "What a rate is now may differ from its average." in str(monitor)

@@ -66,7 +66,7 @@ def test_promised_curves() -> None:
     assert assess.promised_validity(0.1, 1509, 10) < 0.9 <= marginal  # the smallest size with (0.1, 0.1) by Theorem 4
     # Exact: bins of floor((n + 1) / B) - 1 = 70 samples are enough, and 165 where all bins must hold at once.
     for kind, n in (("marginal", 709), ("conditional", 1659)):
-        before, after = (float(assess.promised_validity(0.1, size, 10, kind=kind, bound="exact")) for size in (n - 1, n))
+        before, after = (float(assess.promised_validity(0.1, size, 10, kind=kind, bound="a-priori")) for size in (n - 1, n))
         assert before < 0.9 <= after
     with pytest.raises(fb.InputError, match="n_samples is 19"):
         assess.promised_validity(0.1, 19, 10)
@@ -77,7 +77,9 @@ def test_promised_curves() -> None:
 def test_exact_promises_are_never_below_the_closed_form() -> None:
     epsilons = np.linspace(0.0, 1.0, 21)
     for kind in ("marginal", "conditional"):
-        closed, exact = (assess.promised_validity(epsilons, 300, 7, kind=kind, bound=bound) for bound in ("hoeffding", "exact"))
+        closed, exact = (
+            assess.promised_validity(epsilons, 300, 7, kind=kind, bound=bound) for bound in ("hoeffding", "a-priori")
+        )
         assert (exact >= closed).all()
         assert (np.diff(exact) >= 0.0).all()
         assert exact[-1] == 1.0
@@ -97,5 +99,5 @@ def test_the_promise_holds_for_the_true_validity() -> None:
         marginal += inside @ masses
         conditional += inside.all(axis=1)
     for kind, seen in (("marginal", marginal / 300), ("conditional", conditional / 300)):
-        promised = assess.promised_validity(epsilons, n, n_bins, kind=kind, bound="exact")
+        promised = assess.promised_validity(epsilons, n, n_bins, kind=kind, bound="a-priori")
         assert (seen >= promised - 3 * np.sqrt(promised * (1 - promised) / 300)).all()

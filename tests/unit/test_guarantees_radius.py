@@ -211,8 +211,8 @@ def test_samples_needed_for_a_tenth_with_ten_bins() -> None:
     assert enough("conditional", "hoeffding", 2000) == 2660
     assert enough("marginal", "hoeffding", 1000) == 1510
     # Bins of 70 and 165 samples reach a tenth exactly; ten bins hold so many from n = 709 and 1659 on.
-    assert enough("marginal", "exact", 500) == 709
-    assert enough("conditional", "exact", 1200) == 1659
+    assert enough("marginal", "a-priori", 500) == 709
+    assert enough("conditional", "a-priori", 1200) == 1659
     assert guarantees.epsilon(710, 10, 0.1, "marginal") <= 0.1
     assert guarantees.epsilon(1660, 10, 0.1) <= 0.1
     # The rational search agrees at that very point, where doubles might decide either way.
@@ -262,7 +262,7 @@ def test_epsilon_says_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("kind", ["conditional", "marginal"])
-@pytest.mark.parametrize("bound", ["exact", "hoeffding"])
+@pytest.mark.parametrize("bound", ["a-priori", "hoeffding"])
 @pytest.mark.parametrize(("n", "alpha", "target"), [(300, 0.1, 0.2), (907, 0.1, 0.1), (1200, 0.3, 0.12), (2000, 0.05, 0.15)])
 def test_choose_n_bins_is_the_largest_of_all(n: int, alpha: float, target: float, kind: str, bound: str) -> None:
     promises = [guarantees.epsilon(n, n_bins, alpha, kind, bound) for n_bins in range(1, n // 2 + 1)]

@@ -239,8 +239,9 @@ def test_an_alarm_in_words_and_numbers() -> None:
     assert worst.named_at < other.named_at
     assert worst.interval[0] < 0.6 < worst.interval[1] < 0.88 == pytest.approx(worst.tolerated[0])
     text = str(report)
-    assert text.startswith(f"Alarm at outcome {monitor.alarm_at} of 2,000: some true rate is outside its tolerated interval")
-    assert "Drifted: bin 3 serves 0.900, and its true rate is between" in text
+    assert text.startswith(f"Alarm at outcome {monitor.alarm_at} of 2,000: some true rate has been outside its tolerated")
+    assert "Drifted: bin 3 serves 0.900, and since the monitor began its true rate was on average between" in text
+    assert text.endswith("What a rate is now may differ from its average.")
     assert f"(established at outcome {worst.named_at})" in text
     counts, sums = np.array([b.count for b in report.bins]), np.array([b.label_sum for b in report.bins])
     expected = bounds.beta_binomial(sums, counts, bounds.sidak(0.05, 4))

@@ -144,11 +144,11 @@ def test_bands_and_promises(ax: Any) -> None:
     assert ax.get_xlim() == (0.0, 0.3)
 
 
-def test_the_exact_conditional_promise(ax: Any) -> None:
+def test_the_conditional_promise_a_priori(ax: Any) -> None:
     curve = assess.ValidityCurve(np.array([0.1]), np.ones(1))
-    plots.validity_plot(curve, n_samples=200, n_bins=5, kind="conditional", bound="exact", ax=ax)
+    plots.validity_plot(curve, n_samples=200, n_bins=5, kind="conditional", bound="a-priori", ax=ax)
     assert ax.get_ylabel() == "conditional validity"
-    assert legend_of(ax) == ["promised (exact)"]
+    assert legend_of(ax) == ["promised (a priori)"]
 
 
 # ------------------------------------------------------------------------------------------------- numbers of bins

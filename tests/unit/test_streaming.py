@@ -251,7 +251,7 @@ def test_a_certificate_says_what_holds_at_every_time() -> None:
     certificate = stream.certificate(alpha=0.1)
     intervals, values = stream.interval(0.1), stream.model().values
     assert certificate.epsilon == np.maximum(intervals[:, 1] - values, values - intervals[:, 0]).max()
-    assert (certificate.kind, certificate.bound, certificate.n_samples) == ("conditional", "time-uniform", 500)
+    assert (certificate.kind, certificate.bound, certificate.n_samples) == ("conditional", "beta-binomial", 500)
     assert "at every number of samples at once" in str(certificate)
     assert certificate.epsilon < stream.certificate(0.1, "stitched").epsilon < stream.certificate(0.1, "theorem6").epsilon
     narrow = StreamingBinning([0.2, 0.99999])
