@@ -85,7 +85,7 @@ cdef class NativeStream:
         self._adopt(stream)
 
     def _resume(self, const unsigned char[::1] data):
-        """Go on from the bytes of FORMAT-stream.md."""
+        """Go on from the bytes of FORMAT.md."""
         cdef fastbin_stream *stream
         cdef fastbin_status status
         if data.shape[0] == 0:
@@ -110,7 +110,7 @@ cdef class NativeStream:
         return 0
 
     def to_bytes(self):
-        """The stream in the bytes of csrc/FORMAT-stream.md, to go on from, bit for bit."""
+        """The stream in the bytes of csrc/FORMAT.md, to go on from, bit for bit."""
         cdef bytes data
         self._require()
         with self.lock:
@@ -213,6 +213,7 @@ cdef class NativeStream:
         succeed(fastbin_stream_read(&data[0], data.shape[0], &other))
         with self.lock:
             status = fastbin_stream_merge(self.stream, other)
+            fastbin_model_describe(fastbin_stream_partition(self.stream), &self.spec)
         fastbin_stream_free(other)
         succeed(status)
 

@@ -168,7 +168,7 @@ def check_certificate(
             "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
             "reliability_table, or give integers if the weights are frequencies"
         )
-    bins = model.assign(scores, keys=keys, seed=seed)
+    bins = model.assign(scores, keys=keys, seed=None if keys is not None else seed)
     if check_same_length(scores=bins, labels=ones, sample_weight=weights) == 0:
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
     counts = np.bincount(bins, weights, model.n_bins).astype(np.int64)

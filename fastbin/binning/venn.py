@@ -33,8 +33,9 @@ def venn_pairs(model: BinnedModel) -> Float64s:
     Parameters
     ----------
     model : BinnedModel
-        Its bins must have been fixed without looking at labels, and its tally must hold exactly the samples that are
-        exchangeable with one that falls in the bin: fixed edges, "ums", and "umd", whose tally leaves boundary samples out.
+        A Venn-Abers predictor, which carries its pairs. Else its bins must have been fixed without looking at labels, and its
+        tally must hold exactly the samples that are exchangeable with one that falls in the bin: fixed edges, "ums", and
+        "umd", whose tally leaves boundary samples out.
 
     Returns
     -------
@@ -61,6 +62,8 @@ def venn_pairs(model: BinnedModel) -> Float64s:
     array([[0.25, 0.5 ],
            [0.5 , 1.  ]])
     """
+    if model.pairs is not None:
+        return np.array(model.pairs)
     if model.scheme == "isotonic":
         raise GuaranteeError(
             "the blocks of isotonic regression look at labels, so adding a sample may move them and its bin's pair is not "
@@ -135,7 +138,8 @@ class IVAP(Calibrator):
     model_ : BinnedModel
         The merged probability p1 / (1 - p0 + p1) as a step function, which can be saved and scored like any other.
     pairs_ : ndarray of float64, shape (n_bins, 2)
-        (p0, p1) of each of its bins. They are kept by this object (and its pickle), not in the model's file.
+        (p0, p1) of each of its bins: ``model_.pairs``, which its file carries, so that `fastbin.predict_venn` gives the same
+        of a model that was loaded.
 
     Notes
     -----
@@ -162,8 +166,6 @@ class IVAP(Calibrator):
     >>> cal.predict([0.15, 0.35]).round(4)
     array([0.3333, 0.6667])
     """
-
-    pairs_: Float64s
 
     def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
         self.score_range = score_range
@@ -199,14 +201,20 @@ class IVAP(Calibrator):
         edges, edge_keys, pairs = _steps(knots, *_knot_pairs(knots), rows)
         self.model_ = BinnedModel.from_parts(
             edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
-            n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()),
+            n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()), pairs=pairs,
         )  # fmt: skip
-        self.pairs_ = pairs
         return self
+
+    @property
+    def pairs_(self) -> Float64s:
+        """(p0, p1) of each bin."""
+        pairs = self.model_.pairs
+        assert pairs is not None
+        return pairs
 
     def predict_venn(self, scores: Any, *, nan: str = "error") -> Float64s:
         """(p0, p1) for each score, float64 (n, 2), with p0 <= p1; arguments as in `predict`. O(log n) a score at most."""
-        return self.model_.lookup(scores, self.pairs_, nan=nan)
+        return predict_venn(self.model_, scores, nan=nan)
 
     def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""

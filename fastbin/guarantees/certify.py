@@ -15,8 +15,9 @@ from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.ece import ece_bound
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee, require_means
-from fastbin.guarantees.intervals import interval_of_interior
+from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, is_moved, require_guarantee, require_means
+from fastbin.guarantees.intervals import interval, interval_of_interior
+from fastbin.guarantees.moved import certify_moved
 from fastbin.guarantees.radius import exact_radius
 
 __all__ = ["certify"]
@@ -88,6 +89,8 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
     bound = check_bound(bound, kind)
+    if is_moved(evidence):
+        return certify_moved(evidence, lambda: interval(evidence, alpha), alpha=alpha, kind=kind, bound=bound)
     require_guarantee(evidence)
     interior = interior_of(evidence)
     covered = interior.is_covered

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError
+from fastbin._parts import ClassRates
 
-__all__ = ["Evidence", "Interior", "interior_of", "require_guarantee", "require_means"]
+__all__ = ["Evidence", "Interior", "interior_of", "is_moved", "require_guarantee", "require_means"]
 
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
@@ -51,6 +52,8 @@ class Evidence(Protocol):
     @property
     def odds_ratio(self) -> float: ...
     @property
+    def rates(self) -> ClassRates | None: ...
+    @property
     def is_weighted(self) -> bool: ...
 
 
@@ -88,6 +91,11 @@ def interior_of(evidence: Evidence) -> Interior:
         boundary[:-1] = counts[:-1] > 0
     own = counts - boundary
     return Interior(own, np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own), boundary)
+
+
+def is_moved(evidence: Evidence) -> bool:
+    """Whether the values are those of other class rates than the tally's."""
+    return evidence.rates is not None or evidence.odds_ratio != 1.0
 
 
 def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
@@ -129,11 +137,11 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
             "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random' (exact) or ties='isolate'"
         )
-    if evidence.odds_ratio != 1.0 and not moved:
+    if is_moved(evidence) and not moved:
         raise GuaranteeError(
-            f"the values were mapped to other class rates (odds ratio {evidence.odds_ratio:g}), and a certificate would be "
-            "conditional on label shift and on the rates (Sun, Song & Hero 2023, Theorem 2); certify the source model, or see "
-            "fb.shift for the bound"
+            f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the tally is that of the "
+            "source (Sun, Song & Hero 2023, section 5): `interval` and the certificate of kind 'conditional' count the rates in, "
+            "and nothing else is known; or use the source model"
         )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee
+from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, is_moved, require_guarantee
+from fastbin.guarantees.moved import moved_interval
 
 __all__ = ["interval", "interval_of_interior"]
 
@@ -58,14 +59,15 @@ def interval(
     Returns
     -------
     ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]. [0, 1] for a bin without samples. Where the model was moved to other class rates
-        (`odds_ratio`), the ends are moved with it and hold if the rates and label shift do (Sun, Song & Hero 2023).
+        Lower and upper ends in [0, 1]. [0, 1] for a bin without samples. Where label shift moved the model, the intervals are
+        those of the target: the error of class rates that were counted is in them (`fastbin.guarantees.moved`).
 
     Raises
     ------
     GuaranteeError
         Where the method is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
-        sent to one side.
+        sent to one side. Where the model was moved to class rates that were estimated without labels, or that its file does
+        not tell (fastbin 0.1.0).
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -85,20 +87,23 @@ def interval(
            [0.762, 0.834]])
     """
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
+    if is_moved(evidence):
+        return moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
+    return _of_tally(evidence, alpha, method, simultaneous)
+
+
+def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64Array:
+    """The intervals in the population that the tally was drawn from."""
     if method == "wilson":
-        intervals = _approximate(evidence, alpha, simultaneous)
-    else:
-        require_guarantee(evidence, moved=True)
-        interior = interior_of(evidence)
-        n_covered = int(np.count_nonzero(interior.is_covered))
-        level = alpha
-        if simultaneous and n_covered > 1:
-            share = bounds.sidak if method == "clopper-pearson" else bounds.bonferroni
-            level = share(alpha, n_covered)
-        intervals = interval_of_interior(interior, _METHODS[method], level)
-    if evidence.odds_ratio != 1.0:
-        intervals = evidence.odds_ratio * intervals / (evidence.odds_ratio * intervals + (1.0 - intervals))
-    return intervals
+        return _approximate(evidence, alpha, simultaneous)
+    require_guarantee(evidence, moved=True)
+    interior = interior_of(evidence)
+    n_covered = int(np.count_nonzero(interior.is_covered))
+    level = alpha
+    if simultaneous and n_covered > 1:
+        share = bounds.sidak if method == "clopper-pearson" else bounds.bonferroni
+        level = share(alpha, n_covered)
+    return interval_of_interior(interior, _METHODS[method], level)
 
 
 def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float64Array:

@@ -212,6 +212,7 @@ class StreamingBinning(State, NativeStream):
             raise InputError(
                 "both streams go on from a fit, whose samples would be counted twice; let one of them begin at zero"
             ) from None
+        self._counted_in = self._partition(BinnedModel)  # that of the stream that goes on from a fit
         return self
 
     # ------------------------------------------------------------------ what is known so far

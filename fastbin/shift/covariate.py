@@ -22,7 +22,7 @@ from fastbin._validation import (
     check_seed,
     check_unit_interval,
 )
-from fastbin.guarantees import Certificate
+from fastbin.guarantees import Certificate, certificate_from_intervals
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
     ESTIMATORS,
@@ -36,7 +36,6 @@ from fastbin.shift.estimates import (
     tally_rows,
 )
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
-from fastbin.shift.promise import certificate_of_ends
 from fastbin.shift.source_bins import SourceBins, bins_of_partition, uniform_mass_bins
 from fastbin.shift.weighted import (
     METHODS,
@@ -208,7 +207,7 @@ class ImportanceWeightedBinning(Calibrator):
             edges=cells.edges, edge_keys=cells.edge_keys, values=limit_to_unit(self.estimates_, cells), scheme=cells.scheme,
             ties=cells.ties, n_bins_asked=0 if self.partition is not None else cells.n_bins, n_samples=n,
             n_positive=int(label_array.sum(dtype=np.int64)), n_tied=cells.n_tied, seed=seed, score_range=score_range,
-            note=json.dumps(note), **tally,
+            note=json.dumps(note), weights="estimated" if estimated else "given", **tally,
         )  # fmt: skip
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
@@ -385,7 +384,7 @@ class ImportanceWeightedBinning(Calibrator):
         ]
         if weight_error is not None:
             assumptions.append(f"the weights are off by a factor of at most {float(weight_error):g}")
-        return certificate_of_ends(
+        return certificate_from_intervals(
             self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
         )
 

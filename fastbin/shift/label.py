@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._calibrator import Calibrator
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._validation import check_alpha, check_choice, check_labels, check_same_length, check_scores
-from fastbin.guarantees import Certificate
-from fastbin.guarantees.bound_names import check_bound
+from fastbin._errors import InputError, InputTypeError
+from fastbin._parts import ClassRate, ClassRates
+from fastbin._validation import check_choice, check_labels, check_same_length, check_scores
+from fastbin.guarantees import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
-from fastbin.shift.promise import certificate_of_ends
-from fastbin.shift.rates import RateEstimate, check_rate, move_odds, rate_from_labels, source_rate_of
+from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
 
 if TYPE_CHECKING:
@@ -61,8 +59,8 @@ class LabelShift(Calibrator):
     Attributes
     ----------
     model_ : BinnedModel
-        The source's partition and tally, with the values moved and `odds_ratio` = w1 / w0 recorded. Its own intervals are
-        moved likewise and take the rates as exact.
+        The source's partition and tally, with the values moved, `odds_ratio` = w1 / w0, and `rates`: how both rates are known,
+        so that its intervals, and those of its file, count their error in.
     source_model_ : BinnedModel
         What was moved.
     rate_ : RateEstimate
@@ -153,8 +151,18 @@ class LabelShift(Calibrator):
             self.target_rate_ = _smoothed(self.rate_.rate, self.rate_.n_samples, smoothing, "target")
         p, q = self.source_rate_, self.target_rate_
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
-        self.source_model_, self.model_ = model, _with_rates(model, p, q)
+        self.source_model_ = model
+        self.model_ = model._replace(
+            values=move_odds(np.asarray(model.values), p, q),
+            odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
+            rates=ClassRates(self._source_rate_part(model, p), _target_rate_part(self.rate_, q)),
+        )
         return self
+
+    def _source_rate_part(self, model: BinnedModel, rate: float) -> ClassRate:
+        if self.source_rate is not None:
+            return ClassRate("given", rate)
+        return ClassRate("counted", rate, model.n_samples, model.n_positive)
 
     def _require_fitted(self) -> None:
         """Raise the base class's error before `fit`."""
@@ -187,9 +195,10 @@ class LabelShift(Calibrator):
     def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
 
-        Half of alpha goes to the bins' intervals at the source, the rest to exact intervals for the rates that were estimated
-        (Clopper & Pearson 1934); by the union bound the moved ends then cover with probability at least 1 - alpha, for any
-        sample sizes, if label shift holds (equation (15)). Rates that were given are taken as exact.
+        Those of ``model_``, and of its file: half of alpha goes to the bins' intervals at the source, the rest to exact
+        intervals for the rates that were counted (Clopper & Pearson 1934); by the union bound the moved ends then cover with
+        probability at least 1 - alpha, for any sample sizes, if label shift holds (equation (15)). Rates that were given are
+        taken as exact.
 
         Parameters
         ----------
@@ -207,79 +216,9 @@ class LabelShift(Calibrator):
         Raises
         ------
         GuaranteeError
-            When the rate was estimated from scores, whose interval is approximate (``model_.interval`` takes rates as exact),
-            or the source model has no guarantee.
+            When the rate was estimated from scores, whose interval is approximate, or the source model has no guarantee.
         """
-        alpha = check_alpha(alpha)
-        self._require_fitted()
-        source = self.source_model_
-        if self.rate_.method not in ("labels", "known"):
-            raise GuaranteeError(
-                f"the target rate was estimated by {self.rate_.method!r}, for which no finite-sample interval is known (Sun, "
-                "Song & Hero 2023, Remark 5 is asymptotic); use method='labels', or model_.interval, which takes the rates as "
-                "exact"
-            )
-        n_estimated = int(self.rate_.method == "labels") + int(self.source_rate is None)
-        share = alpha / (2.0 * n_estimated) if n_estimated else 0.0
-        p_low = p_high = self.source_rate_
-        q_low = q_high = self.target_rate_
-        if self.source_rate is None:
-            p_low, p_high = bounds.clopper_pearson([source.n_positive], [source.n_samples], share)[0]
-        if self.rate_.method == "labels":
-            n_ones = round(self.rate_.rate * self.rate_.n_samples)
-            q_low, q_high = bounds.clopper_pearson([n_ones], [self.rate_.n_samples], share)[0]
-        ends = source.interval(alpha / 2.0 if n_estimated else alpha, method, simultaneous)
-        return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
-
-    def predict_interval(
-        self,
-        scores: Any,
-        *,
-        alpha: float = 0.1,
-        method: IntervalMethod = "clopper-pearson",
-        simultaneous: bool = True,
-        keys: Any = None,
-        seed: int | None = None,
-        nan: str = "error",
-    ) -> Float64s:
-        """float64 (n, 2): for each score the `interval` of its bin; other arguments as in `BinnedModel.predict`."""
-        return self.model_.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
-
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
-        """What is guaranteed about the values at the target, from `interval`.
-
-        Parameters
-        ----------
-        alpha : float in (0, 1)
-            The chance that the promise fails.
-        kind : {"conditional"}
-            All bins at once; the marginal kinds depend on the target's bin masses and follow from it.
-        bound : {"clopper-pearson"}, optional
-
-        Returns
-        -------
-        Certificate
-
-        Raises
-        ------
-        GuaranteeError
-            As `interval`.
-        """
-        check_choice(kind, "kind", ("conditional",))
-        bound = check_bound(bound, kind, ("clopper-pearson",))
-        assumptions = [
-            "the calibration samples are independent draws from the source population",
-            "the scores were trained on other data",
-            "P(score | label) is the same in the target population, of which the promise speaks",
-        ]
-        given = {"source": self.source_rate is not None, "target": self.rate_.method == "known"}
-        assumptions += [f"P(Y = 1) at the {name} is as given" for name, is_given in given.items() if is_given]
-        return certificate_of_ends(
-            self.model_, self.interval(alpha), alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
-        )
-
-
-THEOREM = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
+        return self.model_.interval(alpha, method, simultaneous)
 
 
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
@@ -290,23 +229,18 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
         )
     if model.kind != "step":
         raise InputError(f"source is a {model.kind!r} model; label shift moves the values of a step function: fit a binning")
-    if model.odds_ratio != 1.0:
+    if model.rates is not None or model.odds_ratio != 1.0:
         raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g}); move the source model instead")
     return model
 
 
-def _with_rates(model: BinnedModel, source_rate: float, target_rate: float) -> BinnedModel:
-    """The model with its values moved from one rate to the other, and everything else as it was."""
-    map_word, map_parameters = model.map
-    return BinnedModel.from_parts(
-        edges=model.edges, edge_keys=model.edge_keys, values=move_odds(np.asarray(model.values), source_rate, target_rate),
-        counts=model.counts, label_sums=model.label_sums, weight_sums=model.weight_sums,
-        weighted_label_sums=model.weighted_label_sums, weight_square_sums=model.weight_square_sums,
-        scheme=model.scheme, ties=model.ties, n_bins_asked=model.n_bins_asked, n_samples=model.n_samples,
-        n_positive=model.n_positive, n_tied=model.n_tied, score_range=model.score_range, delta=model.delta,
-        odds_ratio=target_rate * (1.0 - source_rate) / ((1.0 - target_rate) * source_rate), seed=model.seed,
-        map=map_word, map_parameters=map_parameters, note=model.note,
-    )  # fmt: skip
+def _target_rate_part(estimate: RateEstimate, rate: float) -> ClassRate:
+    n = estimate.n_samples
+    if estimate.method == "known":
+        return ClassRate("given", rate)
+    if estimate.method == "labels":
+        return ClassRate("counted", rate, n, round(estimate.rate * n))
+    return ClassRate("estimated", rate, n)
 
 
 def _smoothed(rate: float, n: int, smoothing: str, population: str) -> float:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._errors import InputError
 from fastbin._validation import check_alpha, check_labels, check_scores, check_unit_interval
+from fastbin.guarantees import move_odds
 from fastbin.model import BinnedModel
 
-__all__ = ["RateEstimate", "check_rate", "move_odds", "rate_from_labels", "shift_probabilities", "source_rate_of"]
+__all__ = ["RateEstimate", "check_rate", "rate_from_labels", "shift_probabilities", "source_rate_of"]
 
 Float64s = npt.NDArray[np.float64]
 
@@ -71,14 +72,6 @@ def shift_probabilities(probabilities: Any, *, source_rate: float, target_rate: 
     values = check_scores(probabilities, name="probabilities").astype(np.float64)
     p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
     return move_odds(values, p, q)
-
-
-def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float64s:
-    """Equation (13); a target rate of 0 or 1, or a source rate of 1 or 0, gives 0 or 1 throughout."""
-    ones, zeros = target_rate * (1.0 - source_rate), (1.0 - target_rate) * source_rate
-    if ones == 0.0 or zeros == 0.0:
-        return np.full(values.shape, 0.0 if ones == 0.0 else 1.0)
-    return np.asarray(ones * values / (ones * values + zeros * (1.0 - values)))
 
 
 def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:

@@ -102,7 +102,7 @@ def bins_of_partition(scores: Float64s, partition: Any, keys: Any, seed: int) ->
         edges = check_edges(partition, None, "partition")
         assigner, ties = _assigner(edges, np.zeros(edges.shape[0], np.uint64)), "none"
     edges, edge_keys = np.array(assigner.edges), np.array(assigner.edge_keys)
-    bins = assigner.assign(scores, keys=keys, seed=seed).astype(np.int64)
+    bins = assigner.assign(scores, keys=keys, seed=None if keys is not None else seed).astype(np.int64)
     by_key = edges[(edge_keys != 0) & (edge_keys != np.uint64(2**64 - 1))]
     return SourceBins(edges, edge_keys, bins, int(np.isin(scores, by_key).sum()), ties, "explicit")
 

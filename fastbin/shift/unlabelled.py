@@ -329,7 +329,7 @@ def _estimate_rate(
 ) -> RateEstimate:
     alpha, n_bootstrap, seed = check_alpha(alpha), check_count(n_bootstrap, "n_bootstrap"), check_seed(seed)
     masses = _class_masses(model, source_rate)
-    counts = np.bincount(model.assign(scores, keys=keys, seed=seed), minlength=model.n_bins)
+    counts = np.bincount(model.assign(scores, keys=keys, seed=None if keys is not None else seed), minlength=model.n_bins)
     n = int(counts.sum())
     if n == 0:
         raise InputError("scores is empty; give target scores")

@@ -240,7 +240,9 @@ def check_weight_error(weight_error: Any) -> float:
 
 
 def weights_are_estimated(model: BinnedModel) -> bool:
-    """Whether the note of the model says so."""
+    """Whether the model says so; in files of fastbin 0.1.0 its note does."""
+    if model.weights == "estimated":
+        return True
     try:
         note = json.loads(model.note or "{}")
     except json.JSONDecodeError:

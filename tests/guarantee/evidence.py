@@ -25,6 +25,7 @@ class Fitted:
     n_tied: int = 0
     delta: float = 0.0
     odds_ratio: float = 1.0
+    rates: Any = None
     is_weighted: bool = False
     n_bins: int = 0
     n_bins_asked: int = 0

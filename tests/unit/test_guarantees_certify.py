@@ -143,7 +143,7 @@ def test_isolated_values_use_the_counts_that_are() -> None:
         ({"is_weighted": True}, "real weights.*Theorem 3.*fb.shift.weighted_interval"),
         ({"ties": "upper", "n_tied": 3}, "3 samples share a score with an edge.*ties='random'"),
         ({"ties": "lower", "n_tied": 3}, "Theorem 3 assumes distinct scores"),
-        ({"odds_ratio": 2.0}, "odds ratio 2.*Theorem 2.*certify the source model"),
+        ({"odds_ratio": 2.0}, "odds ratio 2"),
     ],
 )
 def test_without_a_guarantee_it_raises_and_says_why(

@@ -9,6 +9,7 @@ import pytest
 from guarantee.evidence import fitted, uniform_mass
 
 from fastbin import GuaranteeError, InputError, bounds, guarantees
+from fastbin._parts import ClassRate, ClassRates
 from reference import bounds as reference
 
 
@@ -28,13 +29,33 @@ def test_intervals_share_alpha_among_the_bins_that_hold_samples(simultaneous: bo
 
 
 def test_intervals_move_with_the_class_rates() -> None:
-    model = uniform_mass()
-    source, moved = guarantees.interval(model), guarantees.interval(replace(model, odds_ratio=3.0))
+    """Rates that were given are exact; those that were counted take half of alpha and widen the intervals."""
+    model, given = uniform_mass(), ClassRates(ClassRate("given", 0.25), ClassRate("given", 0.5))  # odds 1/3 and 1: times 3
+    source, moved = guarantees.interval(model), guarantees.interval(replace(model, odds_ratio=3.0, rates=given))
     odds = source / (1 - source)
     np.testing.assert_allclose(moved, 3 * odds / (1 + 3 * odds))
-    ends = guarantees.interval(fitted([0, 5], [5, 5], odds_ratio=3.0))
+    ends = guarantees.interval(fitted([0, 5], [5, 5], odds_ratio=3.0, rates=given))
     assert ends[0, 0] == 0.0
     assert ends[1, 1] == 1.0
+    counted = given._replace(target=ClassRate("counted", 0.5, 200, 100))
+    wider = guarantees.interval(replace(model, odds_ratio=3.0, rates=counted), 0.1)
+    low, high = bounds.clopper_pearson([100], [200], 0.05)[0]
+    at_half = guarantees.interval(model, 0.05)
+    np.testing.assert_allclose(wider[:, 0], guarantees.move_odds(at_half[:, 0], 0.25, low))
+    np.testing.assert_allclose(wider[:, 1], guarantees.move_odds(at_half[:, 1], 0.25, high))
+
+
+def test_intervals_that_would_not_count_the_rates_in_are_refused() -> None:
+    model, given = uniform_mass(), ClassRate("given", 0.5)
+    with pytest.raises(GuaranteeError, match=r"does not say how these are known, as files of fastbin 0\.1\.0"):
+        guarantees.interval(replace(model, odds_ratio=3.0))
+    estimated = ClassRates(given, ClassRate("estimated", 0.5, 77))
+    for method in ("clopper-pearson", "wilson"):
+        with pytest.raises(GuaranteeError, match="the target rate was estimated from 77 scores without labels"):
+            guarantees.interval(replace(model, rates=estimated), 0.1, method)
+    for kind, bound in (("marginal", None), ("ece", None), ("conditional", "hoeffding")):
+        with pytest.raises(GuaranteeError, match="after label shift there is the certificate of kind 'conditional'"):
+            guarantees.certify(replace(model, rates=ClassRates(given, given)), 0.1, kind, bound)
 
 
 def test_intervals_refuse_what_certificates_refuse_except_the_approximate_one() -> None:

@@ -125,6 +125,7 @@ def _model(label_sums: list[int], counts: list[int], **options: Any) -> Any:
         "n_tied": 0,
         "delta": 0.0,
         "odds_ratio": 1.0,
+        "rates": None,
         "is_weighted": False,
     }
     return SimpleNamespace(**(defaults | options))

@@ -216,7 +216,11 @@ def test_the_model_is_moved_and_nothing_else() -> None:
 
 def test_equal_rates_move_nothing() -> None:
     source = make_model()
-    assert shift.LabelShift(source, method="known", target_rate=0.5).fit().model_ == source
+    moved = shift.LabelShift(source, method="known", target_rate=0.5).fit().model_
+    assert moved._replace(rates=None) == source
+    assert moved.rates is not None
+    assert moved.rates.source.origin == "counted"  # whose error is in the intervals all the same
+    assert (moved.interval()[:, 1] > source.interval()[:, 1]).all()
 
 
 def test_weighted_source_keeps_its_weight_tally() -> None:
@@ -261,11 +265,11 @@ def test_add_half_smoothing() -> None:
 def test_intervals_include_the_rates() -> None:
     source = fb.UniformMassBinning(n_bins=4).fit(*sample(2000)).model_
     cal = shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90)
-    given_rates, with_rates = cal.model_.interval(0.1), cal.interval(0.1)
-    assert (with_rates[:, 0] < given_rates[:, 0]).all()
-    assert (with_rates[:, 1] > given_rates[:, 1]).all()
-    known = shift.LabelShift(source, method="known", source_rate=0.5, target_rate=0.1).fit()
-    np.testing.assert_allclose(known.interval(0.1), known.model_.interval(0.1), rtol=1e-13)
+    with_rates = cal.interval(0.1)
+    given = shift.LabelShift(source, method="known", source_rate=cal.source_rate_, target_rate=0.1).fit()
+    np.testing.assert_array_equal(given.model_.values, cal.model_.values)
+    assert (with_rates[:, 0] < given.interval(0.1)[:, 0]).all()
+    assert (with_rates[:, 1] > given.interval(0.1)[:, 1]).all()
     np.testing.assert_array_equal(cal.predict_interval([0.01, 0.99], alpha=0.1), with_rates[[0, -1]])
 
 
@@ -282,8 +286,9 @@ def test_certificate_says_what_it_assumes() -> None:
     assert certificate.epsilon == pytest.approx(np.maximum(ends[:, 1] - values, values - ends[:, 0]).max())
     assert "P(score | label) is the same" in str(certificate)
     assert "P(Y = 1) at the source is as given" in str(certificate)
+    assert cal.model_.certificate(0.1) == certificate == fb.BinnedModel.from_bytes(cal.model_.to_bytes()).certificate(0.1)
     with pytest.raises(fb.GuaranteeError, match="label shift"):
-        cal.model_.certificate()
+        cal.model_.certificate(kind="marginal")
 
 
 @pytest.mark.parametrize(
@@ -314,9 +319,10 @@ def test_refusals_of_the_composite(call: object, message: str) -> None:
 
 def test_no_finite_sample_interval_without_target_labels() -> None:
     cal = shift.LabelShift(make_model(), method="likelihood", n_bootstrap=10).fit([0.1, 0.2, 0.9])
-    with pytest.raises(fb.GuaranteeError, match=r"Remark 5 is asymptotic.*model_.interval"):
+    with pytest.raises(fb.GuaranteeError, match=r"Remark 5 is asymptotic.*method='known'"):
         cal.interval()
-    assert cal.model_.interval().shape == (3, 2)
+    with pytest.raises(fb.GuaranteeError, match="estimated from 3 scores without labels"):
+        cal.model_.interval()
 
 
 def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:

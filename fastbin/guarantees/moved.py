@@ -1,0 +1,127 @@
+"""Label shift: intervals and certificates of a model whose values were moved to other class rates.
+
+The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by
+equation (13) of Sun, Song & Hero (2023). Class rates that were counted are not exact: each has an interval of its own, and the
+ends are moved by whichever rates in these intervals are worst. By the union bound over the bins' share of alpha and the rates'
+the moved intervals cover with probability at least 1 - alpha at any sample size, if label shift holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin import bounds
+from fastbin._errors import GuaranteeError
+from fastbin._parts import ClassRate
+from fastbin.guarantees.certificate import Certificate
+from fastbin.guarantees.evidence import Evidence
+
+__all__ = ["certificate_from_intervals", "certify_moved", "move_odds", "moved_interval"]
+
+Float64s = npt.NDArray[np.float64]
+
+THEOREM = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
+
+
+def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float64s:
+    """Equation (13); a target rate of 0 or 1, or a source rate of 1 or 0, gives 0 or 1 throughout."""
+    ones, zeros = target_rate * (1.0 - source_rate), (1.0 - target_rate) * source_rate
+    if ones == 0.0 or zeros == 0.0:
+        return np.full(values.shape, 0.0 if ones == 0.0 else 1.0)
+    return np.asarray(ones * values / (ones * values + zeros * (1.0 - values)))
+
+
+def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
+    """Intervals at the target, of which any misses with probability at most alpha.
+
+    Half of alpha goes to the bins, the rest in equal parts to the rates that were counted; all of it to the bins where none
+    was. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+    """
+    rates = evidence.rates
+    if rates is None:
+        raise GuaranteeError(
+            f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the model does not say how "
+            "these are known, as files of fastbin 0.1.0 do not; an interval without their error would not cover: move the "
+            "source model again with fb.shift.LabelShift or `fastbin adapt`"
+        )
+    for population, rate in zip(("source", "target"), rates, strict=True):
+        if rate.origin == "estimated":
+            raise GuaranteeError(
+                f"the {population} rate was estimated from {rate.count} scores without labels, for which no finite-sample "
+                "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels', or "
+                "give the rate with method='known'"
+            )
+    n_counted = sum(rate.origin == "counted" for rate in rates)
+    share = alpha / (2.0 * n_counted) if n_counted else 0.0
+    (p_low, p_high), (q_low, q_high) = (_rate_interval(rate, share) for rate in rates)
+    ends = at_source(alpha / 2.0 if n_counted else alpha)
+    return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+
+
+def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
+    if rate.origin == "given":
+        return rate.rate, rate.rate
+    low, high = bounds.clopper_pearson([rate.ones], [rate.count], level)[0]
+    return float(low), float(high)
+
+
+def certify_moved(
+    evidence: Evidence, intervals: Callable[[], Float64s], *, alpha: float, kind: str, bound: str
+) -> Certificate:
+    """The certificate at the target, from `moved_interval`. Other kinds depend on the target's bin masses."""
+    at_target = intervals()  # first: where there are none, that is why
+    if (kind, bound) != ("conditional", "clopper-pearson"):
+        raise GuaranteeError(
+            f"after label shift there is the certificate of kind 'conditional' with the bound 'clopper-pearson', and kind "
+            f"{kind!r} with {bound!r} is not known: it would need the target's bin masses, or values that are the bins' means"
+        )
+    assert evidence.rates is not None  # else there are no intervals
+    assumptions = [
+        "the calibration samples are independent draws from the source population",
+        "the scores were trained on other data",
+        "P(score | label) is the same in the target population, of which the promise speaks",
+    ]
+    for population, rate in zip(("source", "target"), evidence.rates, strict=True):
+        if rate.origin == "given":
+            assumptions.append(f"P(Y = 1) at the {population} is as given")
+        elif population == "target":
+            assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
+    if evidence.ties in ("random", "isolate"):
+        assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
+    return certificate_from_intervals(
+        evidence, at_target, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
+    )
+
+
+def certificate_from_intervals(
+    evidence: Evidence,
+    intervals: Float64s,
+    *,
+    alpha: float,
+    kind: str,
+    bound: str,
+    theorem: str,
+    assumptions: Sequence[str],
+) -> Certificate:
+    """The largest distance from a value to an end of its bin's interval; bins without samples are left out and named."""
+    values, empty = np.asarray(evidence.values), np.asarray(evidence.counts) == 0
+    if empty.all():
+        raise GuaranteeError("no bin holds a sample, so there is nothing to certify; calibrate on more samples")
+    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
+    radii = np.where(empty, 1.0, np.minimum(radii, 1.0))
+    return Certificate(
+        epsilon=float(radii[~empty].max()),
+        alpha=alpha,
+        kind=kind,
+        bound=bound,
+        theorem=theorem,
+        assumptions=tuple(assumptions),
+        scheme=evidence.scheme,
+        n_samples=int(evidence.n_samples),
+        n_bins=int(evidence.n_bins),
+        radii=tuple(float(radius) for radius in radii),
+        uncovered_bins=tuple(int(b) for b in np.flatnonzero(empty)),
+    )
