@@ -28,6 +28,8 @@ __all__ = [
     "check_edges",
     "check_features",
     "check_labels",
+    "check_level",
+    "check_power",
     "check_same_length",
     "check_sample_weight",
     "check_score_range",
@@ -265,12 +267,37 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
     return converted
 
 
-def check_alpha(alpha: Any, name: str = "alpha") -> float:
-    """A failure probability: strictly between 0 and 1."""
+# Tails of the beta law are computed as doubles, which end at 1e-308. A level shared among the most bins that a model can have
+# (2**24), with parts for the two tails and for masses, stays above the second number.
+SMALLEST_ALPHA, SMALLEST_LEVEL = 1e-100, 1e-110
+
+
+def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_ALPHA, large: bool = False) -> float:
+    """A failure probability: from `smallest` to 1/2; with `large`, where only ranks depend on it, to any number below 1."""
     value = _real(alpha, name)
+    if not 0.0 < value < 100.0:
+        raise InputError(f"{name} is {value!r}; a failure probability lies strictly between 0 and 1")
+    if value >= 1.0 or (value > 0.5 and not large):  # a confidence level, or a percentage
+        share = value / 100.0 if value >= 1.0 else value
+        meant = min(share, 1.0 - share)
+        raise InputError(f"{name} is {value!r}; {name} is the chance that the promise fails; did you mean {meant:.12g}?")
+    if value < smallest:
+        raise InputError(
+            f"{name} is {value!r}; the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
+        )
+    return value
+
+
+def check_level(alpha: Any, name: str = "alpha") -> float:
+    """The failure probability of one bin, which may be a small part of that of all."""
+    return check_alpha(alpha, name, smallest=SMALLEST_LEVEL)
+
+
+def check_power(power: Any, name: str = "power") -> float:
+    """The chance of finding what is there: strictly between 0 and 1."""
+    value = _real(power, name)
     if not 0.0 < value < 1.0:
-        remedy = f"; did you mean {name}={value / 100:g}?" if 1.0 <= value < 100.0 else ""
-        raise InputError(f"{name} is {value!r}; a failure probability lies strictly between 0 and 1{remedy}")
+        raise InputError(f"{name} is {value!r}; a chance of success lies strictly between 0 and 1")
     return value
 
 

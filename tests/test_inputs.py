@@ -334,8 +334,8 @@ def test_not_fitted_yet(name: str) -> None:
     ("alpha", "error", "told"),
     [
         (0.0, fb.InputError, "alpha is 0.0; a failure probability lies strictly between 0 and 1"),
-        (1.0, fb.InputError, "alpha is 1.0; a failure probability lies strictly between 0 and 1; did you mean alpha=0.01?"),
-        (5, fb.InputError, "alpha is 5.0; a failure probability lies strictly between 0 and 1; did you mean alpha=0.05?"),
+        (1.0, fb.InputError, "alpha is 1.0; alpha is the chance that the promise fails; did you mean 0.01?"),
+        (5, fb.InputError, "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?"),
         (float("nan"), fb.InputError, "alpha is nan; a failure probability lies strictly between 0 and 1"),
         ("0.1", fb.InputTypeError, "alpha must be a number, got '0.1'"),
         (True, fb.InputTypeError, "alpha must be a number, got True"),

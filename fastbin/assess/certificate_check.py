@@ -11,7 +11,14 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._validation import check_alpha, check_labels, check_same_length, check_sample_weight, check_unit_interval
+from fastbin._validation import (
+    check_alpha,
+    check_labels,
+    check_power,
+    check_same_length,
+    check_sample_weight,
+    check_unit_interval,
+)
 from fastbin.assess._binomial import (
     chance_at_least,
     chance_at_most,
@@ -159,7 +166,7 @@ def check_certificate(
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
-    alpha, power = check_alpha(alpha), check_alpha(power, "power")
+    alpha, power = check_alpha(alpha), check_power(power)
     model = as_model(model)
     claims, claimed = _claims_of(model, certificate, epsilon)
     ones, weights = check_labels(labels), check_sample_weight(sample_weight)
@@ -272,7 +279,7 @@ def samples_to_check(
     >>> samples_to_check(model)
     2616.0
     """
-    alpha, power = check_alpha(alpha), check_alpha(power, "power")
+    alpha, power = check_alpha(alpha), check_power(power)
     model = as_model(model)
     claims, claimed = _claims_of(model, certificate, epsilon)
     counts = np.zeros(model.n_bins, np.int64) if model.counts is None else model.counts

@@ -15,19 +15,33 @@ Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 
 
+# Beyond it doubles do not hold every integer.
+MOST_SAMPLES = 2**53
+
+
 def _as_counts(values: Any, name: str) -> Int64Array:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}")
+    if array.dtype == np.uint64 and array.size and int(array.max()) > MOST_SAMPLES:
+        first = int(np.argmax(array > MOST_SAMPLES))
+        raise InputError(f"{name}[{first}] is {array[first]}; above 2**53 = {MOST_SAMPLES} no interval is computed")
     return array.astype(np.int64, copy=False)
 
 
 def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
-    """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts. O(n_bins)."""
+    """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts <= 2**53. O(n_bins)."""
     sums, sizes = _as_counts(label_sums, "label_sums"), _as_counts(counts, "counts")
     if sums.shape != sizes.shape:
         raise InputError(
             f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each"
+        )
+    large = sizes > MOST_SAMPLES
+    if large.any():
+        first = int(np.argmax(large))
+        raise InputError(
+            f"counts[{first}] is {sizes[first]}; above 2**53 = {MOST_SAMPLES} doubles do not hold every count, and no interval "
+            "is computed"
         )
     bad = (sums < 0) | (sums > sizes)
     if bad.any():

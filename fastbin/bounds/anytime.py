@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_labels
+from fastbin._validation import check_level, check_labels
 from fastbin.bounds._tally import Float64Array, around, as_tally
 
 __all__ = ["beta_binomial", "running_variance", "stitched", "theorem6"]
@@ -106,7 +106,7 @@ def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     """
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
-    radii = _stitched_boundary(_variances(running_variances, sizes.shape[0]), check_alpha(alpha)) / filled
+    radii = _stitched_boundary(_variances(running_variances, sizes.shape[0]), check_level(alpha)) / filled
     return around(sums / filled, np.where(sizes > 0, radii, 1.0))
 
 
@@ -146,7 +146,7 @@ def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
     variances = _variances(running_variances, sizes.shape[0])
-    alpha = check_alpha(alpha)
+    alpha = check_level(alpha)
     printed = 7.0 * np.sqrt(variances * np.log1p(np.log(variances))) + 5.3 * math.log(6.3 / alpha)
     radii = np.maximum(printed, _stitched_boundary(variances, alpha)) / filled
     return around(sums / filled, np.where(sizes > 0, radii, 1.0))
@@ -197,7 +197,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     a, b = prior
     if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
         raise InputError(f"prior is ({a!r}, {b!r}); both parameters of the mixing distribution must be positive and finite")
-    threshold = -math.log(check_alpha(alpha))
+    threshold = -math.log(check_level(alpha))
     ones, zeros = sums.astype(np.float64), (sizes - sums).astype(np.float64)
     evidence = betaln(a + ones, b + zeros) - betaln(a, b) - threshold
     lower = _mixture_end(ones, zeros, evidence)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_seed
+from fastbin._validation import check_level, check_seed
 from fastbin.bounds._rows import Rows, last_rejected
 from fastbin.bounds._tally import Float64Array
 
@@ -80,7 +80,7 @@ def betting(
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
     if not stakes or not all(0.0 < stake < 1.0 for stake in stakes):
         raise InputError(f"stakes is {stakes!r}; it must hold fractions strictly between 0 and 1")
-    threshold = math.log(2.0 / check_alpha(alpha))
+    threshold = math.log(2.0 / check_level(alpha))
     intervals = np.empty((rows.n_bins, 2))
     for b, (relative, y) in enumerate(rows.per_bin()):
         intervals[b, 0] = _betting_end(relative[y == 1], relative[y == 0], stakes, threshold)
@@ -157,7 +157,7 @@ def betting_in_order(
     array([[0.2142, 0.2826]])
     """
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
-    threshold, seed = math.log(2.0 / check_alpha(alpha)), check_seed(seed)
+    threshold, seed = math.log(2.0 / check_level(alpha)), check_seed(seed)
     intervals = np.empty((rows.n_bins, 2))
     for b, (relative, y) in enumerate(rows.per_bin()):
         order = np.argsort(np.random.PCG64([seed, b]).random_raw(y.shape[0]), kind="stable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fastbin._validation import check_alpha, check_count
+from fastbin._validation import check_level, check_count
 
 __all__ = ["bonferroni", "sidak"]
 
@@ -37,7 +37,7 @@ def sidak(alpha: float, n_bins: int) -> float:
     >>> round(sidak(0.1, 10), 6)
     0.010481
     """
-    alpha, n_bins = check_alpha(alpha), check_count(n_bins, "n_bins")
+    alpha, n_bins = check_level(alpha), check_count(n_bins, "n_bins")
     if n_bins == 1:
         return alpha
     return -math.expm1(math.log1p(-alpha) / n_bins)
@@ -68,4 +68,4 @@ def bonferroni(alpha: float, n_bins: int) -> float:
     >>> bonferroni(0.1, 10)
     0.01
     """
-    return check_alpha(alpha) / check_count(n_bins, "n_bins")
+    return check_level(alpha) / check_count(n_bins, "n_bins")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha
+from fastbin._validation import check_level
 from fastbin.bounds._rows import Rows, last_rejected, positive_per_bin, weighted_means
 from fastbin.bounds._tally import Float64Array, around
 
@@ -60,7 +60,7 @@ def self_normalised_hoeffding(
     """
     means, mean_weights, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
     limits = positive_per_bin(weight_bound, means.shape[0], "weight_bound")
-    radii = limits / mean_weights * np.sqrt(math.log(2.0 / check_alpha(alpha)) / (2.0 * filled))
+    radii = limits / mean_weights * np.sqrt(math.log(2.0 / check_level(alpha)) / (2.0 * filled))
     return around(means, np.where(known, radii, 1.0))
 
 
@@ -106,7 +106,7 @@ def theorem7(
             f"weight_min is {weight_min!r} and weight_max is {weight_max!r}; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs "
             "0 < weight_min <= weight_max, and self_normalised_hoeffding needs no lower bound"
         )
-    slack = np.sqrt(math.log(6.0 / check_alpha(alpha)) / (2.0 * filled))
+    slack = np.sqrt(math.log(6.0 / check_level(alpha)) / (2.0 * filled))
     ratio = weight_max / weight_min
     holds = known & (weight_max * slack < weight_min / 2.0)
     return around(means, np.where(holds, ratio * (1.0 + 2.0 * ratio) * slack, 1.0))
@@ -171,7 +171,7 @@ def theorem10(
     """
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
     masses = positive_per_bin(relative_mass, rows.n_bins, "relative_mass")
-    estimates, radii = _theorem10_radius(rows, masses, check_alpha(alpha))
+    estimates, radii = _theorem10_radius(rows, masses, check_level(alpha))
     return around(estimates, radii)
 
 
@@ -219,7 +219,7 @@ def weighted_empirical_bernstein(
     """
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
     filled = np.maximum(rows.counts, 1)
-    log_term = math.log(3.0 / check_alpha(alpha)) / filled
+    log_term = math.log(3.0 / check_level(alpha)) / filled
     weight, square = rows.sums(rows.weights) / filled, rows.sums(rows.weights**2) / filled
 
     def lower_end(labels_of_side: npt.NDArray[np.uint8]) -> Float64Array:

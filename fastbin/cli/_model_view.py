@@ -130,6 +130,8 @@ def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> Any:
     from rich import box
     from rich.table import Table
 
+    from fastbin.guarantees.words import sureness
+
     ends = intervals(model, alpha)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     titles = ["knot" if model.kind == "linear" else "bin"]
@@ -138,7 +140,7 @@ def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> Any:
         titles += ["samples", "label 1"]
     titles += ["value"]
     if ends is not None:
-        titles += [f"{100.0 * (1.0 - alpha):.6g} % interval"]
+        titles += [f"{sureness(alpha)} interval"]
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     rows = range(model.n_bins)

@@ -167,10 +167,12 @@ def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> An
     from rich import box
     from rich.table import Table
 
+    from fastbin.guarantees.words import sureness
+
     model = shift.model_
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     titles = ["bin", "scores from", "to", "value before", "value"]
-    for title in titles if ends is None else [*titles, f"{100.0 * (1.0 - alpha):.6g} % interval"]:
+    for title in titles if ends is None else [*titles, f"{sureness(alpha)} interval"]:
         table.add_column(title, justify="right", no_wrap=True)
     low, high = model.score_range or (None, None)
     edges = [low, *model.edges.tolist(), high]
@@ -189,6 +191,8 @@ def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> An
 
 def _origin(shift: LabelShift, alpha: float) -> str:
     """Where the target rate came from."""
+    from fastbin.guarantees.words import sureness
+
     rate = shift.rate_
     if rate.method == "known":
         return ", as given"
@@ -198,4 +202,4 @@ def _origin(shift: LabelShift, alpha: float) -> str:
         "confusion": f"{rate.n_samples:,} scores by a confusion matrix",
     }[rate.method]
     kind = "exact" if rate.method == "labels" else "bootstrap"
-    return f", from {source}; {kind} {100.0 * (1.0 - alpha):.6g} % interval {rate.lower:.4g} to {rate.upper:.4g}"
+    return f", from {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"

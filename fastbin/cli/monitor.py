@@ -163,8 +163,10 @@ def _table(report: MonitorReport, max_rows: int = 30) -> Any:
     from rich import box
     from rich.table import Table
 
+    from fastbin.guarantees.words import sureness
+
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    interval = f"{100.0 * (1.0 - report.alpha):.6g} % interval"
+    interval = f"{sureness(report.alpha)} interval"
     for title in ("bin", "served", "tolerated", "outcomes", "rate", interval, "evidence", "found at"):
         table.add_column(title, justify="right", no_wrap=True)
     n_bins = len(report.bins)

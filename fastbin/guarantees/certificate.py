@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fastbin.guarantees.words import sureness
+
 __all__ = ["Certificate"]
 
 
@@ -88,7 +90,7 @@ class Certificate:
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}"
         assert self.alpha is not None
-        sure = f"With probability at least {100.0 * (1.0 - self.alpha):.6g} %"
+        sure = f"With probability at least {sureness(self.alpha)}"
         if self.kind == "ece":
             return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}"
         if self.kind == "marginal":

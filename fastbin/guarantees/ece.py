@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import check_alpha, check_count
+from fastbin._validation import check_level, check_count
 from fastbin.bounds._beta import beta_quantile
 
 __all__ = ["ece_bound", "mass_upper"]
@@ -61,7 +61,7 @@ def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
     """
     n_samples = check_count(n_samples, "n_samples")
     sizes = _counts(counts, n_samples)
-    quantiles = beta_quantile(sizes + 1.0, np.maximum(n_samples - sizes, 1.0), check_alpha(alpha), upper=True)
+    quantiles = beta_quantile(sizes + 1.0, np.maximum(n_samples - sizes, 1.0), check_level(alpha), upper=True)
     return np.where(sizes < n_samples, quantiles, 1.0)
 
 
@@ -103,7 +103,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
     >>> round(ece_bound([100] + [99] * 9, 1000, alpha=0.1), 4)
     0.0902
     """
-    n_samples, alpha = check_count(n_samples, "n_samples"), check_alpha(alpha)
+    n_samples, alpha = check_count(n_samples, "n_samples"), check_level(alpha)
     sizes = _counts(counts, n_samples)
     filled = sizes > 0
     if shifts is None:

@@ -17,8 +17,8 @@ def linf_isotonic(values: Any) -> npt.NDArray[np.float64]:
 
     Half-way between the running maximum from the left and the running minimum from the right. The certificate of re-valued
     bins is the largest distance from a value to an end of its bin's interval (`certify` with bound="clopper-pearson"), which
-    holds for any values, however they were chosen; so it grows by no more than that distance, by little where the true frequencies
-    rise and by much where they do not. No alpha is spent.
+    holds for any values, however they were chosen; so it grows by no more than that distance, by little where the true
+    frequencies rise and by much where they do not. No alpha is spent.
 
     Parameters
     ----------

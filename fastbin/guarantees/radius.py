@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._validation import check_alpha, check_count, check_unit_interval
+from fastbin._validation import check_level, check_count, check_unit_interval
 
 __all__ = ["exact_radius", "worst_failure"]
 
@@ -130,7 +130,7 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
     >>> round(exact_radius(299, 0.1), 4)
     0.0485
     """
-    return _exact_radius(check_count(n_in_bin, "n_in_bin"), check_alpha(alpha))
+    return _exact_radius(check_count(n_in_bin, "n_in_bin"), check_level(alpha))
 
 
 @lru_cache(maxsize=4096)

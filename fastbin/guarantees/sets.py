@@ -20,10 +20,10 @@ Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 
 
-def _rational(alpha: Any) -> Fraction:
+def _rational(alpha: Any, *, large: bool = False) -> Fraction:
     """alpha as it was written: the decimal 0.7, not the double just below it, whose rank can be one too large."""
     exact = Fraction(alpha) if isinstance(alpha, str) else alpha
-    check_alpha(exact)
+    check_alpha(exact, large=large)
     return exact if isinstance(exact, Fraction) else Fraction(repr(float(exact)))
 
 
@@ -52,7 +52,7 @@ def conformal_rank(n: int, alpha: Any) -> int:
     >>> conformal_rank(9, 0.7), math.ceil((9 + 1) * (1 - 0.7))
     (3, 4)
     """
-    return math.ceil((n + 1) * (1 - _rational(alpha)))
+    return math.ceil((n + 1) * (1 - _rational(alpha, large=True)))
 
 
 def _nonconformity(scores: Float64Array) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:

@@ -32,7 +32,8 @@ class BinReport:
         Evidence against the tolerated interval, now and at most so far; no more than the largest double is told.
     named_at : int or None
         The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
-        established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named is at most alpha.
+        established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named
+        is at most alpha.
     """
 
     bin: int
@@ -48,8 +49,8 @@ class BinReport:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"bin {self.bin} serves {self.value:.3f}, and since the monitor began its true rate was on average between {low:.3f} "
-            f"and {high:.3f}"
+            f"bin {self.bin} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
+            f"{low:.3f} and {high:.3f}"
         )
 
 

@@ -11,6 +11,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha
 from fastbin.assess.certificate_check import as_model
+from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.plots._style import GUIDE, annotate, axes_or_new, finish, series
 
@@ -68,7 +69,7 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
                 ax.stairs(bands[:, side], ends, color=look.colour, linewidth=0.7, alpha=0.6, baseline=None)
             ax.fill_between(
                 np.repeat(ends, 2)[1:-1], np.repeat(bands[:, 0], 2), np.repeat(bands[:, 1], 2), color=look.colour, alpha=0.15,
-                linewidth=0, label=f"{100.0 * (1.0 - alpha):.6g} % interval, all bins at once",
+                linewidth=0, label=f"{sureness(alpha)} interval, all bins at once",
             )  # fmt: skip
         ax.stairs(model.values, ends, color=look.colour, linewidth=1.8, baseline=None, label="calibrated probability")
         empty = model.counts is not None and bool((model.counts == 0).any())

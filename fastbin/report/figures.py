@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fastbin._errors import MissingDependencyError
+from fastbin.guarantees.words import sureness
 from fastbin.plots import reliability_diagram, step_plot, validity_plot
 from fastbin.report.assessment import Assessment
 from fastbin.report.scorecard import Scorecard
@@ -27,7 +28,7 @@ SMALLEST_SHOWN = 0.02  # on the axis of validity plots
 
 def pictures_of(found: Assessment) -> list[Picture]:
     """The step function, reliability before and after, and validity, each with its caption."""
-    sure = f"{100.0 * (1.0 - found.alpha):.6g} %"
+    sure = sureness(found.alpha)
     function = (
         f"The calibrated probability as a function of the score. With {sure} probability the band holds the true frequencies "
         "of all bins at once."

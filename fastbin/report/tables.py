@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from fastbin import bounds
+from fastbin.guarantees.words import sureness
 from fastbin.report.assessment import Assessment
 
 __all__ = ["bins_table", "facts_table", "scores_table"]
@@ -51,7 +52,7 @@ def bins_table(found: Assessment) -> str:
         [f"{v:{form}}" for v in model.values.tolist()],
     ]
     if found.certificates:
-        head.append(f"{100.0 * (1.0 - found.alpha):.6g} % interval")
+        head.append(f"{sureness(found.alpha)} interval")
         columns.append([_range(low, high, form) for low, high in model.interval(found.alpha).tolist()])
     if model.counts is not None:
         head.append("calibration samples")

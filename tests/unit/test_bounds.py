@@ -65,10 +65,11 @@ def test_clopper_pearson_where_the_inverse_of_scipy_has_failed(x: int, count: in
     assert math.isclose(lower * count, gammaincinv(x, alpha / 2), rel_tol=1e-5)
     assert math.isclose(upper * count, gammainccinv(x + 1, alpha / 2), rel_tol=1e-5)
     mirrored = bounds.clopper_pearson([count - x], [count], alpha)[0]
-    assert mirrored.tolist() == [1.0 - upper, 1.0 - lower]
+    np.testing.assert_allclose(mirrored, [1.0 - upper, 1.0 - lower], rtol=0, atol=2.0**-52)
+    assert 1.0 - mirrored[1] <= lower < upper <= 1.0 - mirrored[0]  # rounded outwards
 
 
-@pytest.mark.parametrize("alpha", [0.6, 0.2, 0.002])
+@pytest.mark.parametrize("alpha", [0.5, 0.2, 0.002])
 def test_clopper_pearson_at_999_of_10100(alpha: float) -> None:
     # Where the inverse of SciPy 1.17 gives 0.25 for an upper end near 0.10.
     from scipy.special import bdtr, bdtrc
@@ -88,7 +89,7 @@ def test_clopper_pearson_tends_to_the_normal_interval() -> None:
 
 def test_clopper_pearson_at_a_tiny_alpha_keeps_both_tails() -> None:
     # For x = 0 the upper end has a closed form: (1 - p)^n = alpha / 2.
-    alpha, n = 1e-300, 1000
+    alpha, n = 1e-110, 1000
     expected = -math.expm1(math.log(alpha / 2) / n)
     lower, upper = bounds.clopper_pearson([0, n], [n, n], alpha)
     assert math.isclose(lower[1], expected, rel_tol=1e-12)
@@ -159,7 +160,7 @@ def test_wilson_follows_its_formula_and_covers_less_than_it_says() -> None:
 # ---------------------------------------------------------------------------------------------- sharing alpha
 
 
-@given(st.floats(1e-9, 0.99), st.integers(1, 10**6))
+@given(st.floats(1e-9, 0.5), st.integers(1, 10**6))
 def test_sidak_gives_back_alpha(alpha: float, n_bins: int) -> None:
     level = bounds.sidak(alpha, n_bins)
     assert math.isclose(-math.expm1(n_bins * math.log1p(-level)), alpha, rel_tol=1e-12)
@@ -305,7 +306,7 @@ def test_no_bins_no_intervals(bound: object) -> None:
         ([0.5], [2], 0.1, InputTypeError, "label_sums must be integers"),
         ([[1]], [[2]], 0.1, InputTypeError, r"one per bin; got dtype int64 and shape \(1, 1\)"),
         ([1], [2], 0.0, InputError, "strictly between 0 and 1"),
-        ([1], [2], 5, InputError, "did you mean alpha=0.05"),
+        ([1], [2], 5, InputError, "did you mean 0.05"),
         ([1], [2], "0.1", InputTypeError, "alpha must be a number"),
     ],
 )
