@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._native.ties import group_digest
 from fastbin.binning.rows import Chunk, Rows
 
 __all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting", "run_starts"]
@@ -27,6 +28,14 @@ class BoundaryGroups(NamedTuple):
     equal_ones: Int64s
     n_samples: int
     n_positive: int
+
+    def digest(self, seed: int) -> int:
+        """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
+
+        Members of a group are numbered with label 1 first, so under the seed alone their keys would depend on their labels.
+        """
+        columns = (self.below, self.below_ones, self.equal, self.equal_ones)
+        return group_digest(seed, np.ascontiguousarray(self.score), *map(np.ascontiguousarray, columns))
 
 
 def run_starts(ascending: npt.NDArray[Any]) -> Int64s:

@@ -76,12 +76,13 @@ def split_in_three(rows: Rows, order: FitOrder, sizes: tuple[int, int]) -> Three
     """The samples with the least split keys form part 0, the next part 1. O(n log n).
 
     Checks the values of scores and labels. The parts depend on which samples there are and the seed, not on where the rows
-    stood.
+    stood: the keys are seeded by a digest of both.
     """
     scores = np.asarray(check_scores(rows.scores, rows.score_range), np.float64) + 0.0
     labels = check_labels(rows.labels)
     if rows.frequencies is not None:
         scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
+    order = order.split_by(scores, labels)
     sequence, places, keys = order.sort(scores, labels)
     scores, labels = scores[sequence], labels[sequence]
     by_split_key = np.lexsort((places, scores, split_keys(order.seed, scores, places)))
