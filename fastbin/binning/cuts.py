@@ -33,8 +33,8 @@ class Cuts(NamedTuple):
 def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKeys | None = None) -> Cuts:
     """Find the boundary samples inside their groups of equal scores.
 
-    Sample j of a group has the key ``group_key(groups.digest(seed), score, j)``, label-1 samples first, unless the caller brought
-    keys. Time O(len(ranks)) plus the sizes of the groups of two or more.
+    Sample j of a group has the key ``group_key(groups.digest(seed), score, j)``, label-1 samples first, unless the caller
+    brought keys. Time O(len(ranks)) plus the sizes of the groups of two or more.
     """
     key_seed = groups.digest(seed)
     within = ranks - groups.below

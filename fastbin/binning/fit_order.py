@@ -2,8 +2,8 @@
 
 Within a group of equal scores the label-1 samples come first, then, if weighted, the lighter ones (then, if the caller brought
 keys, by key). Sample j of that order has the key ``group_key(digest, score, j)``, or the caller's, and samples are ordered by
-(score, key). The digest is that of the seed and the boundary groups, or of all rows where these are split first, because a split
-comes before the boundaries. So a model depends on which samples there are, and not on the order in which they came.
+(score, key). The digest is that of the seed and the boundary groups, or of all rows where these are split first, because a
+split comes before the boundaries. So a model depends on which samples there are, and not on the order in which they came.
 """
 
 from __future__ import annotations

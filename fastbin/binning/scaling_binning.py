@@ -77,8 +77,8 @@ class ScalingBinning(Calibrator):
     largest distance from a value to an end of its bin's simultaneous interval, which holds for any values. Bounds about
     means of labels are refused.
 
-    A model is a function of the multiset of rows and the seed. Time O(n) for "double-dipped" with a fitted map, O(n log n)
-    otherwise.
+    A model is a function of the multiset of rows and the seed; keys and parts are seeded by a digest of both, as for
+    `UniformMassBinning`. Time O(n) for "double-dipped" with a fitted map, O(n log n) otherwise.
 
     References
     ----------
