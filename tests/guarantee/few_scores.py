@@ -1,8 +1,8 @@
 """Fits of scores with few values at one seed, for many samples: how often a promise fails.
 
-A sample of n rows over k equally likely scores is a multinomial of counts and a binomial of ones for each score, and the rate of
-label 1 is the same for all scores. So the true rate of every bin is known whatever its keys are, and scheme "umd" needs nothing
-of a sample but the groups that hold its boundaries. The cuts themselves are those of fastbin.
+A sample of n rows over k equally likely scores is a multinomial of counts and a binomial of ones for each score, and the rate
+of label 1 is the same for all scores. So the true rate of every bin is known whatever its keys are, and scheme "umd" needs
+nothing of a sample but the groups that hold its boundaries. The cuts themselves are those of fastbin.
 
     cd tests; python -m guarantee.few_scores        the figures in docs/guarantees.md, in some minutes
 """
@@ -24,7 +24,7 @@ from fastbin.binning.sorting import BoundaryGroups
 from fastbin.binning.tally import bins_between
 from fastbin.binning.three_parts import part_sizes, split_in_three
 
-__all__ = ["ALPHA", "N", "N_BINS", "RATES", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
+__all__ = ["ALPHA", "N_BINS", "RATES", "N", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
 
 N, N_BINS, ALPHA = 1000, 10, 0.1
 RATES = (0.5, 0.1, 0.01)

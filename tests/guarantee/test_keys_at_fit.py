@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from guarantee import few_scores
-from guarantee.few_scores import ALPHA, N, N_BINS, RATES, failure_rate, failure_rate_of_one_score, limit, scores_of, tally
+from guarantee.few_scores import ALPHA, N_BINS, RATES, N, failure_rate, failure_rate_of_one_score, limit, scores_of, tally
 
 import fastbin as fb
 from fastbin.binning.fit_order import FitOrder

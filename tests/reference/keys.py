@@ -5,9 +5,9 @@ size 1e-20 to the scores; in doubles that noise vanishes, 0.5 + 1e-20 == 0.5, an
 samples are ordered by the pair (score, key) instead. Keys come from three separated streams: fitting, sample splitting and
 prediction; a fourth one randomises values.
 
-At the fit the seed alone will not do. The samples of a group are numbered with label 1 first, so under a fixed seed the division
-of a group would be a function of its counts, and a constant score would always be divided in the same unlucky way. So the keys
-of a fit are seeded by a digest of the seed and of what was seen.
+At the fit the seed alone will not do. The samples of a group are numbered with label 1 first, so under a fixed seed the
+division of a group would be a function of its counts, and a constant score would always be divided in the same unlucky way. So
+the keys of a fit are seeded by a digest of the seed and of what was seen.
 """
 
 from __future__ import annotations
