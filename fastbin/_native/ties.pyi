@@ -1,8 +1,9 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cut_groups", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
+__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
 
+def digest(words: npt.NDArray[np.uint64]) -> int: ...
 def group_digest(
     seed: int,
     scores: npt.NDArray[np.float64],

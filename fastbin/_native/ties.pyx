@@ -24,7 +24,7 @@ cdef extern from "keys.h":
 
 cnp.import_array()
 
-__all__ = ["cut_groups", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
+__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
 
 cdef enum:
     MAX_CELL_BITS = 12
@@ -54,6 +54,15 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
     if a.key != b.key:
         return -1 if a.key < b.key else 1
     return -1 if a.j < b.j else (1 if a.j > b.j else 0)
+
+
+def digest(const uint64_t[::1] words):
+    """int: what a chain of mixes leaves of these words; all digests are such chains."""
+    cdef Py_ssize_t i
+    cdef uint64_t state = 0
+    for i in range(words.shape[0]):
+        state = chain(state, words[i])
+    return state
 
 
 def group_digest(

@@ -23,7 +23,7 @@ from fastbin._validation import check_labels, check_scores
 from fastbin.binning.cuts import Cuts, TieKeys
 from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW, Partition, Seams, divide, isolated_scores
 from fastbin.binning.rows import Rows
-from fastbin.binning.sorting import BoundaryGroups, run_starts
+from fastbin.binning.sorting import groups_at, run_starts
 from fastbin.binning.tally import bins_between, blocks
 from fastbin.binning.weighting import WeightSums, WeightTally
 from fastbin.model import BinnedModel
@@ -224,7 +224,6 @@ def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder)
 
 def _cuts_at(cut: Int64s, scores: Float64s, labels: npt.NDArray[np.uint8], keys: UInt64s, key_seed: int) -> Cuts:
     """Cuts at these positions of samples that stand in order."""
-    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
-    first, end = np.searchsorted(scores, scores[cut]), np.searchsorted(scores, scores[cut], side="right")
-    groups = BoundaryGroups(scores[cut], first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
-    return Cuts(scores[cut], keys[cut], cut + 1, ones[cut], labels[cut].astype(np.int64), groups, key_seed)
+    ones_before = (np.cumsum(labels, dtype=np.int64) - labels)[cut]
+    groups = groups_at(scores[cut], scores, labels)
+    return Cuts(scores[cut], keys[cut], cut + 1, ones_before, labels[cut].astype(np.int64), groups, key_seed)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastbin._native.ties import group_digest
 from fastbin.binning.rows import Chunk, Rows
 
-__all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting", "run_starts"]
+__all__ = ["BoundaryGroups", "RanksOf", "groups_at", "groups_by_sorting", "run_starts"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -43,6 +43,13 @@ def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
     if ascending.size == 0:
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+
+
+def groups_at(score: Float64s, scores: Float64s, labels: npt.NDArray[np.uint8]) -> BoundaryGroups:
+    """The groups of these scores, which are among all `scores`; those ascend, each with its label. O(n)."""
+    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
+    first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
+    return BoundaryGroups(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:

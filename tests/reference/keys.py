@@ -23,6 +23,7 @@ __all__ = [
     "bits",
     "cap",
     "digest",
+    "fingerprint",
     "fmix",
     "group_digest",
     "group_key",
@@ -105,6 +106,22 @@ def rows_digest(seed: int, rows: Iterable[tuple[float, int, float]]) -> int:
         n_samples, n_positive = n_samples + 1, n_positive + label
         total += fmix(fmix(fmix(bits(score) + ROWS) ^ label) ^ bits(weight))
     return digest([seed, n_samples, n_positive, total % MODULUS])
+
+
+def fingerprint(edge_scores: Iterable[float], rows: Iterable[tuple[float, int]], *, fixed_edges: bool = False) -> int:
+    """By which the rows of a fit are known again: a digest of what lies below each distinct edge, and at it; 0 without edges.
+
+    Where the edges were fixed before, a fit does not know what lies at them, and 0 stands for it.
+    """
+    seen = list(rows)
+    groups = []
+    for edge in sorted(set(edge_scores)):
+        below = [label for score, label in seen if score < edge]
+        at = [] if fixed_edges else [label for score, label in seen if score == edge]
+        groups.append((edge, len(below), sum(below), len(at), sum(at)))
+    if not groups:
+        return 0
+    return group_digest(digest([len(seen), sum(label for _, label in seen)]), groups) or 1
 
 
 def group_key(seed: int, score: float, j: int) -> int:
