@@ -64,7 +64,7 @@ def extension(name: str) -> Extension:
     return Extension(
         f"fastbin._native.{name}",
         [f"fastbin/_native/{name}.pyx"],
-        include_dirs=["csrc/include", numpy.get_include()],
+        include_dirs=["csrc/include", "csrc/src", numpy.get_include()],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
         depends=[*HEADERS, *SOURCES, "fastbin/_native/cfastbin.pxd", "fastbin/_native/owner.pxd"],

@@ -413,13 +413,16 @@ FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fast
 /* Prediction: the key of row i under a seed. */
 FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
 
-/* Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. */
+/*
+ * Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. Where j
+ * tells the label, `seed` has to be a digest of the seed and of what was seen (FORMAT.md, "What seeds the keys of a fit").
+ */
 FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
 
 /* The same for the n samples from j = first on: keys[i] for sample first + i. About a nanosecond each. */
 FASTBIN_API void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys);
 
-/* Sample splitting: the key that decides to which part the j-th sample of a group goes. */
+/* Sample splitting: the key that decides to which part the j-th sample of a group goes. `seed` as above. */
 FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
 
 /*

@@ -8,11 +8,12 @@
 
 #include "numbers.h"
 
-/* The first 64 bits of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7): separate streams of one seed. */
+/* The first 64 bits of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7), sqrt(11): separate streams of one seed. */
 #define STREAM_FIT UINT64_C(0x6A09E667F3BCC908)
 #define STREAM_PREDICT UINT64_C(0xBB67AE8584CAA73B)
 #define STREAM_SPLIT UINT64_C(0x3C6EF372FE94F82B)
 #define STREAM_VALUE UINT64_C(0xA54FF53A5F1D36F1)
+#define STREAM_ROWS UINT64_C(0x510E527FADE682D1)
 
 /* 2^64 divided by the golden ratio, odd: the step of the counter, as in SplitMix64. */
 #define KEY_STEP UINT64_C(0x9E3779B97F4A7C15)
@@ -25,6 +26,15 @@ static inline uint64_t mix(uint64_t z) {
   z *= UINT64_C(0x94D049BB133111EB);
   z ^= z >> 31;
   return z;
+}
+
+/* One word more in a digest, which begins at 0: the chain of the checksum, too. */
+static inline uint64_t chain(uint64_t state, uint64_t word) { return mix(state ^ word); }
+
+/* What a sample adds to the digest of all rows, in any order. */
+static inline uint64_t row_word(double score, uint64_t label, double weight) {
+  uint64_t state = mix(bits_of(without_negative_zero(score)) + STREAM_ROWS);
+  return chain(chain(state, label), bits_of(without_negative_zero(weight)));
 }
 
 static inline uint64_t stream_base(uint64_t seed, uint64_t stream) { return mix(seed + stream); }

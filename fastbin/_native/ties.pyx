@@ -1,7 +1,10 @@
-"""Order within groups of equal scores, by keys.
+"""Order within groups of equal scores, by keys, and the digests that seed these.
 
 The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
-key `fastbin_group_key(seed, score, j)` and label 1 exactly when j < ones. Only groups that hold a boundary come here, but such
+key `fastbin_group_key(digest, score, j)` and label 1 exactly when j < ones. The digest, of the seed and of what was seen, is
+there because j tells the label: under the seed alone the same counts would always be divided in the same way.
+
+ Only groups that hold a boundary come here, but such
 a group may be millions of samples, so its keys are never all stored: they are counted by their top bits, made again, and only
 those in the few cells that hold a wanted rank are gathered and sorted.
 """
@@ -9,14 +12,19 @@ those in the few cells that hold a wanted rank are gathered and sorted.
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
 from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fastbin_row_key, fastbin_split_key
 
+cdef extern from "keys.h":
+    uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
+    uint64_t row_word(double score, uint64_t label, double weight) noexcept nogil
+
 cnp.import_array()
 
-__all__ = ["cut_groups", "group_keys", "row_keys", "split_keys"]
+__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
 
 cdef enum:
     MAX_CELL_BITS = 12
@@ -46,6 +54,56 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
     if a.key != b.key:
         return -1 if a.key < b.key else 1
     return -1 if a.j < b.j else (1 if a.j > b.j else 0)
+
+
+def digest(const uint64_t[::1] words):
+    """int: what a chain of mixes leaves of these words; all digests are such chains."""
+    cdef Py_ssize_t i
+    cdef uint64_t state = 0
+    for i in range(words.shape[0]):
+        state = chain(state, words[i])
+    return state
+
+
+def group_digest(
+    uint64_t seed, const double[::1] scores, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] counts,
+    const int64_t[::1] ones,
+):
+    """int: the digest that seeds the keys of a fit whose boundaries are ranks of all samples.
+
+    One entry per boundary, ascending: its score, the samples with a lower score and those of them with label 1, the samples
+    with this score and those of them with label 1. Entries of one score are one group. O(n_bins) time.
+    """
+    cdef Py_ssize_t i, n_groups = 0
+    cdef uint64_t state = 0, word
+    cdef double score
+    with nogil:
+        for i in range(scores.shape[0]):
+            n_groups += i == 0 or scores[i] != scores[i - 1]
+        state = chain(chain(state, seed), <uint64_t>n_groups)
+        for i in range(scores.shape[0]):
+            if i == 0 or scores[i] != scores[i - 1]:
+                score = scores[i] + 0.0  # -0.0 and 0.0 are one score
+                memcpy(&word, &score, sizeof(word))
+                state = chain(chain(chain(state, word), <uint64_t>below[i]), <uint64_t>below_ones[i])
+                state = chain(chain(state, <uint64_t>counts[i]), <uint64_t>ones[i])
+    return state
+
+
+def rows_digest(uint64_t seed, const double[::1] scores, const uint8_t[::1] labels, weights=None):
+    """int: the digest that seeds the split of these samples, and the keys of a fit that splits; their order does not matter.
+
+    `weights` are importance weights, float64; without them each is 1. O(n) time.
+    """
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef uint64_t total = 0, n_positive = 0
+    cdef const double[::1] given = weights
+    with nogil:
+        for i in range(n):
+            n_positive += labels[i]
+            total += row_word(scores[i], labels[i], 1.0 if given is None else given[i])
+        total = chain(chain(chain(chain(0, seed), <uint64_t>n), n_positive), total)
+    return total
 
 
 def group_keys(uint64_t seed, const double[::1] scores, const int64_t[::1] places):

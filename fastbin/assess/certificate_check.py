@@ -11,12 +11,14 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._validation import (
     check_alpha,
     check_labels,
     check_power,
     check_same_length,
     check_sample_weight,
+    check_scores,
     check_unit_interval,
 )
 from fastbin.assess._binomial import (
@@ -33,6 +35,9 @@ __all__ = ["as_model", "check_certificate", "samples_to_check"]
 
 Float64s = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
+
+# Equal fingerprints mean equal counts. Where other rows would often have the same, as on a single score, they mean nothing.
+COINCIDENCE = 1e-4
 
 
 def as_model(model: Any) -> BinnedModel:
@@ -109,6 +114,9 @@ def check_certificate(
 ) -> CertificateCheck:
     """Compare a promise about every bin with a test set that had no part in the fit.
 
+    The calibration set itself is noticed, by the fingerprint that the fit leaves in the model, and never confirms. A part of
+    it, or the whole of it among other rows, is not noticed.
+
     Parameters
     ----------
     model : BinnedModel or fitted calibrator
@@ -180,11 +188,28 @@ def check_certificate(
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
     counts = np.bincount(bins, weights, model.n_bins).astype(np.int64)
     sums = np.bincount(bins, ones if weights is None else ones * weights, model.n_bins).astype(np.int64)
-    return _verdict_of(model, claims, claimed, counts, sums, alpha, power)
+    reused = _is_calibration_set(model, scores, ones, weights)
+    return _verdict_of(model, claims, claimed, counts, sums, alpha, power, reused)
+
+
+def _is_calibration_set(model: BinnedModel, scores: Any, labels: npt.NDArray[np.uint8], frequencies: Any) -> bool:
+    """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
+    fingerprint = getattr(model, "fingerprint", 0)
+    if fingerprint == 0:
+        return False
+    found = count_at_edges(model, check_scores(scores, model.score_range).astype(np.float64), labels, frequencies)
+    return fingerprint_of(found) == fingerprint and chance_of_same_counts(found) < COINCIDENCE
 
 
 def _verdict_of(
-    model: BinnedModel, claims: Float64s, claimed: list[bool], counts: Int64s, sums: Int64s, alpha: float, power: float
+    model: BinnedModel,
+    claims: Float64s,
+    claimed: list[bool],
+    counts: Int64s,
+    sums: Int64s,
+    alpha: float,
+    power: float,
+    reused: bool,
 ) -> CertificateCheck:
     rows = [(int(x), int(count), float(low), float(high)) for x, count, (low, high) in zip(sums, counts, claims, strict=True)]
     n_tested = max(1, int(np.count_nonzero(np.array(claimed) & (counts > 0))))
@@ -195,7 +220,7 @@ def _verdict_of(
             return NO_CLAIM
         if p_value * n_tested <= alpha:
             return CONTRADICTED
-        return CONFIRMED if _is_confirmed(*row, alpha) else CANNOT_TELL
+        return CONFIRMED if not reused and _is_confirmed(*row, alpha) else CANNOT_TELL
 
     verdicts = tuple(map(verdict_of, rows, claimed, p_values))
     verdict = CANNOT_TELL
@@ -222,6 +247,7 @@ def _verdict_of(
         counts_to_confirm=to_confirm,
         samples_to_confirm=_whole(float((to_confirm / masses).max())),
         samples_to_contradict=_whole(min(to_contradict, default=math.inf)),
+        is_calibration_set=reused,
     )
 
 

@@ -50,6 +50,9 @@ class CertificateCheck:
     samples_to_contradict : float
         A size of the test set with which the promise would be contradicted with chance `power`, if the rates of the bins that
         now lie outside their claims are the true frequencies; infinity where none lies outside.
+    is_calibration_set : bool
+        Whether these are the samples that the model was fitted to, by its fingerprint. They confirm nothing: no verdict is
+        "confirmed" then, though one may be "contradicted".
     """
 
     verdict: str
@@ -66,6 +69,7 @@ class CertificateCheck:
     counts_to_confirm: Float64s
     samples_to_confirm: float
     samples_to_contradict: float
+    is_calibration_set: bool = False
 
     def bins_with(self, verdict: str) -> list[int]:
         """The bins (from 0) with this verdict."""
@@ -83,7 +87,8 @@ class CertificateCheck:
                 self.p_values.tolist(), self.counts_to_confirm.tolist(), strict=True,
             )
         ]  # fmt: skip
-        head = {name: getattr(self, name) for name in ("verdict", "alpha", "power", "p_value", "n_samples")}
+        names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
+        head = {name: getattr(self, name) for name in names}
         sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
         return {**head, **sizes, "bins": rows}
 
@@ -96,7 +101,23 @@ class CertificateCheck:
         if self.verdict == CONFIRMED:
             told = f"Confirmed: in every bin the {samples} exclude a frequency outside the promised range"
             return f"{told} (exact binomial tests, level {self.alpha:g})."
+        if self.is_calibration_set:
+            return f"{self._reused()}; {self._fresh()}."
         return f"{self._open()}; {self._needed()}."
+
+    def _reused(self) -> str:
+        return (
+            f"Cannot tell: the {self.n_samples:,} test samples are the calibration set (they have its fingerprint, the same "
+            "counts and label sums at every edge), and a promise is not confirmed by what it was made from"
+        )
+
+    def _fresh(self) -> str:
+        if math.isinf(self.samples_to_confirm):
+            return "no number of other samples would confirm it"
+        return (
+            f"about {int(self.samples_to_confirm):,} samples that had no part in the fit would confirm it with "
+            f"{100.0 * self.power:g} % chance, if the values are the true frequencies"
+        )
 
     def _open(self) -> str:
         p_text = _p_text(self.p_value)

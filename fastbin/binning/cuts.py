@@ -27,26 +27,28 @@ class Cuts(NamedTuple):
     ones_before: Int64s  # samples with label 1 of lower rank
     is_one: Int64s  # 1 where the boundary sample itself has label 1
     group: BoundaryGroups  # the samples that share its score
+    key_seed: int  # the digest that seeds the keys
 
 
 def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, tie_keys: TieKeys | None = None) -> Cuts:
     """Find the boundary samples inside their groups of equal scores.
 
-    Sample j of a group has the key ``group_key(seed, score, j)``, label-1 samples first, unless the caller brought keys. Time
-    O(len(ranks)) plus the sizes of the groups of two or more.
+    Sample j of a group has the key ``group_key(groups.digest(seed), score, j)``, label-1 samples first, unless the caller
+    brought keys. Time O(len(ranks)) plus the sizes of the groups of two or more.
     """
+    key_seed = groups.digest(seed)
     within = ranks - groups.below
     first = run_starts(groups.score)
     bounds = np.append(first, len(ranks))
     if tie_keys is None:
         score, equal, ones = groups.score[first], groups.equal[first], groups.equal_ones[first]
-        key, before, is_one = cut_groups(seed, score, equal, ones, bounds, within)
+        key, before, is_one = cut_groups(key_seed, score, equal, ones, bounds, within)
     else:
         key = np.empty(len(ranks), np.uint64)
         before, is_one = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
         for a, b in pairwise(bounds.tolist()):
             key[a:b], before[a:b], is_one[a:b] = tie_keys.cut_group(float(groups.score[a]), within[a:b])
-    return Cuts(groups.score, key, ranks, groups.below_ones + before, is_one, groups)
+    return Cuts(groups.score, key, ranks, groups.below_ones + before, is_one, groups, key_seed)
 
 
 class TieKeys:

@@ -60,6 +60,7 @@ class FixedEdges(Calibrator):
         counted = tally(bins_between(edges, None, score_range), rows, weights)
         if counted.n_samples == 0:
             raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        # The model's fingerprint: tally_fingerprint(edges, counted.counts, counted.label_sums).
         model = BinnedModel.from_parts(edges=edges, score_range=score_range, **counted.parts(), **origin)
         self.model_ = monotone_model(model) if self.monotone else model
         return self

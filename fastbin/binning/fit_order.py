@@ -1,8 +1,9 @@
 """The order of all samples at the fit, and what needs it row by row: sample splitting and importance weights.
 
 Within a group of equal scores the label-1 samples come first, then, if weighted, the lighter ones (then, if the caller brought
-keys, by key). Sample j of that order has the key ``group_key(seed, score, j)``, or the caller's, and samples are ordered by
-(score, key). So a model depends on which samples there are, and not on the order in which they came.
+keys, by key). Sample j of that order has the key ``group_key(digest, score, j)``, or the caller's, and samples are ordered by
+(score, key). The digest is that of the seed and the boundary groups, or of all rows where these are split first, because a
+split comes before the boundaries. So a model depends on which samples there are, and not on the order in which they came.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._native.ties import group_keys, split_keys
+from fastbin._native.ties import group_keys, rows_digest, split_keys
 from fastbin._validation import check_labels, check_scores
 from fastbin.binning.cuts import Cuts, TieKeys
 from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW, Partition, Seams, divide, isolated_scores
 from fastbin.binning.rows import Rows
-from fastbin.binning.sorting import BoundaryGroups, run_starts
+from fastbin.binning.sorting import groups_at, run_starts
 from fastbin.binning.tally import bins_between, blocks
 from fastbin.binning.weighting import WeightSums, WeightTally
 from fastbin.model import BinnedModel
@@ -59,9 +60,15 @@ WEIGH_BLOCK = 2**13
 class FitOrder(NamedTuple):
     """What orders equal scores: the seed, the importance weights, and keys from the caller."""
 
-    seed: int
+    seed: int  # the user's, until `bins_of_rows` or `split_by` put the digest in its place
     weights: Float64s | None
     keys: UInt64s | None
+
+    def split_by(self, scores: Float64s, labels: npt.NDArray[np.uint8]) -> FitOrder:
+        """The same with the digest of all rows for a seed: for fits that split their samples. O(n)."""
+        weights = None if self.weights is None else np.ascontiguousarray(self.weights)
+        digest = rows_digest(self.seed, np.ascontiguousarray(scores), np.ascontiguousarray(labels), weights)
+        return self._replace(seed=digest)
 
     def sort(
         self, scores: Float64s, labels: npt.NDArray[np.uint8], rows: Int64s | None = None
@@ -109,7 +116,7 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, order: FitOrder, 
     held = np.flatnonzero(np.isin(rows.scores, cuts.score))
     scores = np.asarray(rows.scores[held], np.float64)
     labels = check_labels(rows.labels[held])
-    sequence, _, keys = order.sort(scores, labels, held)
+    sequence, _, keys = order._replace(seed=cuts.key_seed).sort(scores, labels, held)
     scores, held = scores[sequence], held[sequence]
     bins[held] = assigner.assign(scores, keys=keys)
 
@@ -192,6 +199,7 @@ def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder)
             f"split={split!r} puts {n_first} of {n} samples into the part that places the boundaries; it needs at least "
             f"n_bins={n_bins}, and the other part at least one"
         )
+    order = order.split_by(scores, labels)
     sequence, places, keys = order.sort(scores, labels)
     scores, labels = scores[sequence], labels[sequence]
     by_split_key = np.lexsort((places, scores, split_keys(order.seed, scores, places)))
@@ -199,7 +207,7 @@ def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder)
     in_first[by_split_key[:n_first]] = True
 
     cut = np.flatnonzero(in_first)[boundary_ranks(n_first, n_bins, "ums") - 1]
-    cuts = _cuts_at(cut, scores, labels, keys)
+    cuts = _cuts_at(cut, scores, labels, keys, order.seed)
     if order.keys is not None:
         TieKeys(scores, labels, keys).gather(cuts.score).refuse_repeated(cuts.score, cuts.key)
     edge_keys = np.full(len(cut), KEY_ABOVE, np.uint64) if ties == "upper" else cuts.key
@@ -214,9 +222,8 @@ def fit_split(rows: Rows, n_bins: int, ties: str, split: float, order: FitOrder)
     return partition._replace(counts=counts, label_sums=label_sums), cuts, by_row
 
 
-def _cuts_at(cut: Int64s, scores: Float64s, labels: npt.NDArray[np.uint8], keys: UInt64s) -> Cuts:
+def _cuts_at(cut: Int64s, scores: Float64s, labels: npt.NDArray[np.uint8], keys: UInt64s, key_seed: int) -> Cuts:
     """Cuts at these positions of samples that stand in order."""
-    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
-    first, end = np.searchsorted(scores, scores[cut]), np.searchsorted(scores, scores[cut], side="right")
-    groups = BoundaryGroups(scores[cut], first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
-    return Cuts(scores[cut], keys[cut], cut + 1, ones[cut], labels[cut].astype(np.int64), groups)
+    ones_before = (np.cumsum(labels, dtype=np.int64) - labels)[cut]
+    groups = groups_at(scores[cut], scores, labels)
+    return Cuts(scores[cut], keys[cut], cut + 1, ones_before, labels[cut].astype(np.int64), groups, key_seed)

@@ -107,6 +107,7 @@ class IsotonicCalibration(Calibrator):
             return self
         edges = knots.scores[starts[1:]]
         counted = tally(bins_between(edges, None, rows.score_range), rows, weights).parts()
+        # The model's fingerprint: tally_fingerprint(edges, counted["counts"], counted["label_sums"]).
         self.model_ = BinnedModel.from_parts(
             edges=edges, scheme="isotonic", score_range=rows.score_range, **{**counted, "values": values}
         )

@@ -19,6 +19,7 @@ __all__ = ["KEY_ABOVE", "KEY_BELOW", "Partition", "Seams", "divide", "isolated_s
 
 Int64s = npt.NDArray[np.int64]
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
+PER_CUT = ("score", "key", "rank", "ones_before", "is_one")
 
 
 class Seams(NamedTuple):
@@ -78,7 +79,7 @@ def _by_key(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
 def _isolating(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
     """A score that holds two or more cuts becomes the bin [score, next double), with all samples of that score."""
     isolated = np.isin(cuts.score, isolated_scores(cuts))
-    kept = Cuts._make([*(column[~isolated] for column in cuts[:-1]), cuts.group])
+    kept = cuts._replace(**{name: getattr(cuts, name)[~isolated] for name in PER_CUT})
     score, first = np.unique(cuts.score[isolated], return_index=True)
     at = np.flatnonzero(isolated)[first]
     below = np.stack([cuts.group.below[at], cuts.group.below_ones[at]], axis=1)

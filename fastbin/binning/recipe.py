@@ -102,6 +102,7 @@ class Recipe:
         tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
         if weighted is not None:
             tally = {"values": weighted.values(), **weighted._asdict()}
+        # The model's fingerprint: fit_fingerprint(partition.edges, self.ties, self.score_range, cuts.group).
         model = BinnedModel.from_parts(
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
             n_bins_asked=n_bins_asked, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive,

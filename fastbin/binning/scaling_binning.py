@@ -77,8 +77,8 @@ class ScalingBinning(Calibrator):
     the default, is the largest distance from a value to an end of its bin's simultaneous interval, which holds for any values.
     Bounds about means of labels are refused.
 
-    A model is a function of the multiset of rows and the seed. Time O(n) for "double-dipped" with a fitted map, O(n log n)
-    otherwise.
+    A model is a function of the multiset of rows and the seed; keys and parts are seeded by a digest of both, as for
+    `UniformMassBinning`. Time O(n) for "double-dipped" with a fitted map, O(n log n) otherwise.
 
     References
     ----------
@@ -166,9 +166,11 @@ class ScalingBinning(Calibrator):
             sizes = part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler))
             three = split_in_three(rows, order, sizes)
             self.scaler_ = _fit_scaler(scaler, three.columns(0), score_range)
-            partition, tied = three.cut(n_bins, ties, rows.limits)
+            partition, groups = three.cut(n_bins, ties, rows.limits)
+            tied = int(groups.equal[groups.equal >= 2].sum())
             parts = _average(three.columns(2), three.keys[three.part == 2], partition, score_range, _scaled(self.scaler_))
-            parts |= {"n_samples": len(three.scores), "n_positive": int(three.labels.sum()), "n_tied": tied}
+            # The model's fingerprint: fit_fingerprint(partition.edges, ties, score_range, groups).
+            parts |= {"n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": tied}
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
         self.model_ = BinnedModel.from_parts(
@@ -217,6 +219,7 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, order: FitOrder, n_threads: 
     groups = cuts.group
     seams = make_seams(cuts, ties, count_cuts=False, cut_below=False)
     partition = divide(seams, groups.n_samples, groups.n_positive, rows.limits)
+    # The model's fingerprint: fit_fingerprint(partition.edges, ties, rows.score_range, groups).
     parts: dict[str, Any] = {
         **partition._asdict(), "n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": n_tied(cuts, ties),
     }  # fmt: skip

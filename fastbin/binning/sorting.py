@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._native.ties import group_digest
 from fastbin.binning.rows import Chunk, Rows
 
-__all__ = ["BoundaryGroups", "RanksOf", "groups_by_sorting", "run_starts"]
+__all__ = ["BoundaryGroups", "RanksOf", "groups_at", "groups_by_sorting", "run_starts"]
 
 Int64s = npt.NDArray[np.int64]
 Float64s = npt.NDArray[np.float64]
@@ -28,12 +29,27 @@ class BoundaryGroups(NamedTuple):
     n_samples: int
     n_positive: int
 
+    def digest(self, seed: int) -> int:
+        """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
+
+        Members of a group are numbered with label 1 first, so under the seed alone their keys would depend on their labels.
+        """
+        columns = (self.below, self.below_ones, self.equal, self.equal_ones)
+        return group_digest(seed, np.ascontiguousarray(self.score), *map(np.ascontiguousarray, columns))
+
 
 def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
     """Where each run of equal values of an ascending array begins."""
     if ascending.size == 0:
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+
+
+def groups_at(score: Float64s, scores: Float64s, labels: npt.NDArray[np.uint8]) -> BoundaryGroups:
+    """The groups of these scores, which are among all `scores`; those ascend, each with its label. O(n)."""
+    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
+    first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
+    return BoundaryGroups(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:

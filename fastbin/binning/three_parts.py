@@ -16,6 +16,7 @@ from fastbin.binning.cuts import TieKeys
 from fastbin.binning.fit_order import FitOrder, boundary_ranks
 from fastbin.binning.partition import KEY_ABOVE, Partition, Seams, divide
 from fastbin.binning.rows import Rows
+from fastbin.binning.sorting import BoundaryGroups, groups_at
 
 __all__ = ["ThreeParts", "part_sizes", "split_in_three"]
 
@@ -37,8 +38,8 @@ class ThreeParts(NamedTuple):
         chosen = self.part == part
         return self.scores[chosen], self.labels[chosen], None if self.weights is None else self.weights[chosen]
 
-    def cut(self, n_bins: int, ties: str, limits: tuple[float, float]) -> tuple[Partition, int]:
-        """Bins of equal shares of part 1, and the number of samples in tied groups that hold a boundary.
+    def cut(self, n_bins: int, ties: str, limits: tuple[float, float]) -> tuple[Partition, BoundaryGroups]:
+        """Bins of equal shares of part 1, and the groups among all samples that hold a boundary, each once.
 
         Boundary j is the sample of rank ceil(j n / n_bins) of part 1; it lies above its edge.
         """
@@ -49,8 +50,8 @@ class ThreeParts(NamedTuple):
         held = np.unique(self.scores[cut])
         if self.own_keys:
             TieKeys(self.scores, self.labels, self.keys).gather(held).refuse_repeated(self.scores[cut], self.keys[cut])
-        sizes = np.searchsorted(self.scores, held, side="right") - np.searchsorted(self.scores, held)
-        return divide(Seams(self.scores[cut], edge_keys, nothing, nothing), 0, 0, limits), int(sizes[sizes >= 2].sum())
+        partition = divide(Seams(self.scores[cut], edge_keys, nothing, nothing), 0, 0, limits)
+        return partition, groups_at(held, self.scores, self.labels)
 
 
 def part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, int]:
@@ -76,12 +77,13 @@ def split_in_three(rows: Rows, order: FitOrder, sizes: tuple[int, int]) -> Three
     """The samples with the least split keys form part 0, the next part 1. O(n log n).
 
     Checks the values of scores and labels. The parts depend on which samples there are and the seed, not on where the rows
-    stood.
+    stood: the keys are seeded by a digest of both.
     """
     scores = np.asarray(check_scores(rows.scores, rows.score_range), np.float64) + 0.0
     labels = check_labels(rows.labels)
     if rows.frequencies is not None:
         scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
+    order = order.split_by(scores, labels)
     sequence, places, keys = order.sort(scores, labels)
     scores, labels = scores[sequence], labels[sequence]
     by_split_key = np.lexsort((places, scores, split_keys(order.seed, scores, places)))

@@ -38,16 +38,18 @@ class UniformMassBinning(Calibrator):
         closed on the right, all samples averaged (Sun, Song & Hero 2023, Definition 6).
     ties : {"random", "upper", "lower", "isolate"}
         "random": equal scores are ordered by keys, exactly, at fit and at prediction. "upper" ("lower" for "umb"): a score
-        equal to an edge goes to the bin above (below); with tied boundaries this leaves fewer bins and no certificate.
-        "isolate" ("umd" alone): a score that holds two or more cuts becomes a bin of its own; the guarantee is kept and such
-        scores need no key.
+        equal to an edge goes to the bin above (below); with tied boundaries this leaves fewer bins and, but for "ums", no
+        certificate. "isolate" ("umd" alone): a score that holds two or more boundaries becomes a bin of its own and needs no
+        key; one that holds exactly one boundary is still divided by key. The guarantee is kept. For one answer per score
+        and a certificate, take "ums" with "upper": its boundaries come from other samples than its means, so that ties may
+        go where a rule sends them.
     delta : float in [0, 1)
         Size of the value randomisation of Gupta & Ramdas 2021, Algorithm 2: predictions become (value + delta V) / (1 + delta)
         with V uniform. 0 for none; the paper's 1e-20 does nothing in double precision and is refused.
     split : float in (0, 1)
         "ums" alone: the share of the samples that places the boundaries.
     seed : int or None
-        Of the keys. ``None`` draws one afresh; it is kept in the model.
+        Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score, such as margins or logits.
 
@@ -61,8 +63,11 @@ class UniformMassBinning(Calibrator):
 
     Notes
     -----
-    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Time O(n) for n
-    rows ("ums": O(n log n)), extra memory a small fraction of the data.
+    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Keys are seeded by
+    a digest of the seed and of the tied groups that hold a boundary ("ums": of all rows, importance weights included), so that
+    one fixed seed serves for every sample; with one to three distinct scores there are too few such digests, and the promise is
+    one over samples and seeds (docs/guarantees.md). Time O(n) for n rows ("ums": O(n log n)), extra memory a small fraction of
+    the data.
 
     References
     ----------

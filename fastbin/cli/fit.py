@@ -71,7 +71,8 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     type=click.Choice(["random", "upper", "lower", "isolate"]),
     default="random",
     show_default=True,
-    help="What happens to scores that equal a boundary: split by a key, all above, all below, or a bin of their own.",
+    help="What happens to scores that equal a boundary: split by a key, all above, all below, or (isolate) a bin of their own "
+    "for those that hold two boundaries or more.",
 )
 @click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @click.option(

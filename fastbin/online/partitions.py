@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._native.ties import group_keys
+from fastbin._native.ties import group_digest, group_keys
 from fastbin._validation import ScoreRange, check_choice, check_count, check_edges, check_score_range, check_scores, check_seed
 from fastbin.model import BinnedModel
 
@@ -52,12 +52,19 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
         raise InputError(f"{n} scores are too few for n_bins={n_bins}; give at least one per bin")
     at = -(-np.arange(1, n_bins) * n // n_bins) - 1
     if ties == "random":
-        edges, keys = _ordered(sample, seed)
+        edges, keys = _ordered(sample, _digest_of_groups(seed, sample, sample[at]))
         return _without_tally(edges[at], keys[at], score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
     least = -np.finfo(np.float64).max if score_range is None else score_range[0]
     edges = np.unique(sample[at])
     edges = edges[edges > least]  # no score lies below the least
     return _without_tally(edges, None, score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
+
+
+def _digest_of_groups(seed: int, sample: npt.NDArray[np.float64], cut_scores: npt.NDArray[np.float64]) -> int:
+    """What seeds the keys: the digest of the seed and the groups that hold a boundary, here without labels."""
+    first, end = np.searchsorted(sample, cut_scores), np.searchsorted(sample, cut_scores, side="right")
+    no_ones = np.zeros(cut_scores.size, np.int64)
+    return group_digest(seed, cut_scores, first, no_ones, end - first, no_ones)
 
 
 def _ordered(sample: npt.NDArray[np.float64], seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._native.ties import group_keys, split_keys
+from fastbin._native.ties import group_digest, group_keys, rows_digest, split_keys
 from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
@@ -66,13 +66,17 @@ def uniform_mass_bins(
     order = np.lexsort((weights, 1 - labels.astype(np.int8), scores))  # equal scores: label 1 first, then the lighter
     ordered = scores[order] + 0.0
     places = np.arange(n) - np.searchsorted(ordered, ordered)
-    keys = group_keys(seed, ordered, places)
+    if scheme == "umd":
+        ranks = np.array([-(-b * (n + 1) // n_bins) for b in range(1, n_bins)], np.int64)
+        key_seed = _digest_of_groups(seed, ordered, labels[order], ordered[ranks - 1])
+    else:
+        key_seed = rows_digest(seed, ordered, labels[order], weights[order])
+    keys = group_keys(key_seed, ordered, places)
     by_key = np.lexsort((places, keys, ordered))
     order, ordered, places, keys = order[by_key], ordered[by_key], places[by_key], keys[by_key]
 
     if scheme == "umd":
-        placing, ranks = np.arange(n), [-(-b * (n + 1) // n_bins) for b in range(1, n_bins)]
-        left_out = np.array(ranks, np.int64) - 1
+        placing, left_out = np.arange(n), ranks - 1
     else:
         n_first = math.floor(split * n)
         if n_first < n_bins or n_first == n:
@@ -80,9 +84,9 @@ def uniform_mass_bins(
                 f"split={split!r} puts {n_first} of {n} samples into the part that places the boundaries; it needs at least "
                 f"n_bins={n_bins}, and the other part at least one"
             )
-        placing = np.sort(np.lexsort((places, ordered, split_keys(seed, ordered, places)))[:n_first])
-        ranks, left_out = [-(-b * n_first // n_bins) for b in range(1, n_bins)], placing
-    cut = placing[np.array(ranks, np.int64) - 1]
+        placing = np.sort(np.lexsort((places, ordered, split_keys(key_seed, ordered, places)))[:n_first])
+        ranks, left_out = np.array([-(-b * n_first // n_bins) for b in range(1, n_bins)], np.int64), placing
+    cut = placing[ranks - 1]
     edges, edge_keys = ordered[cut], keys[cut]
 
     bins = np.empty(n, np.int64)
@@ -90,6 +94,13 @@ def uniform_mass_bins(
     bins[order[left_out]] = -1
     _, repeats = np.unique(scores[np.isin(scores, edges)] + 0.0, return_counts=True)
     return SourceBins(edges, edge_keys, bins, int(repeats[repeats >= 2].sum()), "random", scheme)
+
+
+def _digest_of_groups(seed: int, ordered: Float64s, labels: npt.NDArray[np.uint8], cut_scores: Float64s) -> int:
+    """The digest of the seed and the groups of equal scores that hold a boundary, of samples in ascending order."""
+    first, end = np.searchsorted(ordered, cut_scores), np.searchsorted(ordered, cut_scores, side="right")
+    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
+    return group_digest(seed, cut_scores, first, ones[first], end - first, ones[end] - ones[first])
 
 
 def bins_of_partition(scores: Float64s, partition: Any, keys: Any, seed: int) -> SourceBins:

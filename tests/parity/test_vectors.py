@@ -129,7 +129,7 @@ def read_vectors() -> tuple[list[Vector], list[list[str]]]:
     models: list[Vector] = []
     keys: list[list[str]] = []
     for keyword, *words in lines:
-        if keyword.endswith("_key"):
+        if keyword.endswith(("_key", "_digest")):
             keys.append([keyword, *words])
         elif keyword == "model":
             models.append(Vector(words[0]))
@@ -165,6 +165,8 @@ def test_the_file_covers_the_schemes_and_tie_rules() -> None:
 
 def test_keys() -> None:
     for keyword, *words in KEYS:
+        if keyword.endswith("_digest"):
+            continue
         if keyword == "row_key":
             seed, row, expected = (int(word, 16) for word in words)
             if row < 2**17:  # Python makes them for whole columns
@@ -173,6 +175,30 @@ def test_keys() -> None:
         seed, score, j, expected = int(words[0], 16), float.fromhex(words[1]), int(words[2], 16), int(words[3], 16)
         keys_of = native_keys.group_keys if keyword == "group_key" else native_keys.split_keys
         assert int(keys_of(seed, np.array([score]), np.array([j]))[0]) == expected
+
+
+def test_digests() -> None:
+    checked = 0
+    for keyword, *words in KEYS:
+        if not keyword.endswith("_digest"):
+            continue
+        seed, expected, width = int(words[0], 16), int(words[1], 16), 5 if keyword == "group_digest" else 3
+        columns = [words[2 + column :: width] for column in range(width)]
+        scores = np.array([float.fromhex(word) for word in columns[0]])
+        if keyword == "group_digest":
+            counts = [np.array(list(map(int, column)), np.int64) for column in columns[1:]]
+            assert native_keys.group_digest(seed, scores, *counts) == expected
+            # Several boundaries within one group are one group.
+            assert native_keys.group_digest(seed, scores.repeat(2), *(column.repeat(2) for column in counts)) == expected
+        else:
+            labels, weights = np.array(list(map(int, columns[1])), np.uint8), np.array(list(map(float.fromhex, columns[2])))
+            assert native_keys.rows_digest(seed, scores, labels, weights) == expected
+            backwards = (column[::-1].copy() for column in (scores, labels, weights))
+            assert native_keys.rows_digest(seed, *backwards) == expected
+            if (weights == 1.0).all():
+                assert native_keys.rows_digest(seed, scores, labels) == expected
+        checked += 1
+    assert checked == 25
 
 
 @pytest.mark.parametrize("vector", [vector for vector in MODELS if vector.fit], ids=lambda vector: vector.name)

@@ -40,7 +40,8 @@ def test_double_dipped_scaling_binning(weighting: str, keyed: bool, word: str, d
     scaled = float if scaler is None else scaler.predict_one
     repeats = data.weights or [1] * len(data.scores)
     scores = [score for score, repeat in zip(data.scores, repeats, strict=True) for _ in range(int(repeat))]
-    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.tie_keys)
+    labels = [label for label, repeat in zip(data.labels, repeats, strict=True) for _ in range(int(repeat))]
+    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.tie_keys, labels)
     assert [(edge, key) for edge, key in zip(fitted.model_.edges, fitted.model_.edge_keys, strict=True)] == edges
     assert fitted.model_.counts.tolist() == counts
     assert fitted.model_.values.tolist() == [float(mean) for mean in means]
@@ -127,7 +128,7 @@ def test_many_samples_of_scaling_binning(weighting: str) -> None:
     expected = fb.UniformMassBinning(25).fit(**data.arrays()).model_
     assert model.counts.tolist() == expected.counts.tolist()
     if weighting == "none":
-        edges, counts, means = reference.scaling_binning(data.scores, 25, scaler.predict_one, 0)
+        edges, counts, means = reference.scaling_binning(data.scores, 25, scaler.predict_one, 0, labels=data.labels)
         assert model.counts.tolist() == counts
         assert model.values.tolist() == [float(mean) for mean in means]
         assert len(edges) == 24

@@ -192,3 +192,23 @@ def test_keys_for_repeated_rows_are_refused() -> None:
     data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
     with pytest.raises(fb.InputError, match="tie_keys"):
         fb.UniformMassBinning(4).fit(**data.arrays())
+
+
+def test_what_the_words_about_ties_say() -> None:
+    """README and docstrings: "isolate" still divides a score that holds one boundary; "ums" with "upper" divides none."""
+    scores = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], [100, 500, 100, 200, 100])
+    labels = np.random.default_rng(0).random(1000) < scores
+    isolated = fb.UniformMassBinning(5, ties="isolate").fit(scores, labels).model_
+    whole = [edge for edge, key in zip(isolated.edges, isolated.edge_keys, strict=True) if key == 0]
+    divided = [edge for edge, key in zip(isolated.edges, isolated.edge_keys, strict=True) if key not in (0, 2**64 - 1)]
+    assert whole == [0.3, np.nextafter(0.3, 1.0)]
+    assert divided == [0.5, 0.7]
+    assert isolated.needs_key
+    assert isolated.randomised_mass == 0.3
+    fixed = fb.UniformMassBinning(5, scheme="ums", ties="upper").fit(scores, labels).model_
+    assert not fixed.needs_key
+    assert fixed.randomised_mass == 0.0
+    assert fixed.n_tied > 0
+    assert fixed.certificate().epsilon < 0.2
+    with pytest.raises(fb.GuaranteeError):
+        fb.UniformMassBinning(5, ties="upper").fit(scores, labels).model_.certificate()

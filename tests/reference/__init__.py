@@ -13,7 +13,7 @@ Bins are numbered from 0. Papers, cited by these names throughout:
 * Kumar, Liang & Ma 2019, "Verified uncertainty calibration"
 """
 
-from reference.keys import group_key, key_from_float, row_key, split_key, value_randomiser
+from reference.keys import group_digest, group_key, key_from_float, row_key, rows_digest, split_key, value_randomiser
 from reference.partitions import explicit_edges, fixed_width, scaling_binning, scaling_binning_split
 from reference.step_model import StepModel
 from reference.uniform_mass import SCHEMES, TIES_OF_SCHEME, uniform_mass
@@ -24,9 +24,11 @@ __all__ = [
     "StepModel",
     "explicit_edges",
     "fixed_width",
+    "group_digest",
     "group_key",
     "key_from_float",
     "row_key",
+    "rows_digest",
     "scaling_binning",
     "scaling_binning_split",
     "split_key",

@@ -4,12 +4,17 @@ A tie must be broken by a number that is uniform and independent of the row (Gup
 size 1e-20 to the scores; in doubles that noise vanishes, 0.5 + 1e-20 == 0.5, and coverage on tied scores falls to zero). So
 samples are ordered by the pair (score, key) instead. Keys come from three separated streams: fitting, sample splitting and
 prediction; a fourth one randomises values.
+
+At the fit the seed alone will not do. The samples of a group are numbered with label 1 first, so under a fixed seed the
+division of a group would be a function of its counts, and a constant score would always be divided in the same unlucky way. So
+the keys of a fit are seeded by a digest of the seed and of what was seen.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterable
 
 __all__ = [
     "KEY_ABOVE",
@@ -17,10 +22,14 @@ __all__ = [
     "MAX_KEY",
     "bits",
     "cap",
+    "digest",
+    "fingerprint",
     "fmix",
+    "group_digest",
     "group_key",
     "key_from_float",
     "row_key",
+    "rows_digest",
     "split_key",
     "value_randomiser",
 ]
@@ -32,11 +41,12 @@ KEY_BELOW = MODULUS - 1  # as the key of an edge: every tied score lies below it
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio, made odd: the step of the counter
 
-# The first 64 bits of the fractional parts of the square roots of 2, 3, 5 and 7.
+# The first 64 bits of the fractional parts of the square roots of 2, 3, 5, 7 and 11.
 FIT = 0x6A09E667F3BCC908
 PREDICT = 0xBB67AE8584CAA73B
 SPLIT = 0x3C6EF372FE94F82B
 VALUE = 0xA54FF53A5F1D36F1
+ROWS = 0x510E527FADE682D1
 
 
 def fmix(z: int) -> int:
@@ -68,13 +78,59 @@ def row_key(seed: int, row: int) -> int:
     return cap(fmix(base + (row + 1) * GOLDEN))
 
 
+def digest(words: Iterable[int]) -> int:
+    """What a chain of mixes leaves of these 64-bit words: the checksum of the file format."""
+    state = 0
+    for word in words:
+        state = fmix(state ^ word)
+    return state
+
+
+def group_digest(seed: int, groups: Iterable[tuple[float, int, int, int, int]]) -> int:
+    """What seeds the keys of a fit whose boundaries are ranks of all samples.
+
+    `groups` are the groups of equal scores that hold a boundary, once each and in ascending order: the score, how many samples
+    lie below it and how many of these have label 1, how many samples have this score and how many of these have label 1.
+    """
+    listed = list(groups)
+    return digest([seed, len(listed), *(word for score, *counts in listed for word in (bits(score), *counts))])
+
+
+def rows_digest(seed: int, rows: Iterable[tuple[float, int, float]]) -> int:
+    """What seeds split keys, and the keys of a fit that splits its samples: rows are (score, label, weight), in any order.
+
+    A row without a weight has the weight 1.0; one that is repeated comes again.
+    """
+    n_samples = n_positive = total = 0
+    for score, label, weight in rows:
+        n_samples, n_positive = n_samples + 1, n_positive + label
+        total += fmix(fmix(fmix(bits(score) + ROWS) ^ label) ^ bits(weight))
+    return digest([seed, n_samples, n_positive, total % MODULUS])
+
+
+def fingerprint(edge_scores: Iterable[float], rows: Iterable[tuple[float, int]], *, fixed_edges: bool = False) -> int:
+    """By which the rows of a fit are known again: a digest of what lies below each distinct edge, and at it; 0 without edges.
+
+    Where the edges were fixed before, a fit does not know what lies at them, and 0 stands for it.
+    """
+    seen = list(rows)
+    groups = []
+    for edge in sorted(set(edge_scores)):
+        below = [label for score, label in seen if score < edge]
+        at = [] if fixed_edges else [label for score, label in seen if score == edge]
+        groups.append((edge, len(below), sum(below), len(at), sum(at)))
+    if not groups:
+        return 0
+    return group_digest(digest([len(seen), sum(label for _, label in seen)]), groups) or 1
+
+
 def group_key(seed: int, score: float, j: int) -> int:
-    """Fitting: the key of the j-th sample (from 0) in the group of samples with this score."""
+    """Fitting: the key of the j-th sample (from 0) in the group of samples with this score; `seed` is a digest there."""
     return _key_in_group(seed, FIT, score, j)
 
 
 def split_key(seed: int, score: float, j: int) -> int:
-    """Sample splitting: samples with the smallest of these keys form the first part."""
+    """Sample splitting: samples with the smallest of these keys form the first part; `seed` is a digest there."""
     return _key_in_group(seed, SPLIT, score, j)
 
 

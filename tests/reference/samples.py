@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reference.keys import group_key, split_key
+from reference.keys import group_digest, group_key, rows_digest, split_key
 
-__all__ = ["Sample", "check", "in_fit_order"]
+__all__ = ["Row", "Sample", "boundary_groups", "check", "in_fit_order"]
+
+Row = tuple[float, int, float, int]  # score, label, weight, key of the caller's
 
 
 @dataclass
@@ -43,20 +46,25 @@ def in_fit_order(
     seed: int,
     weights: Sequence[int] | Sequence[float] | None = None,
     tie_keys: Sequence[int] | None = None,
+    ranks_of: Callable[[int], list[int]] | None = None,
 ) -> list[Sample]:
     """All samples, ordered by (score, key).
+
+    `ranks_of` tells the ranks, from 1, of the boundaries among so many samples; ``None`` where the samples are split first.
 
     Integer weights are frequencies: the sample is literally repeated. Float weights stay with their sample and do not touch
     the order.
 
     The samples of one score form a group. Within it those with label 1 come first (then by weight, ascending), and sample
-    number j of the group has the key group_key(seed, score, j). So the order, and with it the model, is a function of the
-    multiset of samples and the seed: where the rows stood in the file does not matter. The keys are exchangeable given how
-    many samples of the group have which label, so this is the randomisation of Gupta & Ramdas 2021, Algorithm 2.
+    number j of the group has the key group_key(digest, score, j), under a digest of the seed and of all groups that hold a
+    boundary (of all rows where the samples are split first, since a split comes before the boundaries). So the order, and with
+    it the model, is a function of the multiset of samples and the seed: where the rows stood in the file does not matter. The
+    keys are exchangeable given how many samples of the group have which label, so this is the randomisation of Gupta & Ramdas
+    2021, Algorithm 2.
     The caller's own `tie_keys` replace these keys; samples that agree in all else are then counted in the order of their keys.
     """
     frequencies = weights is not None and all(isinstance(weight, int) for weight in weights)
-    rows: list[tuple[float, int, float, int]] = []
+    rows: list[Row] = []
     for i, score in enumerate(scores):
         canonical = 0.0 if score == 0.0 else float(score)  # -0.0 and 0.0 are one score
         key = 0 if tie_keys is None else tie_keys[i]
@@ -65,10 +73,24 @@ def in_fit_order(
         rows += [(canonical, int(labels[i]), weight, key)] * repetitions
 
     rows.sort(key=lambda row: (row[0], -row[1], row[2], row[3]))  # groups; label 1 first; then by weight
+    if ranks_of is None:
+        key_seed = rows_digest(seed, [row[:3] for row in rows])
+    else:
+        key_seed = group_digest(seed, boundary_groups(rows, ranks_of(len(rows))))
     samples = []
     j = 0
     for i, (score, label, weight, key) in enumerate(rows):
         j = j + 1 if i > 0 and rows[i - 1][0] == score else 0
-        own_key = group_key(seed, score, j) if tie_keys is None else key
-        samples.append(Sample(score, label, weight, j, own_key, split_key(seed, score, j)))
+        own_key = group_key(key_seed, score, j) if tie_keys is None else key
+        samples.append(Sample(score, label, weight, j, own_key, split_key(key_seed, score, j)))
     return sorted(samples, key=lambda sample: (sample.score, sample.key, sample.j))
+
+
+def boundary_groups(rows: list[Row], ranks: list[int]) -> list[tuple[float, int, int, int, int]]:
+    """The groups that hold these ranks of rows in ascending order, each once: score, below, its ones, count, its ones."""
+    scores, labels = [row[0] for row in rows], [row[1] for row in rows]
+    groups = []
+    for score in sorted({scores[rank - 1] for rank in ranks}):
+        first, end = bisect_left(scores, score), bisect_right(scores, score)
+        groups.append((score, first, sum(labels[:first]), end - first, sum(labels[first:end])))
+    return groups

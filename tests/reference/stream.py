@@ -36,8 +36,8 @@ def uniform_mass_edges(
     """Edges at the ranks ceil(j n / B) of an unlabelled block, as on the first part of a sample split (ibid., section 4.2)."""
     score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
     check(scores, [0] * len(scores), score_min, score_max)
-    samples = in_fit_order(scores, [0] * len(scores), seed)
-    ranks = [-((-j * len(samples)) // n_bins) for j in range(1, n_bins)]
+    ranks = [-((-j * len(scores)) // n_bins) for j in range(1, n_bins)]
+    samples = in_fit_order(scores, [0] * len(scores), seed, ranks_of=lambda _: ranks)
     if ties == "random":
         return [(samples[k - 1].score, samples[k - 1].key) for k in ranks]
     return keep_edges_with_two_sides([(samples[k - 1].score, KEY_ABOVE) for k in ranks], score_min, score_max)

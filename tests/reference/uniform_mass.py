@@ -76,7 +76,9 @@ def uniform_mass(
         raise ValueError(f"scheme {scheme!r} has no ties={ties!r}")
     score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
     check(scores, labels, score_min, score_max)
-    samples = in_fit_order(scores, labels, seed, weights, tie_keys)
+    ranks_of = {"umd": _umd_ranks, "ze": _umd_ranks, "umb": _umb_ranks}.get(scheme)
+    at_ranks = None if ranks_of is None else lambda n: ranks_of(n, n_bins)
+    samples = in_fit_order(scores, labels, seed, weights, tie_keys, at_ranks)
 
     place = {"umd": _place_umd, "ze": _place_ze, "umb": _place_umb}.get(scheme)
     placed = place(samples, n_bins, ties) if place is not None else _place_ums(samples, n_bins, ties, split)
@@ -150,10 +152,7 @@ def _place_umb(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     A sample is above u_b when (score, key) > u_b: the first key above is that of u_b plus one. Under ties="lower" every score
     equal to u_b is below it. (The index function printed in Definition 9 counts bins from the right; this one from the left.)
     """
-    n = len(samples)
-    if n < n_bins:
-        raise ValueError(f"{n} samples for {n_bins} bins")
-    boundaries = [samples[n * b // n_bins - 1] for b in range(1, n_bins)]
+    boundaries = [samples[k - 1] for k in _umb_ranks(len(samples), n_bins)]
     edges = [(cut.score, KEY_BELOW if ties == "lower" else cut.key + 1) for cut in boundaries]
     return Placed(boundaries, edges, samples, [])
 
@@ -181,6 +180,12 @@ def _umd_ranks(n: int, n_bins: int) -> list[int]:
     if n < 2 * n_bins - 1:
         raise ValueError(f"{n} samples for {n_bins} bins: fewer than 2 B - 1 leave a bin without samples")
     return boundary_ranks(n, n_bins)
+
+
+def _umb_ranks(n: int, n_bins: int) -> list[int]:
+    if n < n_bins:
+        raise ValueError(f"{n} samples for {n_bins} bins")
+    return [n * b // n_bins for b in range(1, n_bins)]
 
 
 def _isolated_scores(boundaries: list[Sample]) -> set[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -27,8 +28,31 @@ def test_keys_are_pinned() -> None:
     assert reference.value_randomiser(0xFAA2702D3A581CDC) == float.fromhex("0x1.43bf9d51316p-1")
 
 
+def test_digests_are_pinned() -> None:
+    """The example of csrc/FORMAT.md, "What seeds the keys of a fit"."""
+    assert keys.digest([1, 2, 3]) == 0xA55BDF37C08724B5
+    groups = [(0.25, 0, 0, 600, 30), (0.5, 600, 30, 400, 200)]
+    assert reference.group_digest(42, groups) == 0xA340E26CA33DD6D4
+    assert reference.group_key(0xA340E26CA33DD6D4, 0.5, 1) == 0x0D90D6C888844640
+    rows = [(0.5, 1, 1.0), (0.5, 0, 1.0), (-0.0, 0, 2.5)]
+    for order in itertools.permutations(rows):
+        assert reference.rows_digest(42, order) == 0x5E5EB823F7977DF7
+    assert reference.split_key(0x5E5EB823F7977DF7, 0.5, 1) == 0xAC4E6BF04A99ED2D
+
+
+def test_digests_change_with_every_word() -> None:
+    group, row = (0.5, 600, 30, 400, 200), (0.5, 1, 1.0)
+    digests = {reference.group_digest(seed, [group]) for seed in (0, 1)} | {reference.group_digest(0, [])}
+    digests |= {reference.group_digest(0, [(*group[:i], group[i] + 1, *group[i + 1 :])]) for i in range(5)}
+    digests |= {reference.group_digest(0, [group, (0.75, 1000, 230, 5, 1)]), reference.group_digest(0, [group, group])}
+    digests |= {reference.rows_digest(seed, [row]) for seed in (0, 1)} | {reference.rows_digest(0, [row, row])}
+    digests |= {reference.rows_digest(0, [other]) for other in ((0.25, 1, 1.0), (0.5, 0, 1.0), (0.5, 1, 2.0))}
+    assert len(digests) == 16
+
+
 def test_stream_constants_are_square_roots() -> None:
-    for prime, constant in ((2, keys.FIT), (3, keys.PREDICT), (5, keys.SPLIT), (7, keys.VALUE)):
+    constants = {2: keys.FIT, 3: keys.PREDICT, 5: keys.SPLIT, 7: keys.VALUE, 11: keys.ROWS}
+    for prime, constant in constants.items():
         assert constant == math.isqrt(prime << 128) % 2**64
 
 

@@ -96,6 +96,22 @@ def _keys() -> Iterator[str]:
             j = rng.randrange(1000)
             yield f"group_key {seed:#x} {_hex(score)} {j:#x} {reference.group_key(seed, score, j):#x}"
             yield f"split_key {seed:#x} {_hex(score)} {j:#x} {reference.split_key(seed, score, j):#x}"
+        yield from _digests(seed, rng)
+
+
+def _digests(seed: int, rng: Random) -> Iterator[str]:
+    """What seeds the keys of fits: of groups that hold a boundary, in ascending order, and of rows, in any order."""
+    for n_groups in (0, 1, 3):
+        groups = []
+        for score in sorted(rng.sample([-1.5, -0.0, 5e-324, 0.1, 0.5, 1.0], n_groups)):
+            below, count = rng.randrange(2**53), rng.randrange(1, 2**53)
+            groups.append((score, below, rng.randrange(below + 1), count, rng.randrange(count + 1)))
+        words = [word for score, *counts in groups for word in (_hex(score), *map(str, counts))]
+        yield " ".join([f"group_digest {seed:#x} {reference.group_digest(seed, groups):#x}", *words])
+    for n_rows in (1, 4):
+        rows = [(rng.choice([-0.0, 0.5, 0.1, -1.5]), rng.randrange(2), rng.choice([1.0, 0.5, 0.0])) for _ in range(n_rows)]
+        words = [word for score, label, weight in rows for word in (_hex(score), str(label), _hex(weight))]
+        yield " ".join([f"rows_digest {seed:#x} {reference.rows_digest(seed, rows):#x}", *words])
 
 
 def _fitted(
