@@ -108,7 +108,9 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
     """A class rate as C takes it."""
     if rate is None:
         return NO_RATE
-    count, ones = (check_integer(value, f"{name} of a class rate") for name, value in (("count", rate.count), ("ones", rate.ones)))
+    count, ones = (
+        check_integer(value, f"{name} of a class rate") for name, value in (("count", rate.count), ("ones", rate.ones))
+    )
     return code_of("origin", rate.origin), float(rate.rate), count, ones
 
 
@@ -176,7 +178,9 @@ def _column(given: Any, name: str) -> Array:
         return np.zeros(array.shape, dtype)
     if array.dtype.kind not in ("iu" if name in DTYPES else "iuf"):
         kind = "integers" if name in DTYPES else "real numbers"
-        raise InputTypeError(f"{name} must be {kind}, got dtype {array.dtype}; convert it first, so that nothing is lost unseen")
+        raise InputTypeError(
+            f"{name} must be {kind}, got dtype {array.dtype}; convert it, so that nothing is lost unseen"
+        )
     column = np.ascontiguousarray(array, dtype=dtype)
     if array.dtype != dtype and (array.dtype.kind in "iu" or array.dtype.itemsize > 8):
         # As Python's numbers, which compare exactly: a common type of the two could round them to the same.

@@ -194,7 +194,7 @@ def check_certificate(
 
 def _is_calibration_set(model: BinnedModel, scores: Any, labels: npt.NDArray[np.uint8], frequencies: Any) -> bool:
     """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
-    fingerprint = getattr(model, "fingerprint", 0)
+    fingerprint = model.fingerprint
     if fingerprint == 0:
         return False
     found = count_at_edges(model, check_scores(scores, model.score_range).astype(np.float64), labels, frequencies)

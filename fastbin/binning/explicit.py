@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._validation import check_edges, check_score_range
+from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
@@ -60,8 +61,10 @@ class FixedEdges(Calibrator):
         counted = tally(bins_between(edges, None, score_range), rows, weights)
         if counted.n_samples == 0:
             raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
-        # The model's fingerprint: tally_fingerprint(edges, counted.counts, counted.label_sums).
-        model = BinnedModel.from_parts(edges=edges, score_range=score_range, **counted.parts(), **origin)
+        fingerprint = tally_fingerprint(edges, counted.counts, counted.label_sums)
+        model = BinnedModel.from_parts(
+            edges=edges, score_range=score_range, fingerprint=fingerprint, **counted.parts(), **origin
+        )
         self.model_ = monotone_model(model) if self.monotone else model
         return self
 

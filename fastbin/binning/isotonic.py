@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._validation import check_score_range
+from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.knots import Knots, WeightedKnots, count_knots, weigh_knots
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
@@ -107,9 +108,13 @@ class IsotonicCalibration(Calibrator):
             return self
         edges = knots.scores[starts[1:]]
         counted = tally(bins_between(edges, None, rows.score_range), rows, weights).parts()
-        # The model's fingerprint: tally_fingerprint(edges, counted["counts"], counted["label_sums"]).
+        fingerprint = tally_fingerprint(edges, counted["counts"], counted["label_sums"])
         self.model_ = BinnedModel.from_parts(
-            edges=edges, scheme="isotonic", score_range=rows.score_range, **{**counted, "values": values}
+            edges=edges,
+            scheme="isotonic",
+            score_range=rows.score_range,
+            fingerprint=fingerprint,
+            **{**counted, "values": values},
         )
         return self
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin.binning.cuts import Cuts
+from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.partition import Partition, divide, make_seams, n_tied
 from fastbin.binning.weighting import WeightTally
@@ -102,12 +103,12 @@ class Recipe:
         tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
         if weighted is not None:
             tally = {"values": weighted.values(), **weighted._asdict()}
-        # The model's fingerprint: fit_fingerprint(partition.edges, self.ties, self.score_range, cuts.group).
         model = BinnedModel.from_parts(
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
             n_bins_asked=n_bins_asked, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive,
             n_tied=n_tied(cuts, self.ties), scheme=self.scheme, ties=self.ties, seed=self.seed, delta=self.delta,
             score_range=self.score_range, **tally,
+            fingerprint=fit_fingerprint(partition.edges, self.ties, self.score_range, cuts.group),
         )  # fmt: skip
         return monotone_model(model) if self.monotone else model
 

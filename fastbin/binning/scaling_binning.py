@@ -11,6 +11,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
 from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed
 from fastbin.binning.boundaries import cut_rows
+from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.fit_order import FitOrder, bins_of_rows
 from fastbin.binning.mean_scores import Scaled, means_between_seams
 from fastbin.binning.partition import divide, make_seams, n_tied
@@ -169,8 +170,8 @@ class ScalingBinning(Calibrator):
             partition, groups = three.cut(n_bins, ties, rows.limits)
             tied = int(groups.equal[groups.equal >= 2].sum())
             parts = _average(three.columns(2), three.keys[three.part == 2], partition, score_range, _scaled(self.scaler_))
-            # The model's fingerprint: fit_fingerprint(partition.edges, ties, score_range, groups).
             parts |= {"n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": tied}
+            parts["fingerprint"] = fit_fingerprint(partition.edges, ties, score_range, groups)
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
         self.model_ = BinnedModel.from_parts(
@@ -219,9 +220,9 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, order: FitOrder, n_threads: 
     groups = cuts.group
     seams = make_seams(cuts, ties, count_cuts=False, cut_below=False)
     partition = divide(seams, groups.n_samples, groups.n_positive, rows.limits)
-    # The model's fingerprint: fit_fingerprint(partition.edges, ties, rows.score_range, groups).
     parts: dict[str, Any] = {
         **partition._asdict(), "n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": n_tied(cuts, ties),
+        "fingerprint": fit_fingerprint(partition.edges, ties, rows.score_range, groups),
     }  # fmt: skip
     if order.weights is None:
         return {**parts, "values": means_between_seams(rows, partition, seams, cuts, scaled)}

@@ -15,7 +15,15 @@ from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.ece import ece_bound
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, is_moved, require_guarantee, require_means
+from fastbin.guarantees.evidence import (
+    Evidence,
+    Float64Array,
+    Interior,
+    interior_of,
+    is_moved,
+    require_guarantee,
+    require_means,
+)
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.moved import certify_moved
 from fastbin.guarantees.radius import exact_radius

@@ -140,8 +140,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     if is_moved(evidence) and not moved:
         raise GuaranteeError(
             f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the tally is that of the "
-            "source (Sun, Song & Hero 2023, section 5): `interval` and the certificate of kind 'conditional' count the rates in, "
-            "and nothing else is known; or use the source model"
+            "source (Sun, Song & Hero 2023, section 5): `interval` and the certificate of kind 'conditional' count the rates "
+            "in, and nothing else is known; or use the source model"
         )
 
 

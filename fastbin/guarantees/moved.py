@@ -68,9 +68,7 @@ def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def certify_moved(
-    evidence: Evidence, intervals: Callable[[], Float64s], *, alpha: float, kind: str, bound: str
-) -> Certificate:
+def certify_moved(evidence: Evidence, intervals: Callable[[], Float64s], *, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate at the target, from `moved_interval`. Other kinds depend on the target's bin masses."""
     at_target = intervals()  # first: where there are none, that is why
     if (kind, bound) != ("conditional", "clopper-pearson"):

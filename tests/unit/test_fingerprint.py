@@ -63,6 +63,7 @@ def test_the_fit_and_the_rows_agree(scheme: str, ties: str, weighting: str, draw
     frequencies = None if data.weights is None else np.array(data.weights, np.int64)
     found = rows_fingerprint(model, scores, labels, frequencies)
     assert of_fit(scheme, ties, n_bins, seed, Rows(scores, labels, frequencies, data.score_range)) == found
+    assert model.fingerprint == found
     mixed = np.random.default_rng(0).permutation(len(scores))
     assert rows_fingerprint(model, scores[mixed], labels[mixed], None if frequencies is None else frequencies[mixed]) == found
     held = edge_scores(model.edges, ties, data.score_range)
@@ -147,12 +148,6 @@ def test_the_chance_of_the_same_counts_is_that_of_other_rows() -> None:
 # ------------------------------------------------------------------------------------------------- a test set that was fitted
 
 
-def with_fingerprint(model: fb.BinnedModel, fingerprint: int) -> fb.BinnedModel:
-    """The model as a fit leaves it."""
-    kind = type("Stamped", (fb.BinnedModel,), {"fingerprint": fingerprint})
-    return kind.from_bytes(model.to_bytes())
-
-
 def drawn(n: int, seed: int, score: Callable[[Any], Any] = lambda uniform: uniform) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     scores = score(rng.random(n))
@@ -161,8 +156,10 @@ def drawn(n: int, seed: int, score: Callable[[Any], Any] = lambda uniform: unifo
 
 def test_the_calibration_set_does_not_confirm() -> None:
     scores, labels = drawn(40_000, 5)
-    plain = fb.UniformMassBinning(5).fit(scores, labels).model_
-    model = with_fingerprint(plain, of_fit("umd", "random", 5, 0, Rows(scores, labels, None, (0.0, 1.0))))
+    model = fb.UniformMassBinning(5).fit(scores, labels).model_
+    plain = model._replace(fingerprint=0)
+    assert model.fingerprint == of_fit("umd", "random", 5, 0, Rows(scores, labels, None, (0.0, 1.0)))
+    assert fb.BinnedModel.from_bytes(model.to_bytes()).fingerprint == model.fingerprint
     assert assess.check_certificate(plain, scores, labels).verdict == "confirmed"
     mixed = np.random.default_rng(0).permutation(40_000)
     check = assess.check_certificate(model, scores[mixed], labels[mixed])
@@ -188,12 +185,11 @@ def test_the_calibration_set_does_not_confirm() -> None:
 def test_a_promise_that_the_calibration_set_breaks_is_contradicted() -> None:
     scores, labels = drawn(2_000, 7)
     model = fb.UniformMassBinning(5).fit(scores, labels).model_
-    stamped = with_fingerprint(model, rows_fingerprint(model, scores, labels.astype(np.uint8)))
     moved = fb.BinnedModel.from_parts(
         edges=model.edges, edge_keys=model.edge_keys, values=model.values + 0.2, counts=model.counts,
         label_sums=model.label_sums, scheme="umd", ties="random",
     )  # fmt: skip
-    check = assess.check_certificate(with_fingerprint(moved, stamped.fingerprint), scores, labels, epsilon=0.01)
+    check = assess.check_certificate(moved._replace(fingerprint=model.fingerprint), scores, labels, epsilon=0.01)
     assert (check.verdict, check.is_calibration_set) == ("contradicted", True)
 
 
@@ -201,9 +197,7 @@ def test_counts_that_other_rows_would_often_have_are_no_sign() -> None:
     """On a single score the fingerprint knows the number of ones alone, which one test set in forty shares."""
     scores, labels = np.full(1000, 0.5), np.arange(1000) < 500
     model = fb.UniformMassBinning(10).fit(scores, labels).model_
-    stamped = with_fingerprint(model, rows_fingerprint(model, scores, labels.astype(np.uint8)))
-    assert not assess.check_certificate(stamped, scores, labels).is_calibration_set
+    assert not assess.check_certificate(model, scores, labels).is_calibration_set
     few = drawn(1000, 8, lambda uniform: np.floor(5 * uniform) / 5)
     model = fb.UniformMassBinning(10).fit(*few).model_
-    stamped = with_fingerprint(model, rows_fingerprint(model, few[0], few[1].astype(np.uint8)))
-    assert assess.check_certificate(stamped, *few).is_calibration_set
+    assert assess.check_certificate(model, *few).is_calibration_set
