@@ -178,9 +178,7 @@ def _column(given: Any, name: str) -> Array:
         return np.zeros(array.shape, dtype)
     if array.dtype.kind not in ("iu" if name in DTYPES else "iuf"):
         kind = "integers" if name in DTYPES else "real numbers"
-        raise InputTypeError(
-            f"{name} must be {kind}, got dtype {array.dtype}; convert it, so that nothing is lost unseen"
-        )
+        raise InputTypeError(f"{name} must be {kind}, got dtype {array.dtype}; convert it, so that nothing is lost unseen")
     column = np.ascontiguousarray(array, dtype=dtype)
     if array.dtype != dtype and (array.dtype.kind in "iu" or array.dtype.itemsize > 8):
         # As Python's numbers, which compare exactly: a common type of the two could round them to the same.

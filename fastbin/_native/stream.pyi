@@ -6,7 +6,7 @@ from typing_extensions import disjoint_base
 
 from fastbin._native.owner import ModelOwner
 
-__all__ = ["NativeStream"]
+__all__ = ["NativeStream", "read_monitor", "write_monitor"]
 
 _Float64s = npt.NDArray[np.float64]
 _Int64s = npt.NDArray[np.int64]
@@ -43,3 +43,17 @@ class NativeStream:
     def seed(self) -> int: ...
     def _refuse_scores(self, scores: Any, position: int) -> NoReturn: ...
     def _refuse_labels(self, labels: Any, position: int) -> NoReturn: ...
+
+def write_monitor(
+    stream: NativeStream,
+    *,
+    alpha: float,
+    interval_alpha: float,
+    tolerated: npt.NDArray[np.float64],
+    max_log_mean: float,
+    alarm_at: int,
+    max_log_e: npt.NDArray[np.float64],
+    named_at: npt.NDArray[np.int64],
+    seen: bytes,
+) -> bytes: ...
+def read_monitor(data: bytes | memoryview) -> dict[str, Any]: ...

@@ -22,7 +22,7 @@ from fastbin._native.owner cimport ModelOwner, error_of
 
 cnp.import_array()
 
-__all__ = ["NativeStream"]
+__all__ = ["NativeStream", "read_monitor", "write_monitor"]
 
 cdef extern from "fastbin.h" nogil:
     ctypedef struct fastbin_stream:
@@ -45,12 +45,42 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity)
     fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_stream **stream)
 
+    ctypedef struct fastbin_monitor:
+        pass
+
+    ctypedef struct fastbin_monitor_spec:
+        size_t struct_size
+        const fastbin_stream *stream
+        double alpha
+        double interval_alpha
+        const double *tolerated
+        double max_log_mean
+        int64_t alarm_at
+        const double *max_log_e
+        const int64_t *named_at
+        const unsigned char *seen
+        size_t n_seen
+
+    const size_t FASTBIN_DIGEST_SIZE
+    size_t fastbin_monitor_size(const fastbin_monitor_spec *spec)
+    fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *spec, void *buffer, size_t capacity)
+    fastbin_status fastbin_monitor_read(const void *bytes, size_t size, fastbin_monitor **monitor)
+    fastbin_status fastbin_monitor_describe(const fastbin_monitor *monitor, fastbin_monitor_spec *spec)
+    void fastbin_monitor_free(fastbin_monitor *monitor)
+
 
 cdef int succeed(fastbin_status status) except -1:
     """Raise for any status but success."""
     if status != FASTBIN_OK:
         raise error_of(status)
     return 0
+
+
+cdef int succeed_as(fastbin_status status, str what) except -1:
+    """The same, where bytes that are refused are those of something else than a model."""
+    if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
+        raise FormatError(str(error_of(status)).replace("model", what))
+    return succeed(status)
 
 
 cdef object owned_by(type cls, fastbin_model *model):
@@ -91,9 +121,7 @@ cdef class NativeStream:
         if data.shape[0] == 0:
             raise FormatError("no bytes: an empty file is not a stream")
         status = fastbin_stream_read(&data[0], data.shape[0], &stream)
-        if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
-            raise FormatError(str(error_of(status)).replace("model", "stream"))
-        succeed(status)
+        succeed_as(status, "stream")
         self._adopt(stream)
 
     cdef int _adopt(self, fastbin_stream *stream) except -1:
@@ -275,3 +303,61 @@ cdef class NativeStream:
     def _refuse_labels(self, labels, position):
         """Raise for the bad label at this position, or for a single one (position -1)."""
         raise InputError(f"bad label at {position}: {labels!r}")
+
+
+def write_monitor(
+    NativeStream stream, *, double alpha, double interval_alpha, const double[:, ::1] tolerated, double max_log_mean,
+    int64_t alarm_at, const double[::1] max_log_e, const int64_t[::1] named_at, bytes seen,
+):
+    """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream."""
+    cdef fastbin_monitor_spec spec
+    cdef fastbin_status status
+    cdef size_t size
+    cdef bytes data
+    stream._require()
+    if not (tolerated.shape[0] == max_log_e.shape[0] == named_at.shape[0] == stream.spec.n_bins and tolerated.shape[1] == 2):
+        raise InputError("the parts of a monitor have different numbers of bins")
+    memset(&spec, 0, sizeof(spec))
+    spec.struct_size = sizeof(spec)
+    spec.stream = stream.stream
+    spec.alpha, spec.interval_alpha, spec.max_log_mean, spec.alarm_at = alpha, interval_alpha, max_log_mean, alarm_at
+    spec.tolerated, spec.max_log_e, spec.named_at = &tolerated[0, 0], &max_log_e[0], &named_at[0]
+    spec.seen, spec.n_seen = <const unsigned char *>PyBytes_AS_STRING(seen), len(seen) // FASTBIN_DIGEST_SIZE
+    with stream.lock:
+        size = fastbin_monitor_size(&spec)
+        data = PyBytes_FromStringAndSize(NULL, size)
+        status = fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), size)
+    succeed_as(status, "monitor")
+    return data
+
+
+def read_monitor(const unsigned char[::1] data):
+    """The state in these bytes: what `write_monitor` takes, by name, with the stream in its own bytes."""
+    cdef fastbin_monitor_spec spec
+    cdef fastbin_monitor *monitor
+    cdef fastbin_status status = fastbin_monitor_read(&data[0], data.shape[0], &monitor)
+    cdef size_t size
+    cdef bytes stream
+    cdef fastbin_model_spec model
+    succeed_as(status, "monitor")
+    try:
+        spec.struct_size = sizeof(spec)
+        fastbin_monitor_describe(monitor, &spec)
+        model.struct_size = sizeof(model)
+        fastbin_model_describe(fastbin_stream_partition(spec.stream), &model)
+        size = fastbin_stream_size(spec.stream)
+        stream = PyBytes_FromStringAndSize(NULL, size)
+        succeed(fastbin_stream_write(spec.stream, PyBytes_AS_STRING(stream), size))
+        return {
+            "stream": stream,
+            "alpha": spec.alpha,
+            "interval_alpha": spec.interval_alpha,
+            "tolerated": np.array(<const double[:model.n_bins, :2]>spec.tolerated),
+            "max_log_mean": spec.max_log_mean,
+            "alarm_at": spec.alarm_at,
+            "max_log_e": np.array(<const double[:model.n_bins]>spec.max_log_e),
+            "named_at": np.array(<const int64_t[:model.n_bins]>spec.named_at),
+            "seen": PyBytes_FromStringAndSize(<const char *>spec.seen, spec.n_seen * FASTBIN_DIGEST_SIZE),
+        }
+    finally:
+        fastbin_monitor_free(monitor)

@@ -43,6 +43,7 @@ class TwoSidedMixture:
     """
 
     def __init__(self, tolerated: Float64s) -> None:
+        self.tolerated = tolerated
         self._below = _Side(tolerated[:, 0], above=False)
         self._above = _Side(tolerated[:, 1], above=True)
 

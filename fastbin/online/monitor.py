@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import math
 import sys
 from threading import Lock
@@ -14,12 +12,13 @@ import numpy.typing as npt
 
 from fastbin import bounds
 from fastbin._calibrator import Calibrator
-from fastbin._errors import FormatError, InputError
+from fastbin._errors import InputError
 from fastbin._validation import check_alpha, check_labels
 from fastbin.model import BinnedModel
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport
-from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
+from fastbin.online.monitor_state import MonitorState, state_bytes, state_from_bytes
+from fastbin.online.paths import log_mean
 from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationMonitor"]
 
 Float64s = npt.NDArray[np.float64]
-
-FORMAT = {"format": "fastbin-monitor", "version": 1}
 
 # Entries of the table "evidence of every bin after every row" that are made at a time.
 BLOCK_ENTRIES = 2**20
@@ -119,26 +116,18 @@ class CalibrationMonitor(State):
             raise InputError(f"model is {type(model).__name__}; a fitted calibrator or its model_ is needed")
         if model.kind != "step":
             raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
-        self._set_up(
-            StreamingBinning(model),
-            check_alpha(alpha),
-            None if interval_alpha is None else check_alpha(interval_alpha, "interval_alpha"),
-            _tolerated(model, tolerance, interval_alpha),
-        )
+        stream, tolerated = StreamingBinning(model), _tolerated(model, tolerance, interval_alpha)
+        level = None if interval_alpha is None else check_alpha(interval_alpha, "interval_alpha")
+        mixture = TwoSidedMixture(tolerated)
+        self._set_up(MonitorState.over(stream, mixture), mixture, check_alpha(alpha), level)
 
-    def _set_up(self, stream: StreamingBinning, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> None:
+    def _set_up(self, state: MonitorState, mixture: TwoSidedMixture, alpha: float, interval_alpha: float | None) -> None:
         self.alpha, self.interval_alpha = alpha, interval_alpha
-        self.tolerated = tolerated
+        self.tolerated = mixture.tolerated
         self.tolerated.flags.writeable = False
         self._lock = Lock()
-        self._stream = stream
-        self._mixture = TwoSidedMixture(tolerated)
-        counts, ones, _ = stream.tally()
-        self._log_e = self._mixture.log_e_values(np.arange(stream.n_bins, dtype=np.int32), ones, counts - ones)
-        self._max_log_e = np.maximum(self._log_e, 0.0)
-        self._named_at = np.zeros(stream.n_bins, np.int64)  # 0: not named
-        self._max_log_mean = 0.0
-        self._alarm_at = 0
+        self._mixture = mixture
+        self._state = state
 
     # ------------------------------------------------------------------ watching
 
@@ -165,66 +154,69 @@ class CalibrationMonitor(State):
             Naming the argument, the first bad position, its value and the remedy.
         """
         with self._lock:
-            counts, ones, _ = self._stream.tally()
-            first = self._stream.n_samples
-            bins = self._stream._count(scores, labels, keys, seed)
+            state = self._state.copy()
+            counts, ones, _ = state.stream.tally()
+            first = state.stream.n_samples
+            bins = state.stream._count(scores, labels, keys, seed)
             y = check_labels(labels).astype(np.int64)
-            size = max(1, BLOCK_ENTRIES // self._stream.n_bins)
+            size = max(1, BLOCK_ENTRIES // state.stream.n_bins)
             for start in range(0, bins.size, size):
-                self._look(bins[start : start + size], y[start : start + size], counts, ones, first + start)
+                rows = slice(start, start + size)
+                state.look(self._mixture, bins[rows], y[rows], counts, ones, first + start, self.alpha)
+            self._state = state
             return self.alarm
 
-    def _look(self, bins: npt.NDArray[np.int32], labels: npt.NDArray[np.int64], counts: Any, ones: Any, first: int) -> None:
-        """Follow the evidence through a block of rows; `counts` and `ones` are moved on."""
-        own_counts, own_ones = running_tally(bins, labels, counts, ones)
-        log_e = self._mixture.log_e_values(bins, own_ones, own_counts - own_ones)
-        evidence = after_each(bins, log_e, self._log_e)
-        self._log_e = evidence[-1].copy()
-        log_means = log_mean(evidence)
-        self._max_log_mean = max(self._max_log_mean, float(log_means.max()))
-        if not self._alarm_at:
-            self._alarm_at = first_at_least(log_means, -math.log(self.alpha), first)
-        np.maximum.at(self._max_log_e, bins, log_e)
-        needed = math.log(len(counts)) - math.log(self.alpha)
-        for b in np.flatnonzero((self._named_at == 0) & (self._max_log_e >= needed)):
-            self._named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first)
+    @property
+    def seen(self) -> tuple[bytes, ...]:
+        """The digests given to `mark_seen`, in that order."""
+        return self._state.seen
+
+    def mark_seen(self, digest: bytes) -> None:
+        """Keep the SHA-256 digest (32 bytes) of a file whose outcomes were counted, so that it can be told when it comes again.
+
+        The monitor itself looks at no digest: whoever reads files asks whether theirs is among `seen` (as ``fastbin monitor``
+        does). One that is there already changes nothing.
+        """
+        with self._lock:
+            self._state = self._state.mark_seen(digest)
 
     # ------------------------------------------------------------------ what is known so far
 
     @property
     def model(self) -> BinnedModel:
         """The model that is watched."""
-        return self._stream.partition
+        return self._state.stream.partition
 
     @property
     def n_samples(self) -> int:
         """The outcomes seen so far."""
-        return self._stream.n_samples
+        return self._state.stream.n_samples
 
     @property
     def alarm(self) -> bool:
         """Whether the alarm was raised."""
-        return self._alarm_at > 0
+        return self._state.alarm_at > 0
 
     @property
     def alarm_at(self) -> int | None:
         """The outcome, counted from 1, at which the alarm was raised."""
-        return self._alarm_at or None
+        return self._state.alarm_at or None
 
     @property
     def e_value(self) -> float:
         """The evidence against calibration now."""
-        return _exp(float(log_mean(self._log_e[np.newaxis])[0]))
+        return _exp(float(log_mean(self._state.log_e[np.newaxis])[0]))
 
     @property
     def max_e_value(self) -> float:
         """The largest evidence so far."""
-        return _exp(self._max_log_mean)
+        return _exp(self._state.max_log_mean)
 
     def report(self) -> MonitorReport:
         """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
         with self._lock:
-            counts, ones, _ = self._stream.tally()
+            state = self._state
+            counts, ones, _ = state.stream.tally()
             intervals = bounds.beta_binomial(ones, counts, bounds.sidak(self.alpha, len(counts)))
             return MonitorReport(
                 n_samples=self.n_samples,
@@ -241,9 +233,9 @@ class CalibrationMonitor(State):
                         count=int(counts[b]),
                         label_sum=int(ones[b]),
                         interval=(float(intervals[b, 0]), float(intervals[b, 1])),
-                        e_value=_exp(self._log_e[b]),
-                        max_e_value=_exp(self._max_log_e[b]),
-                        named_at=int(self._named_at[b]) or None,
+                        e_value=_exp(state.log_e[b]),
+                        max_e_value=_exp(state.max_log_e[b]),
+                        named_at=int(state.named_at[b]) or None,
                     )
                     for b in range(len(counts))
                 ),
@@ -254,67 +246,26 @@ class CalibrationMonitor(State):
 
     def __repr__(self) -> str:
         state = f"alarm at {self.alarm_at}" if self.alarm else "no alarm"
-        return f"CalibrationMonitor(alpha={self.alpha:g}, {self._stream.n_bins} bins, {self.n_samples} outcomes, {state})"
+        return f"CalibrationMonitor(alpha={self.alpha:g}, {self.model.n_bins} bins, {self.n_samples} outcomes, {state})"
 
     # ------------------------------------------------------------------ bytes
 
     def to_bytes(self) -> bytes:
-        """The whole state, to go on from, bit for bit: JSON with doubles in hexadecimal, and the stream in base 64."""
-        with self._lock:
-            state = {
-                **FORMAT,
-                "alpha": self.alpha.hex(),
-                "interval_alpha": None if self.interval_alpha is None else self.interval_alpha.hex(),
-                "tolerated": [[low.hex(), high.hex()] for low, high in self.tolerated.tolist()],
-                "alarm_at": self._alarm_at,
-                "max_log_mean": self._max_log_mean.hex(),
-                "named_at": self._named_at.tolist(),
-                "max_log_e": [log_e.hex() for log_e in self._max_log_e.tolist()],
-                "stream": base64.b64encode(self._stream.to_bytes()).decode("ascii"),
-            }
-        return json.dumps(state, indent=1).encode("ascii") + b"\n"
+        """The whole state, to go on from, bit for bit: the container of csrc/FORMAT.md, "Monitors"."""
+        return state_bytes(self._state, self.alpha, self.interval_alpha, self.tolerated)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """The monitor in these bytes, as `to_bytes` made them.
+        """The monitor in these bytes, as `to_bytes` made them; the states of 0.1.0 are read, too.
 
         Raises
         ------
         FormatError
-            If they are foreign, damaged or of a newer format.
+            If they are foreign, damaged, of a newer format, or a state that counting cannot lead to.
         """
-        try:
-            state = json.loads(bytes(data))
-            if {name: state[name] for name in FORMAT} != FORMAT:
-                raise FormatError(
-                    f"not a monitor that this version of fastbin can read: {state['format']!r}, version {state['version']!r}"
-                )
-            monitor = cls.__new__(cls)
-            monitor._restore(state)
-        except (ValueError, TypeError, KeyError) as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError(f"not a fastbin monitor, or damaged: {error}") from error
+        monitor = cls.__new__(cls)
+        monitor._set_up(*state_from_bytes(bytes(data)))
         return monitor
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        stream = StreamingBinning.from_bytes(base64.b64decode(state["stream"], validate=True))
-        tolerated = np.array([[float.fromhex(end) for end in pair] for pair in state["tolerated"]])
-        named_at = np.array(state["named_at"], np.int64)
-        max_log_e = np.array([float.fromhex(log_e) for log_e in state["max_log_e"]])
-        if not (tolerated.shape == (stream.n_bins, 2) and named_at.shape == max_log_e.shape == (stream.n_bins,)):
-            raise FormatError("the monitor contradicts itself: its parts have different numbers of bins")
-        if not ((tolerated >= 0.0) & (tolerated <= 1.0)).all() or (tolerated[:, 0] > tolerated[:, 1]).any():
-            raise FormatError("the monitor contradicts itself: a tolerated interval is no interval in [0, 1]")
-        interval_alpha = state["interval_alpha"]
-        self._set_up(
-            stream,
-            check_alpha(float.fromhex(state["alpha"])),
-            None if interval_alpha is None else check_alpha(float.fromhex(interval_alpha), "interval_alpha"),
-            tolerated,
-        )
-        self._max_log_e, self._named_at = max_log_e, named_at
-        self._max_log_mean, self._alarm_at = float.fromhex(state["max_log_mean"]), int(state["alarm_at"])
 
 
 def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None) -> Float64s:

@@ -1,0 +1,149 @@
+"""The state of a monitor: what it has seen, as one value that is replaced whole, and as bytes.
+
+An update works on a copy and puts it in place of the state at its end, so that an interrupted one leaves what was there.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import FormatError, InputError
+from fastbin._native.stream import read_monitor, write_monitor
+from fastbin._validation import check_alpha
+from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
+from fastbin.online.streaming import StreamingBinning
+
+__all__ = ["MonitorState", "state_bytes", "state_from_bytes"]
+
+Float64s = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+DIGEST_BYTES = 32
+
+# Evidence is computed anew from the counts that were read; its last bits may differ between systems.
+ROUNDING = 1e-9
+
+
+@dataclass
+class MonitorState:
+    """Evidence is in logarithms of e-values. An outcome is known by its number, from 1; 0 stands for none."""
+
+    stream: StreamingBinning
+    log_e: Float64s  # of each bin, now
+    max_log_e: Float64s
+    named_at: Int64s
+    max_log_mean: float = 0.0
+    alarm_at: int = 0
+    seen: tuple[bytes, ...] = field(default=())
+
+    @classmethod
+    def over(cls, stream: StreamingBinning, mixture: TwoSidedMixture) -> MonitorState:
+        """The state after what the stream has counted, before any evidence was passed on."""
+        counts, ones, _ = stream.tally()
+        log_e = mixture.log_e_values(np.arange(stream.n_bins, dtype=np.int32), ones, counts - ones)
+        return cls(stream, log_e, np.maximum(log_e, 0.0), np.zeros(stream.n_bins, np.int64))
+
+    def copy(self) -> MonitorState:
+        """The same state, none of whose parts is shared."""
+        return replace(
+            self,
+            stream=StreamingBinning.from_bytes(self.stream.to_bytes()),
+            log_e=self.log_e.copy(),
+            max_log_e=self.max_log_e.copy(),
+            named_at=self.named_at.copy(),
+        )
+
+    def look(
+        self, mixture: TwoSidedMixture, bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s, first: int, alpha: float
+    ) -> None:
+        """Follow the evidence through a block of rows; `counts` and `ones` are moved on."""
+        own_counts, own_ones = running_tally(bins, labels, counts, ones)
+        log_e = mixture.log_e_values(bins, own_ones, own_counts - own_ones)
+        evidence = after_each(bins, log_e, self.log_e)
+        self.log_e = evidence[-1].copy()
+        log_means = log_mean(evidence)
+        self.max_log_mean = max(self.max_log_mean, float(log_means.max()))
+        if not self.alarm_at:
+            self.alarm_at = first_at_least(log_means, -math.log(alpha), first)
+        np.maximum.at(self.max_log_e, bins, log_e)
+        needed = math.log(len(counts)) - math.log(alpha)
+        for b in np.flatnonzero((self.named_at == 0) & (self.max_log_e >= needed)):
+            self.named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first)
+
+    def mark_seen(self, digest: bytes) -> MonitorState:
+        """This state with the digest of one more file among those that were counted."""
+        if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
+            raise InputError(f"digest is {digest!r}; the {DIGEST_BYTES} bytes of a SHA-256 are needed, as digest() gives them")
+        return self if digest in self.seen else replace(self, seen=(*self.seen, digest))
+
+
+def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> bytes:
+    """The container of csrc/FORMAT.md, "Monitors"."""
+    return write_monitor(
+        state.stream,
+        alpha=alpha,
+        interval_alpha=0.0 if interval_alpha is None else interval_alpha,
+        tolerated=np.ascontiguousarray(tolerated) + 0.0,
+        max_log_mean=state.max_log_mean,
+        alarm_at=state.alarm_at,
+        max_log_e=state.max_log_e + 0.0,
+        named_at=state.named_at,
+        seen=b"".join(state.seen),
+    )
+
+
+def state_from_bytes(data: bytes) -> tuple[MonitorState, TwoSidedMixture, float, float | None]:
+    """The state in these bytes, the mixture of its tolerated intervals, alpha and interval_alpha."""
+    if not data:
+        raise FormatError("no bytes: an empty file is not a monitor")
+    parts = _from_json(data) if data.lstrip()[:1] == b"{" else read_monitor(data)
+    stream = StreamingBinning.from_bytes(parts["stream"])
+    mixture = TwoSidedMixture(parts["tolerated"])
+    state = MonitorState.over(stream, mixture)
+    if (state.log_e > parts["max_log_e"] + ROUNDING).any() or log_mean(state.log_e[None])[0] > parts["max_log_mean"] + ROUNDING:
+        raise FormatError("the monitor contradicts itself: the largest evidence is below that of the outcomes counted")
+    state.max_log_e, state.named_at = parts["max_log_e"], parts["named_at"]
+    state.max_log_mean, state.alarm_at = parts["max_log_mean"], parts["alarm_at"]
+    joined = parts["seen"]
+    state.seen = tuple(joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))
+    return state, mixture, parts["alpha"], parts["interval_alpha"] or None
+
+
+# What fastbin 0.1.0 wrote: JSON with doubles in hexadecimal, and the stream in base 64. It had no checksum.
+VERSION_0 = {"format": "fastbin-monitor", "version": 1}
+
+
+def _from_json(data: bytes) -> dict[str, Any]:
+    """The parts in a state of 0.1.0, held to what a state can be by writing them as it is done today."""
+    try:
+        state = json.loads(data)
+        if {name: state[name] for name in VERSION_0} != VERSION_0:
+            raise FormatError(
+                f"not a monitor that this version of fastbin can read: {state['format']!r}, version {state['version']!r}"
+            )
+        interval_alpha = state["interval_alpha"]
+        parts = {
+            "alpha": check_alpha(float.fromhex(state["alpha"])),
+            "interval_alpha": 0.0 if interval_alpha is None else check_alpha(float.fromhex(interval_alpha), "interval_alpha"),
+            "tolerated": np.array([[float.fromhex(end) for end in pair] for pair in state["tolerated"]]) + 0.0,
+            "max_log_mean": float.fromhex(state["max_log_mean"]),
+            "alarm_at": int(state["alarm_at"]),
+            "max_log_e": np.array([float.fromhex(log_e) for log_e in state["max_log_e"]]) + 0.0,
+            "named_at": np.array(state["named_at"], np.int64),
+            "seen": b"",
+        }
+        stream = base64.b64decode(state["stream"], validate=True)
+        return read_monitor(write_monitor(StreamingBinning.from_bytes(stream), **parts))
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"not a fastbin monitor, or damaged: {error}") from error
