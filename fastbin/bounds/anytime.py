@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._validation import check_level, check_labels
+from fastbin._validation import check_labels, check_level
 from fastbin.bounds._tally import Float64Array, around, as_tally
 
 __all__ = ["beta_binomial", "running_variance", "stitched", "theorem6"]

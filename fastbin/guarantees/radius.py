@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._validation import check_level, check_count, check_unit_interval
+from fastbin._validation import check_count, check_level, check_unit_interval
 
 __all__ = ["exact_radius", "worst_failure"]
 
