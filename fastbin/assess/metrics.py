@@ -16,6 +16,7 @@ from fastbin._errors import InputError
 from fastbin._validation import check_alpha
 from fastbin.assess._pairs import PairSums, jackknife_variance
 from fastbin.assess._samples import check_samples, group_samples
+from fastbin.assess._squared_interval import squared_error_interval
 from fastbin.assess.reliability import reliability_table
 
 __all__ = [
@@ -84,7 +85,7 @@ class SquaredEce:
     standard_error : float
         By the jackknife.
     interval : (float, float)
-        Approximate, estimate -+ a normal quantile times the standard error, the lower end not below 0.
+        For the true squared error; approximate. It need not be symmetric about the estimate, and its ends are in [0, 1].
     alpha : float
         Nominal failure probability of the interval.
     plug_in : float
@@ -133,11 +134,13 @@ def squared_ece(
 
     Notes
     -----
-    The interval is the jackknife's, approximate, and made for predictors with some error to find. For a calibrated one it
-    covers more often than asked for; where the error is about as large as the noise, its upper end misses up to twice as often
-    as it should (the estimate is not near normal there: Sun, Chaudhari, Barnett & Dobriban 2024). Continuous predictions are
-    averaged in bins first, which hides what cancels within a bin. O(n log n) time, O(n) memory: leaving out one sample changes
-    one bin, in closed form.
+    The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban 2024), so
+    that an interval of two standard errors misses at its upper end two to five times as often as meant. The interval given is
+    that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should miss
+    with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
+    approximate: the gaps of the bins are taken for normal. Continuous predictions are averaged in bins first, which hides what
+    cancels within a bin. O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in
+    closed form.
 
     Examples
     --------
@@ -148,8 +151,6 @@ def squared_ece(
     >>> round(error.estimate, 4), error.interval[0] < 0.01 < error.interval[1]
     (0.0093, True)
     """
-    from scipy.special import ndtri
-
     alpha = check_alpha(alpha)
     samples = check_samples(predictions, labels, sample_weight)
     groups = group_samples(samples, grouping, n_bins)
@@ -160,12 +161,11 @@ def squared_ece(
     total = float(pairs.weights.sum())
     estimate = float(np.dot(pairs.weights, pairs.mean_products())) / total
     variance = jackknife_variance(samples, groups, residuals, pairs)
-    reach = -float(ndtri(alpha / 2.0)) * math.sqrt(variance)
     plug_in = np.divide(pairs.terms**2, pairs.weights, out=np.zeros(groups.n_bins), where=pairs.weights > 0.0)
     return SquaredEce(
         estimate=estimate,
         standard_error=math.sqrt(variance),
-        interval=(max(0.0, estimate - reach), max(0.0, estimate + reach)),
+        interval=squared_error_interval(samples, groups, pairs, estimate, alpha),
         alpha=alpha,
         plug_in=float(plug_in.sum()) / total,
         mass_left_out=float(pairs.weights[~pairs.is_known].sum()) / total,

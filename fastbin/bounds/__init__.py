@@ -4,8 +4,8 @@ Every function takes the tally of the bins and a failure probability *per bin*, 
 with the lower and upper end of an interval for the bin's true frequency of label 1. To cover all bins at once, pass
 ``sidak(alpha, n_bins)`` (independent bins) or ``bonferroni(alpha, n_bins)`` (any bins) instead of alpha.
 
-`alpha` is from 1e-110 (1e-100 where it is of all bins, as in `fastbin.BinnedModel.interval`) to 1/2: it is the chance of a miss,
-not the level of confidence. Counts are at most 2**53. Beyond, every function refuses in words.
+`alpha` is from 1e-110 (1e-100 where it is of all bins, as in `fastbin.BinnedModel.interval`) to 1/2: it is the chance of a
+miss, not the level of confidence. Counts are at most 2**53. Beyond, every function refuses in words.
 
 ==========================================  ===================================================================
 `clopper_pearson`                           exact for any count; the default everywhere

@@ -40,7 +40,8 @@ def betting(
 
     The fortune is the mean over `stakes` k of the products over samples of 1 + k (w / U)(Y / theta - 1), which is at least 0
     and has mean 1 at the true theta; Markov's inequality does the rest. The same with labels exchanged gives the other end. It
-    does not depend on the order of the samples (`betting_in_order` does, and is narrower by a sixth or so).
+    does not depend on the order of the samples (`betting_in_order` does, and is narrower by a fifth or so where weights are
+    within a small factor of each other, but wider where a few samples carry most of the weight).
 
     Parameters
     ----------
@@ -113,7 +114,11 @@ def betting_in_order(
     n_bins: int | None = None,
     seed: int = 0,
 ) -> Float64Array:
-    """Bets against theta, one sample after the other, with stakes learnt from the samples before: the narrowest here.
+    """Bets against theta, one sample after the other, with stakes learnt from the samples before.
+
+    The narrowest here where weights are within a small factor of each other; where rare samples are far heavier than the
+    others, `betting` is narrower (half-widths 0.41 and 0.45 for 100 samples, every fiftieth of which weighs fifty times as
+    much as the others, at a frequency of 0.5 and the level of one of ten bins).
 
     The fortune is the product of 1 + l_i w_i (Y_i - theta), with the stake l_i = min(sqrt(2 ln(2 / alpha) / (count s_i^2)),
     0.75 / (U theta)) and s_i^2 a variance estimate from samples before i. At the true theta it is a martingale, so by Ville's

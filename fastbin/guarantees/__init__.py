@@ -14,6 +14,7 @@ from fastbin.guarantees.moved import certificate_from_intervals, move_odds
 from fastbin.guarantees.n_bins import TradeOff, auto_n_bins, choose_n_bins, trade_off
 from fastbin.guarantees.radius import exact_radius, worst_failure
 from fastbin.guarantees.risk import RiskBound, integer_cube_root, risk_bound, risk_n_bins, smallest_bin, zeta
+from fastbin.guarantees.samples import samples_needed
 from fastbin.guarantees.sets import bin_set_chances, bin_sets, conformal_rank, conformal_sets
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "move_odds",
     "risk_bound",
     "risk_n_bins",
+    "samples_needed",
     "sets_from_intervals",
     "smallest_bin",
     "trade_off",

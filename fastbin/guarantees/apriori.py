@@ -66,7 +66,7 @@ def epsilon(
         delta > 0 or the kind is "marginal", Theorem 4(b) for "expected-ece". "a-priori": the same promise with
         the exact binomial radius (`exact_radius`) in place of Hoeffding's inequality and Sidak's level in place of the union
         bound; for "expected-ece" the bound that the proof of Theorem 4(b) gives, up to sqrt(2) below the one stated; for
-        "ece" the bound of `ece_bound`.
+        "ece" the smaller of that of `ece_bound` and the conditional one, which is smaller for up to four bins.
     scheme : {"umd", "ze", "umb"}
         "ze" and "umb" average a boundary label in every bin but the last, which costs 1 / count.
     delta : float
@@ -90,7 +90,8 @@ def epsilon(
     calls of `exact_radius`, which are cached.
 
     Gupta & Ramdas 2021 say that (n, alpha, n_bins) = (1500, 0.1, 10) gives a marginal epsilon below 0.1; it gives
-    0.10026, and 1510 is the smallest such n. The exact radius needs 709.
+    0.10026, and 1510 is the smallest such n. The exact radius needs 709, fails again with some n up to 758, and keeps the
+    promise from 759 on: it is not monotone in n either. `samples_needed` tells from which n on a promise is kept.
 
     Examples
     --------
@@ -114,14 +115,15 @@ def epsilon(
             f"n is {n} for {n_bins} bins, which leaves a bin without a sample of its own (Gupta & Ramdas 2021, Theorem 3 needs "
             f"n >= 2 n_bins); take at most {max(1, n // 2)} bins"
         )
-    if kind == "ece":
-        return _ece(n, n_bins, alpha, scheme) + delta
     if kind == "expected-ece":
         return max(
             math.sqrt(0.25 / count + delta * delta) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells
         )
     level = alpha if kind == "marginal" else bounds.sidak(alpha, n_bins)
-    return max(exact_radius(count, level) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells) + delta
+    radius = max(exact_radius(count, level) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells)
+    if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha
+        radius = min(radius, _ece(n, n_bins, alpha, scheme))
+    return radius + delta
 
 
 def _ece(n: int, n_bins: int, alpha: float, scheme: str) -> float:

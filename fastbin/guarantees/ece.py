@@ -1,4 +1,4 @@
-"""A bound on the expected calibration error itself, below what the bins' radii give, because their errors average out."""
+"""A bound on the expected calibration error itself: the bins' errors average out, and need not all be as large as the worst."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
         ECE <= sum_b p_b / (2 sqrt(N_b)) + sqrt(max_b (p_b / N_b) ln(1 / (0.9 alpha)) / 2).
 
     The masses p_b are replaced by the worst that `mass_upper` allows at level 0.1 alpha over all bins. It needs no label, so
-    it can be computed before any is seen. About half of what the conditional radius promises.
+    it can be computed before any is seen: from five bins on it is below `exact_radius` for all bins at once, from ten bins on
+    by a third or more. It reckons with frequencies of one half. Where label 1 is rare, a conditional certificate by
+    "clopper-pearson", which looks at the labels and implies the same epsilon for the expected calibration error, can be far
+    smaller: with 3,000 samples, 10 bins and a rate of 0.001 about 0.022, where this is 0.051.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
 from fastbin.guarantees.risk import integer_cube_root
+from fastbin.guarantees.samples import samples_needed
 
 __all__ = ["TradeOff", "auto_n_bins", "choose_n_bins", "trade_off"]
 
@@ -68,7 +69,9 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     -----
     With the exact radius the promise is not monotone in the number of bins. The search goes through the number of samples
     per bin, (n + 1) // n_bins, from 2 upwards, so from many bins to few, and the answer is the largest n_bins whose own
-    promise holds; a smaller number may fail where the answer holds. Between 1 and a few hundred worst cases are evaluated.
+    promise holds; a smaller number may fail where the answer holds, and so may a few larger n with as many bins:
+    `samples_needed` says from which n on a number of bins keeps a promise. Between 1 and a few hundred worst cases are
+    evaluated.
 
     Examples
     --------
@@ -83,19 +86,14 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     if found is None:
         raise GuaranteeError(
             f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
-            f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); about {_enough(alpha, epsilon)} samples would do, or take "
-            "a larger epsilon or alpha"
+            f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); one bin keeps it from "
+            f"{samples_needed(epsilon, 1, alpha, kind, bound)} samples on, or take a larger epsilon or alpha"
         )
     return found
 
 
 def _single_bin(n: int, alpha: float, bound: str) -> float:
     return epsilon_of(n, 1, alpha, "conditional", bound) if bound == "a-priori" or n >= 2 else 1.0
-
-
-def _enough(alpha: float, epsilon: float) -> int:
-    """A number of samples for which one bin keeps the promise under either bound."""
-    return math.ceil(math.log(2.0 / alpha) / (2.0 * epsilon * epsilon)) + 1
 
 
 def _largest_hoeffding(n: int, alpha: float, epsilon: float, kind: str) -> int | None:

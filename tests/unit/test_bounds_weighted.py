@@ -241,3 +241,18 @@ def test_bad_settings_are_named() -> None:
         bounds.self_normalised_hoeffding([1.0], [-2.0], [2], 0.1, 1.0)
     with pytest.raises(InputError, match=r"counts has shape \(2,\); every bin needs one"):
         bounds.self_normalised_hoeffding([1.0], [2.0], [2, 2], 0.1, 1.0)
+
+
+def test_betting_in_order_is_not_always_the_narrowest() -> None:
+    def half_widths(n: int, heavy: float, ratio: float) -> list[float]:
+        found = []
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            weights, labels = np.where(rng.random(n) < heavy, ratio, 1.0), rng.random(n) < 0.5
+            found.append([np.ptp(f(weights, labels, 0.0105, ratio)[0]) / 2 for f in (bounds.betting, bounds.betting_in_order)])
+        return np.mean(found, axis=0).tolist()
+
+    betting, in_order = half_widths(100, 0.02, 50.0)
+    assert betting < 0.43 < in_order  # a few samples carry the weight
+    betting, in_order = half_widths(300, 0.5, 2.0)
+    assert in_order < 0.9 * betting

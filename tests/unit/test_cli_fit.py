@@ -235,7 +235,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (["s.csv"], "Missing option '-o'"),
         (["s.csv", "-o", "m.fbm", "--method", "umx"], "Invalid value for '--method'"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "ten"], "Invalid value for '--n-bins': 'ten' is not a number of bins or 'auto'"),
-        (["s.csv", "-o", "m.fbm", "--alpha", "10"], "Invalid value for '--alpha': alpha is 10.0; a failure probability lies"),
+        (["s.csv", "-o", "m.fbm", "--alpha", "10"], "Invalid value for '--alpha': alpha is 10.0; alpha is the chance"),
         (["s.csv", "-o", "m.fbm", "--seed", "-1"], "Invalid value for '--seed': seed is -1"),
         (["s.csv", "-o", "m.fbm", "--score-range", "0"], "Invalid value for '--score-range'"),
         (["s.csv", "-o", "m.fbm", "--delimiter", "ab"], "Invalid value for '--delimiter': 'ab' is not one character"),

@@ -182,10 +182,11 @@ def test_percentages_are_rounded_down() -> None:
     assert {alpha: sureness(alpha) for alpha in told} == told
     for alpha in np.random.default_rng(1).random(500) / 2:
         shown = re.fullmatch(r"([\d.]+) %", sureness(float(alpha)))
-        assert shown and 0 <= 1 - Fraction(float(alpha)) - Fraction(shown[1]) / 100 < Fraction(1, 10**6) + Fraction(1, 10**15)
+        assert shown
+        assert 0 <= 1 - Fraction(float(alpha)) - Fraction(shown[1]) / 100 < Fraction(1, 10**6) + Fraction(1, 10**15)
 
 
-# ---------------------------------------------------------------------------------------------- swapped for a level of confidence
+# ----------------------------------------------------------------------------------------- swapped for a level of confidence
 
 
 @pytest.mark.parametrize(

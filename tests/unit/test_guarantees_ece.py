@@ -11,7 +11,7 @@ from guarantee.evidence import fitted, uniform_mass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import InputError, InputTypeError, guarantees
+from fastbin import InputError, InputTypeError, bounds, guarantees
 from oracle import Case, cases, close
 from reference import bounds as reference
 
@@ -69,3 +69,41 @@ def test_ece_bound_says_what_is_wrong() -> None:
         guarantees.mass_upper([0.5], 10, 0.1)
     assert guarantees.mass_upper([10], 10, 0.1).tolist() == [1.0]
     assert guarantees.ece_bound([0, 0], 5) == 1.0
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_the_a_priori_ece_is_never_above_what_the_conditional_promise_implies(n_bins: int, scheme: str) -> None:
+    for n in (60, 503, 3000):
+        direct = guarantees.epsilon(n, n_bins, 0.1, "ece", scheme=scheme)
+        conditional = guarantees.epsilon(n, n_bins, 0.1, scheme=scheme)
+        assert direct <= conditional
+        if n_bins == 1 and scheme == "umd":
+            assert direct == conditional
+        if n_bins == 10 and n > 60:
+            assert direct < 0.8 * conditional
+
+
+def test_the_choice_between_the_two_bounds_looks_at_counts_alone() -> None:
+    for ones in ([0, 0], [3, 40], [150, 149], [150, 0]):
+        model = fitted(ones, [150, 149], n_samples=300)
+        for bound in ("data", "a-priori"):
+            certificate = guarantees.certify(model, 0.1, "ece", bound)
+            assert certificate.epsilon == guarantees.epsilon(300, 2, 0.1) < guarantees.ece_bound([150, 149], 300, 0.1)
+            assert "which bounds the ECE" in certificate.theorem
+
+
+def test_counts_that_are_random_leave_a_tenth_of_alpha_to_the_masses() -> None:
+    model = fitted([30, 40], [150, 150], scheme="fixed-width", ties="none", n_samples=300)
+    radius = guarantees.exact_radius(150, bounds.sidak(0.09, 2))
+    assert guarantees.certify(model, 0.1, "ece").epsilon == radius < guarantees.ece_bound([150, 150], 300, 0.1)
+    empty = fitted([30, 0], [300, 0], scheme="fixed-width", ties="none", n_samples=300)
+    assert "McDiarmid" in guarantees.certify(empty, 0.1, "ece").theorem  # an empty bin has no radius
+
+
+def test_rare_labels_are_better_served_by_the_conditional_certificate() -> None:
+    """As docs/guarantees.md says, with its figures."""
+    model = fitted([0, 1, 0, 0, 1, 0, 0, 0, 1, 0], [300] + [299] * 9, n_samples=3000)
+    conditional, direct = guarantees.certify(model), guarantees.certify(model, kind="ece")
+    assert round(direct.epsilon, 3) == 0.051
+    assert conditional.epsilon == pytest.approx(0.022, abs=0.002)

@@ -105,7 +105,7 @@ def test_conformal_bad_input_is_named() -> None:
         guarantees.conformal_sets([0.5], [0.5], [1], 0.1, uniforms=[1.0])
     with pytest.raises(InputError, match=r"uniforms has shape \(2,\) for 1 scores"):
         guarantees.conformal_sets([0.5], [0.5], [1], 0.1, uniforms=[0.1, 0.2])
-    with pytest.raises(InputError, match="did you mean 0.015"):
+    with pytest.raises(InputError, match=r"did you mean 0.015"):
         guarantees.conformal_sets([0.5], [0.5], [1], "3/2")
 
 

@@ -272,7 +272,13 @@ def test_an_alarm_that_names_no_bin_says_where_the_evidence_is() -> None:
 
 
 def test_configurations_are_checked() -> None:
-    refuses(fb.InputError, "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?", CalibrationMonitor, served(), 5.0)
+    refuses(
+        fb.InputError,
+        "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?",
+        CalibrationMonitor,
+        served(),
+        5.0,
+    )
     refuses(fb.InputError, "interval_alpha is 0.0; a failure probability", CalibrationMonitor, served(), interval_alpha=0.0)
     refuses(fb.InputError, "tolerance is -0.1; it must be in [0, 1]", CalibrationMonitor, served(), tolerance=-0.1)
     refuses(fb.InputError, "tolerance is nan", CalibrationMonitor, served(), tolerance=float("nan"))

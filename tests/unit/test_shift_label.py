@@ -176,7 +176,7 @@ def test_rates_outside_the_unit_interval_are_its_ends() -> None:
         (lambda: shift.rate_by_likelihood(make_model(), [0.5, 0.5]), "say nothing about the label"),
         (lambda: shift.rate_by_likelihood(make_model(**ONE_LABEL), [0.5]), "label 0 alone"),
         (lambda: shift.rate_by_likelihood(make_model(**BARE), [0.5]), "source_rate"),
-        (lambda: shift.rate_by_likelihood(make_model(), [0.5], alpha=5), "did you mean alpha=0.05"),
+        (lambda: shift.rate_by_likelihood(make_model(), [0.5], alpha=5), "did you mean 0.05"),
         (lambda: shift.rate_by_confusion(make_model(), [0.5], threshold=0.95), "below it, so one class is never predicted"),
         (lambda: shift.rate_by_confusion(make_model(), [0.5], threshold=0.05), "choose one between 0.1 and 0.9"),
         (lambda: shift.confusion_weights([[0.25, 0.25], [0.25, 0.25]], [0.5, 0.5]), "singular"),

@@ -243,7 +243,9 @@ def test_intervals_of_looks_are_intersected() -> None:
 
 def test_methods_and_levels_are_checked() -> None:
     refuses(fb.InputError, "method is 'wilson'; choose one of 'beta-binomial'", counted().interval, 0.1, "wilson")
-    refuses(fb.InputError, "alpha is 5.0; a failure probability", counted().interval, 5.0)
+    refuses(
+        fb.InputError, "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?", counted().interval, 5.0
+    )
 
 
 def test_a_certificate_says_what_holds_at_every_time() -> None:
