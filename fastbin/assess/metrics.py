@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 from fastbin._validation import check_alpha
 from fastbin.assess._pairs import PairSums, jackknife_variance
@@ -148,7 +149,8 @@ def squared_ece(
     >>> round(error.estimate, 4), error.interval[0] < 0.01 < error.interval[1]
     (0.0093, True)
     """
-    from scipy.special import ndtri
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import ndtri
 
     alpha = check_alpha(alpha)
     samples = check_samples(predictions, labels, sample_weight)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin.bounds._tally import Float64Array
 
 __all__ = ["beta_quantile"]
@@ -21,7 +22,8 @@ _NEAR = 1e-6
 
 def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool) -> Float64Array:
     """The p with P(Beta(a, b) <= p) = tail, or, where `upper`, P(Beta(a, b) > p) = tail; elementwise, a and b above 0."""
-    from scipy.special import betainccinv, betaincinv
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainccinv, betaincinv
 
     points: Float64Array = (betainccinv if upper else betaincinv)(a, b, tail)
     large = np.flatnonzero(b > _LARGE)
@@ -32,7 +34,8 @@ def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool)
 
 def _verified(points: Float64Array, a: Float64Array, b: Float64Array, tail: float, upper: bool) -> Float64Array:
     """The points, but those that are no root replaced by bisection down to neighbouring doubles, rounded outwards."""
-    from scipy.special import betainc, betaincc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainc, betaincc
 
     def reaches(p: Float64Array, of: Any) -> npt.NDArray[np.bool_]:
         """Is the root at or below p?"""

@@ -117,13 +117,13 @@ def test_wheel_holds_what_c_programs_need(wheel: set[str]) -> None:
 @wheels_take_long
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     assert not {name for name in wheel if name.endswith((".c", ".cpp", ".pyx", ".o"))}
-    assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin-{fb.__version__}.dist-info"}
+    assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin_calibration-{fb.__version__}.dist-info"}
     assert not {name for name in wheel if "__pycache__" in name}
 
 
 @wheels_take_long
 def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
-    folder = f"fastbin-{fb.__version__}.dist-info"
+    folder = f"fastbin_calibration-{fb.__version__}.dist-info"
     assert {f"{folder}/METADATA", f"{folder}/entry_points.txt", f"{folder}/licenses/LICENSE"} <= wheel
 
 
