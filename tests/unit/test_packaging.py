@@ -133,3 +133,18 @@ def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
 def test_the_header_that_is_shipped_is_the_header() -> None:
     shipped = Path(fb.__file__).parent / "_c/include/fastbin.h"
     assert shipped.read_bytes() == (ROOT / "csrc/include/fastbin.h").read_bytes(), "rebuild: the header has changed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="DLLs export what is marked, and nothing is")
+def test_extensions_keep_the_library_to_themselves() -> None:
+    """A symbol that is exported can be replaced by a library that was loaded before: each extension uses its own copy."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("nm is not on the path (binutils, which come with every C compiler)")
+    extensions = [path for path in (Path(fb.__file__).parent / "_native").iterdir() if path.suffix == ".so"]
+    assert len(extensions) == len(list((ROOT / "fastbin/_native").glob("*.pyx")))
+    for extension in extensions:
+        printed = subprocess.run([nm, "-D", "--defined-only", extension], capture_output=True, text=True, check=True).stdout
+        exported = {line.split()[-1] for line in printed.splitlines()}
+        assert f"PyInit_{extension.name.partition('.')[0]}" in exported
+        assert not {name for name in exported if name.startswith("fastbin_")}, extension.name
