@@ -75,7 +75,9 @@ def wheel(copy: Path) -> set[str]:
 
 
 def test_sdist_holds_all_sources(sdist: set[str]) -> None:
-    wanted = tree(".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".svg", ".png", ".in", ".txt", ".cmake")
+    wanted = tree(
+        ".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".svg", ".png", ".in", ".txt", ".cmake", ".json", ".gz"
+    )
     assert len(wanted) > 80
     assert not wanted - sdist, f"not in the source distribution: {sorted(wanted - sdist)}"
     for name in ("setup.py", "pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"):
