@@ -8,7 +8,9 @@ Afterwards a file is the old one or the new one and never neither, nothing lies 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import io
 import sys
 import tempfile
 from collections.abc import Callable
@@ -47,7 +49,8 @@ STREAMS, MONITORS = (stream(10), stream(200)), (monitor(10), monitor(200))
 
 
 def command(*arguments: str) -> None:
-    code = command_line.run(list(arguments))
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = command_line.run(list(arguments))
     if code != 0:
         raise OSError(f"exit code {code}")
 
