@@ -19,8 +19,11 @@ SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
 HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
 
 # No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.
-C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-ffp-contract=off", "-fPIC", "-g0"]
-EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-g0"]
+# Hidden symbols: an extension that exported the library's functions would call those of a library loaded before it. Programs
+# link the archive as before.
+STRICT = ["-ffp-contract=off", "-fvisibility=hidden", "-g0"]
+C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fPIC", *STRICT]
+EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O2", *STRICT]
 
 LIBRARY = {
     "sources": SOURCES,

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["build_flags", "main"]
+from fastbin._dependencies import install_command
 
-EXTRA = "pip install 'fastbin[cli]'"
+__all__ = ["build_flags", "main"]
 
 
 def build_flags(wanted: Sequence[str]) -> str:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import click
         import rich
     except ImportError as error:
-        print(f"error: the command line needs {error.name}, which is not installed; {EXTRA}", file=sys.stderr)
+        print(f"error: the command line needs {error.name}, which is not installed; {install_command('cli')}", file=sys.stderr)
         return 1
     del click, rich
     from fastbin.cli import INTERRUPTED, command_line

@@ -1,13 +1,8 @@
-"""Exact cases from an independent implementation, where they are at hand.
-
-The file `oracle/cases.json` is looked for in the directory named by the environment variable FASTBIN_SHARED, or in `../shared`
-beside the repository. Where it is absent the tests that need it skip and say so.
-"""
+"""Exact cases from an independent implementation, and real data: tests/data/README.md says what they are."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +12,11 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Case", "cases", "close", "methods", "number", "shared_directory"]
+__all__ = ["CREDIT", "REPOSITORY", "Case", "cases", "close", "methods", "number"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+DATA = REPOSITORY / "tests" / "data"
+CREDIT = DATA / "credit.csv.gz"
 
 
 @dataclass(frozen=True)
@@ -33,33 +30,23 @@ class Case:
     tolerance: float
 
 
-def shared_directory() -> Path:
-    return Path(os.environ.get("FASTBIN_SHARED", REPOSITORY.parent / "shared"))
-
-
 @cache
 def _all_cases() -> tuple[Case, ...]:
-    path = shared_directory() / "oracle" / "cases.json"
-    if not path.is_file():
-        return ()
-    content = json.loads(path.read_text(encoding="utf8"))
+    content = json.loads((DATA / "cases.json").read_text(encoding="utf8"))
     return tuple(Case(case["id"], case["method"], case["inputs"], case["expected"], case["tol"]) for case in content["cases"])
 
 
 def methods() -> set[str]:
-    """The methods for which there are cases; empty where the file is absent."""
+    """The methods for which there are cases."""
     return {case.method for case in _all_cases()}
 
 
 def cases(*methods: str) -> pytest.MarkDecorator:
-    """Parametrise a test by `case`: all cases of these methods, or one skipped test where the file is absent."""
+    """Parametrise a test by `case`: all cases of these methods."""
     found = [case for case in _all_cases() if case.method in methods]
-    if _all_cases():
-        missing = set(methods) - {case.method for case in found}
-        assert not missing, f"the oracle has no cases of {sorted(missing)}"
-        return pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in found])
-    reason = f"no oracle cases: {shared_directory() / 'oracle' / 'cases.json'} does not exist (set FASTBIN_SHARED)"
-    return pytest.mark.parametrize("case", [pytest.param(None, id="absent", marks=pytest.mark.skip(reason=reason))])
+    missing = set(methods) - {case.method for case in found}
+    assert not missing, f"the oracle has no cases of {sorted(missing)}"
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in found])
 
 
 def number(text: str | float) -> Fraction:

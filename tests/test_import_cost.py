@@ -118,7 +118,7 @@ except ImportError as error:
     printed = run(program)
     assert printed.startswith("MissingDependencyError ")
     assert "numba" in printed.lower()
-    assert "fastbin[fit]" in printed
+    assert "pip install 'fastbin-calibration[fit]'" in printed
 
 
 # ------------------------------------------------------------------------------------------------- manners

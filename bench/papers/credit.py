@@ -9,7 +9,6 @@ The paper does not say what Platt scaling is fitted to. Its scaling-binning curv
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +41,8 @@ Found = dict[tuple[str, int], list[ValidityCurve]]  # by method and number of ro
 
 
 def default_path() -> Path:
-    """Where the data is looked for: in the directory FASTBIN_SHARED, or ../shared beside the repository."""
-    shared = os.environ.get("FASTBIN_SHARED", Path(__file__).resolve().parents[3] / "shared")
-    return Path(shared) / "data" / "credit.csv"
+    """The data among the tests."""
+    return Path(__file__).resolve().parents[2] / "tests" / "data" / "credit.csv.gz"
 
 
 @cache

@@ -1,5 +1,6 @@
 /*
- * make_corpus.c: writes the seeds of the fuzzer, one small model of each shape and two streams: make_corpus FOLDER.
+ * make_corpus.c: writes the first seeds of the fuzz targets, a small model of each shape and two streams: make_corpus FOLDER.
+ * They go to FOLDER/model and FOLDER/stream, which exist.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,7 +16,7 @@ static void save(const char *name, const fastbin_model_spec *spec) {
   char path[4096];
   fastbin_model *model;
   fastbin_status status = fastbin_model_create(spec, &model);
-  snprintf(path, sizeof path, "%s/%s.fbm", folder, name);
+  snprintf(path, sizeof path, "%s/model/%s.fbm", folder, name);
   if (status == FASTBIN_OK) status = fastbin_model_save(model, path);
   if (status != FASTBIN_OK) {
     fprintf(stderr, "make_corpus: %s: %s\n", path, fastbin_status_string(status));
@@ -74,7 +75,7 @@ static void save_stream(const char *name, fastbin_stream *stream) {
   size_t size = fastbin_stream_size(stream);
   void *bytes = malloc(size);
   FILE *file;
-  snprintf(path, sizeof path, "%s/%s.fbs", folder, name);
+  snprintf(path, sizeof path, "%s/stream/%s.fbs", folder, name);
   file = fopen(path, "wb");
   if (!bytes || !file || fastbin_stream_write(stream, bytes, size) != FASTBIN_OK || fwrite(bytes, 1, size, file) != size ||
       fclose(file) != 0) {

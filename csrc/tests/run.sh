@@ -32,6 +32,16 @@ if objdump -d "$work/native/libfastbin.a" | grep -q 'vfn\{0,1\}m\(add\|sub\)'; t
   exit 1
 fi
 
+step "the fuzz targets on the committed seeds, under the sanitizers"
+make -s -j"$jobs" BUILD="$work/replay" replay
+
+if command -v gcov > /dev/null; then
+  step "the lines of src that the fuzz targets reach with these seeds: at least 95 %"
+  CC=gcc fuzz/coverage.sh 95
+else
+  echo "coverage: skipped, no gcov"
+fi
+
 if command -v clang-14 > /dev/null; then
   step "the tests with clang"
   make -s -j"$jobs" CC=clang-14 BUILD="$work/clang" CFLAGS="-O2 -g -Werror" VECTORS="$vectors" test

@@ -8,7 +8,7 @@ score_csv=$1
 make_model=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$make_model" "$folder/model.fbm"
+${RUN:-} "$make_model" "$folder/model.fbm"
 failed=0
 passed=0
 
@@ -24,7 +24,7 @@ check() { # what, expected, seen
 run() { # CSV text with printf escapes, column, seed
   printf "$1" > "$folder/scores.csv"
   shift
-  "$score_csv" "$folder/model.fbm" "$folder/scores.csv" "$@" 2>&1 | sed "s|$folder/||"
+  ${RUN:-} "$score_csv" "$folder/model.fbm" "$folder/scores.csv" "$@" 2>&1 | sed "s|$folder/||"
 }
 
 check 'plain' "$(printf 'probability\n0.125\n0.5\n0.25\n1')" "$(run 'id,p\n1,0\n2,0.25\n3,0.5\n4,1\n' p)"

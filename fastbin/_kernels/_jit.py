@@ -13,15 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastbin._errors import MissingDependencyError
+from fastbin._dependencies import needed_for
 
-try:
+with needed_for("fits (but not scoring)", extra="fit"):
     import numba
     from numba import types
-except ImportError as error:
-    raise MissingDependencyError(
-        "fitting is compiled by numba, which is not installed; pip install 'fastbin[fit]' (scoring does not need it)"
-    ) from error
 
 __all__ = [
     "boolean",

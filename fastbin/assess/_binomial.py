@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from fastbin._dependencies import needed_for
+
 __all__ = ["chance_at_least", "chance_at_most", "count_to_confirm", "count_to_contradict"]
 
 # No test set is larger; beyond it the answer is "none".
@@ -13,7 +15,8 @@ LARGEST_COUNT = 2**40
 
 def chance_at_most(x: int, count: int, frequency: float) -> float:
     """P(X <= x) for X ~ Binomial(count, frequency)."""
-    from scipy.special import betaincc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betaincc
 
     if x < 0:
         return 0.0
@@ -22,7 +25,8 @@ def chance_at_most(x: int, count: int, frequency: float) -> float:
 
 def chance_at_least(x: int, count: int, frequency: float) -> float:
     """P(X >= x) for X ~ Binomial(count, frequency)."""
-    from scipy.special import betainc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainc
 
     if x <= 0:
         return 1.0

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin.assess._pairs import PairSums
 from fastbin.assess._samples import Groups, Samples
 
@@ -30,7 +31,8 @@ def squared_error_interval(
     included. Its noncentrality, times c, is the squared error. The variance of a bin's labels is taken with its rate drawn
     towards 1/2 (Agresti & Coull 1998), so that a bin that has seen one label alone is not taken for a bin without noise.
     """
-    from scipy.special import ndtri
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import ndtri
 
     z = -float(ndtri(alpha / 2.0))
     known, total = sums.is_known, float(sums.weights.sum())
@@ -66,7 +68,8 @@ def _smoothing(
 
 def _noncentrality(value: float, freedom: float, probability: float, z: float) -> float:
     """The noncentrality at which a chi-square variable stays at or below `value` with this probability; 0 if there is none."""
-    from scipy.special import chdtr, chndtrinc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import chdtr, chndtrinc
 
     if chdtr(freedom, value) <= probability:
         return 0.0

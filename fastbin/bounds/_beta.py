@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin.bounds._tally import Float64Array
 
 __all__ = ["beta_quantile"]
@@ -25,7 +26,8 @@ def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool)
 
     For tails from 1e-300 to 1/2 and a + b up to 2**53 + 1. Where doubles are too coarse for the tail, the next one outwards.
     """
-    from scipy.special import betainccinv, betaincinv
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainccinv, betaincinv
 
     points: Float64Array = np.atleast_1d((betainccinv if upper else betaincinv)(a, b, tail))
     huge = np.minimum(a, b) > _HUGE
@@ -38,7 +40,8 @@ def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool)
 
 def _verified(points: Float64Array, a: Float64Array, b: Float64Array, tail: float, upper: bool) -> Float64Array:
     """The points, but those that are no root replaced by bisection down to neighbouring doubles, rounded outwards."""
-    from scipy.special import betainc, betaincc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainc, betaincc
 
     def beyond(p: Float64Array, of: Any) -> Float64Array:
         return np.asarray((betaincc if upper else betainc)(a[of], b[of], p))
@@ -61,7 +64,8 @@ def _verified(points: Float64Array, a: Float64Array, b: Float64Array, tail: floa
 
 def _by_series(a: Float64Array, b: Float64Array, tail: float, upper: bool) -> Float64Array:
     """The quantile by Cornish & Fisher's expansion to the second order (1938), from the beta law's skewness and kurtosis."""
-    from scipy.special import ndtri
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import ndtri
 
     total, z = a + b, float(ndtri(tail)) * (-1.0 if upper else 1.0)
     deviation = np.sqrt(a / total * (b / total) / (total + 1.0))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 from fastbin._validation import check_labels, check_level
 from fastbin.bounds._tally import Float64Array, around, as_tally
@@ -191,7 +192,8 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     array([[0.0325, 0.7476],
            [0.4424, 0.5576]])
     """
-    from scipy.special import betaln
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betaln
 
     sums, sizes = as_tally(label_sums, counts)
     a, b = prior
@@ -207,7 +209,8 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
 
 def _mixture_end(ones: Float64Array, zeros: Float64Array, evidence: Float64Array) -> Float64Array:
     """The largest p below the mean with ln M(p) still at or above the threshold; 0 where `ones` is 0."""
-    from scipy.special import xlog1py, xlogy
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import xlog1py, xlogy
 
     low, high = np.zeros_like(ones), ones / np.maximum(ones + zeros, 1.0)
     while True:

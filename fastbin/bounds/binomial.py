@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._dependencies import needed_for
 from fastbin._validation import check_level
 from fastbin.bounds._beta import beta_quantile
 from fastbin.bounds._tally import Float64Array, around, as_tally
@@ -176,7 +177,8 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     >>> wilson([3], [10], alpha=0.05).round(4)
     array([[0.1078, 0.6032]])
     """
-    from scipy.special import ndtri
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import ndtri
 
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from fastbin._dependencies import install_command
 from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
 
@@ -108,7 +109,7 @@ class CommandLine(click.Group):
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("fastbin"):
                 raise
-            _tell(f"this needs {error.name}, which is not installed; pip install 'fastbin[cli]'")
+            _tell(f"this needs {error.name}, which is not installed; {install_command('cli')}")
             return REFUSED
         except OSError as error:
             place = f"{error.filename}: " if error.filename is not None else ""

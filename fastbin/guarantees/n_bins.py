@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin import bounds
+from fastbin._dependencies import needed_for
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import epsilon as epsilon_of
@@ -155,7 +156,8 @@ def _largest_in_block(n: int, q: int, smallest: int, alpha: float, epsilon: floa
 
 def _failure_at_half(counts: Float64Array, epsilon: float) -> Float64Array:
     """A lower bound on `worst_failure` for each count: the failure probability at one frequency near 1/2."""
-    from scipy.special import betainc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainc
 
     widths = np.floor(2.0 * counts * epsilon * (1.0 + 2.0**-52))
     lowest = np.maximum(np.floor(counts * (0.5 - epsilon)), 0.0)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin._validation import check_count, check_level, check_unit_interval
 
 __all__ = ["exact_radius", "worst_failure"]
@@ -19,7 +20,8 @@ _SCAN = 4096
 
 def _failures(candidates: npt.NDArray[np.float64], n_in_bin: int, width: int, epsilon: float) -> npt.NDArray[np.float64]:
     """P(X <= x) + P(X > x + width) for X ~ Binomial(n_in_bin, x / n_in_bin + epsilon), one per candidate x."""
-    from scipy.special import betainc
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betainc
 
     below, above = n_in_bin - candidates, n_in_bin - candidates - width
     frequency = np.minimum(candidates / n_in_bin + epsilon, 1.0)

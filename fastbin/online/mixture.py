@@ -18,6 +18,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
+
 __all__ = ["TwoSidedMixture"]
 
 Float64s = npt.NDArray[np.float64]
@@ -65,7 +67,8 @@ class _Side:
     """Alternatives on one side of a limit, for each bin."""
 
     def __init__(self, limits: Float64s, *, above: bool) -> None:
-        from scipy.special import betaln
+        with needed_for("monitors", extra="fit"):
+            from scipy.special import betaln
 
         self.above = above
         self.exists = limits < 1.0 if above else limits > 0.0
@@ -76,12 +79,14 @@ class _Side:
 
     def _tail(self, a: Float64s, b: Float64s, limits: Float64s) -> Float64s:
         """P(Q beyond the limit) for Q ~ Beta(a, b)."""
-        from scipy.special import betainc, betaincc
+        with needed_for("monitors", extra="fit"):
+            from scipy.special import betainc, betaincc
 
         return betaincc(a, b, limits) if self.above else betainc(a, b, limits)
 
     def log_mixture(self, bins: Int32s, x: Float64s, z: Float64s) -> Float64s:
-        from scipy.special import betaln, xlog1py, xlogy
+        with needed_for("monitors", extra="fit"):
+            from scipy.special import betaln, xlog1py, xlogy
 
         limits, a, b = self.limits[bins], x + PRIOR, z + PRIOR
         tail = self._tail(a, b, limits)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._errors import InputError, MissingDependencyError
+from fastbin._dependencies import needed_for
+from fastbin._errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,10 +40,8 @@ def axes_or_new(ax: Axes | None, height: float = 3.4) -> Axes:
     """The axes given, or those of a new figure, of a size that stands in a column of text."""
     if ax is not None:
         return ax
-    try:
+    with needed_for("plots", extra="plots"):
         import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingDependencyError("plots need matplotlib; pip install 'fastbin[plots]'") from error
     return plt.subplots(figsize=(4.6, height), layout="constrained")[1]
 
 

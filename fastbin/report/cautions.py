@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin.model import BinnedModel
 from fastbin.report.scorecard import Scorecard
 
@@ -107,7 +108,8 @@ def _about_the_populations(found: Assessment) -> Iterator[str]:
 
 def _p_homogeneous(table: Int64s) -> float:
     """Pearson's chi-square test that the rows of a table of counts have one distribution."""
-    from scipy.special import chdtrc
+    with needed_for("reports", extra="fit"):
+        from scipy.special import chdtrc
 
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2 or (table.sum(axis=1) == 0).any():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fastbin._errors import MissingDependencyError
+from fastbin._dependencies import needed_for
 from fastbin.guarantees.words import sureness
 from fastbin.plots import reliability_diagram, step_plot, validity_plot
 from fastbin.report.assessment import Assessment
@@ -74,11 +74,9 @@ def _validity_caption(found: Assessment) -> str:
 
 def _svg(draw: Callable[[Axes], object], size: tuple[float, float]) -> str:
     """The picture as an ``svg`` element, the same for the same input."""
-    try:
+    with needed_for("reports", extra="plots"):
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError("reports need matplotlib; pip install 'fastbin[plots]'") from error
     with matplotlib.rc_context({"svg.hashsalt": "fastbin", "svg.fonttype": "path"}):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.add_subplot())

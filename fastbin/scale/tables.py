@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastbin._errors import InputError, MissingDependencyError
+from fastbin._dependencies import needed_for
+from fastbin._errors import InputError
 
 __all__ = [
     "COMPRESSIONS",
@@ -42,15 +43,11 @@ HEADER_BYTES = 2**20
 
 def arrow() -> Any:
     """PyArrow, or an error that says how to get it."""
-    try:
+    with needed_for("files of rows", extra="cli"):
         import pyarrow
         import pyarrow.compute
         import pyarrow.csv
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"reading and writing tables needs PyArrow ({error}); pip install 'fastbin[cli]'"
-        ) from error
     return pyarrow
 
 

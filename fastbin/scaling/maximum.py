@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 from fastbin.scaling.likelihood import Feature, Likelihood
 
@@ -95,7 +96,8 @@ def maximise(
 
 def _approach(likelihood: Likelihood, lower: Float64s) -> Float64s:
     """Near the maximum, found on columns of mean square 1 (about their mean, where there is a constant to take it up)."""
-    from scipy.optimize import minimize
+    with needed_for("fits of smooth maps", extra="fit"):
+        from scipy.optimize import minimize
 
     shares = likelihood.shares
     centres = np.array([(shares * column).sum() * likelihood.intercept for column in likelihood.columns])

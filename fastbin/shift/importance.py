@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin._validation import check_count, check_features, check_seed
 
@@ -219,14 +220,16 @@ class _Moments:
 
     def coefficients(self, place: int, penalty: float) -> Float64s:
         """max(0, (H + penalty I)^-1 h)."""
-        from scipy.linalg import solve
+        with needed_for("estimates of importance weights", extra="fit"):
+            from scipy.linalg import solve
 
         second = self.second[place] + penalty * np.eye(self.centers.shape[0])
         return np.maximum(solve(second, self.first[place], assume_a="pos"), 0.0)
 
     def leave_one_out(self, source: Float64s, target: Float64s, lambdas: Float64s, report: Progress) -> Float64s:
         """The leave-one-out error of every width and penalty, over the pairs (source[i], target[i]); (n_sigmas, n_lambdas)."""
-        from scipy.linalg import eigh
+        with needed_for("estimates of importance weights", extra="fit"):
+            from scipy.linalg import eigh
 
         spectra = [eigh(second) for second in self.second]
         n_pairs = source.shape[0]
@@ -272,7 +275,8 @@ class _Moments:
 
 
 def _squared_distances(rows: Float64s, others: Float64s) -> Float64s:
-    from scipy.spatial.distance import cdist
+    with needed_for("estimates of importance weights", extra="fit"):
+        from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(rows, others, "sqeuclidean"))
 

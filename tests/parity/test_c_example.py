@@ -19,7 +19,7 @@ import fastbin as fb
 import reference
 import strategies
 from fresh_python import run_python
-from oracle import shared_directory
+from oracle import CREDIT
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "csrc/examples/score_csv.c"
@@ -136,14 +136,11 @@ def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     Logistic regression on 10,000 rows, Platt scaling of its scores on 5,000; of what is left, 10,000 rows to calibrate on and
     5,000 to test on.
     """
-    path = shared_directory() / "data" / "credit.csv"
-    if not path.is_file():
-        pytest.skip(f"no credit data: {path} does not exist (set FASTBIN_SHARED)")
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    table = np.loadtxt(path, delimiter=",", skiprows=2)
+    table = np.loadtxt(CREDIT, delimiter=",", skiprows=2)
     table = table[np.random.default_rng(2021).permutation(len(table))]
     features, labels = table[:, 1:24], table[:, 24].astype(np.uint8)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(features[:10_000], labels[:10_000])

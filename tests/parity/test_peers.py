@@ -25,8 +25,6 @@ def peer(name: str) -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module(name)
-    except ImportError:
-        pytest.skip(f"{name} is not installed")
     finally:
         np.seterr(**state)
 

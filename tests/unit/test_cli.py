@@ -20,6 +20,8 @@ from fastbin import __main__ as entry
 from fastbin.cli import command_line
 from fresh_python import environment
 
+INSTALL = "which is not installed; pip install 'fastbin-calibration[cli]'"
+
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +143,11 @@ def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPa
         (KeyboardInterrupt(), "interrupted", 130),
         (PermissionError(13, "Permission denied", "m.fbm"), "m.fbm: Permission denied", 1),
         (OSError("something else"), "something else", 1),
-        (ModuleNotFoundError("no", name="scipy"), "this needs scipy, which is not installed; pip install 'fastbin[cli]'", 1),
+        (
+            ModuleNotFoundError("no", name="scipy"),
+            "this needs scipy, which is not installed; pip install 'fastbin-calibration[cli]'",
+            1,
+        ),
     ],
 )
 def test_other_errors_are_one_line_too(error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +269,7 @@ def test_flags_need_numpy_alone() -> None:
 def test_without_the_extra_its_name_is_told(name: str) -> None:
     result = run_without({name}, ["--help"])
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"error: the command line needs {name}, which is not installed; pip install 'fastbin[cli]'\n"
+    assert result.stderr == f"error: the command line needs {name}, {INSTALL}\n"
 
 
 def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
@@ -272,8 +278,8 @@ def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
     assert run_without({"pyarrow"}, ["inspect", "m.fbm"]).returncode == 0
     result = run_without({"pyarrow"}, ["fit", "scores.csv", "-o", "n.fbm"])
     assert result.returncode == 1
-    assert "PyArrow" in result.stderr
-    assert "pip install 'fastbin[cli]'" in result.stderr
+    assert "pyarrow" in result.stderr
+    assert "pip install 'fastbin-calibration[cli]'" in result.stderr
 
 
 def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
@@ -281,7 +287,7 @@ def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
     run("fit", "scores.csv", "-o", "m.fbm")
     result = run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "report.html"])
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1] == "error: reports need matplotlib; pip install 'fastbin[plots]'"
+    assert result.stderr.splitlines()[-1] == "error: reports need matplotlib, " + INSTALL.replace("cli", "plots")
     assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
     assert run_without({"matplotlib"}, ["assess", "m.fbm", "scores.csv"]).returncode == 0
 

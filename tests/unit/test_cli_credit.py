@@ -19,13 +19,7 @@ from click.testing import CliRunner
 import fastbin as fb
 import reference
 from fastbin.cli import command_line
-from oracle import shared_directory
-
-DATA = shared_directory() / "data" / "credit.csv"
-
-pytestmark = pytest.mark.skipif(
-    not DATA.is_file(), reason=f"no {DATA}; FASTBIN_SHARED may name the directory that holds data/credit.csv"
-)
+from oracle import CREDIT
 
 
 class Scored(NamedTuple):
@@ -42,7 +36,7 @@ def scored() -> Scored:
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import scale
 
-    table = np.loadtxt(DATA, delimiter=",", skiprows=2)
+    table = np.loadtxt(CREDIT, delimiter=",", skiprows=2)
     features, labels = scale(table[:, 1:-1]), table[:, -1].astype(int)
     parts = np.split(np.random.default_rng(0).permutation(len(labels)), [10_000, 15_000, 25_000])
     train, platt, calibration, test = parts

@@ -369,7 +369,10 @@ def test_states_of_version_0_are_read() -> None:
         (changed(max_log_e=None), "not a fastbin monitor, or damaged"),
         (changed(alarm_at=-5), "contradicts itself"),  # switched the alarm of 0.1.0 off for ever
         (changed(alarm_at=7), "contradicts itself"),
-        (of_version_0(run(served(), *outcomes(12, [0.5] * 4)), max_log_e=["0x0p+0"] * 4), "the largest evidence is below that of the outcomes counted"),
+        (
+            of_version_0(run(served(), *outcomes(12, [0.5] * 4)), max_log_e=["0x0p+0"] * 4),
+            "the largest evidence is below that of the outcomes counted",
+        ),
     ],
 )
 def test_foreign_and_damaged_states_are_refused(data: bytes, message: str, tmp_path: Path) -> None:

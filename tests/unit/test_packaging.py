@@ -75,7 +75,9 @@ def wheel(copy: Path) -> set[str]:
 
 
 def test_sdist_holds_all_sources(sdist: set[str]) -> None:
-    wanted = tree(".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".svg", ".png", ".in", ".txt", ".cmake")
+    wanted = tree(
+        ".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".svg", ".png", ".in", ".txt", ".cmake", ".json", ".gz"
+    )
     assert len(wanted) > 80
     assert not wanted - sdist, f"not in the source distribution: {sorted(wanted - sdist)}"
     for name in ("setup.py", "pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"):
@@ -117,13 +119,13 @@ def test_wheel_holds_what_c_programs_need(wheel: set[str]) -> None:
 @wheels_take_long
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     assert not {name for name in wheel if name.endswith((".c", ".cpp", ".pyx", ".o"))}
-    assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin-{fb.__version__}.dist-info"}
+    assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin_calibration-{fb.__version__}.dist-info"}
     assert not {name for name in wheel if "__pycache__" in name}
 
 
 @wheels_take_long
 def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
-    folder = f"fastbin-{fb.__version__}.dist-info"
+    folder = f"fastbin_calibration-{fb.__version__}.dist-info"
     assert {f"{folder}/METADATA", f"{folder}/entry_points.txt", f"{folder}/licenses/LICENSE"} <= wheel
 
 
@@ -133,3 +135,18 @@ def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
 def test_the_header_that_is_shipped_is_the_header() -> None:
     shipped = Path(fb.__file__).parent / "_c/include/fastbin.h"
     assert shipped.read_bytes() == (ROOT / "csrc/include/fastbin.h").read_bytes(), "rebuild: the header has changed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="DLLs export what is marked, and nothing is")
+def test_extensions_keep_the_library_to_themselves() -> None:
+    """A symbol that is exported can be replaced by a library that was loaded before: each extension uses its own copy."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("nm is not on the path (binutils, which come with every C compiler)")
+    extensions = [path for path in (Path(fb.__file__).parent / "_native").iterdir() if path.suffix == ".so"]
+    assert len(extensions) == len(list((ROOT / "fastbin/_native").glob("*.pyx")))
+    for extension in extensions:
+        printed = subprocess.run([nm, "-D", "--defined-only", extension], capture_output=True, text=True, check=True).stdout
+        exported = {line.split()[-1] for line in printed.splitlines()}
+        assert f"PyInit_{extension.name.partition('.')[0]}" in exported
+        assert not {name for name in exported if name.startswith("fastbin_")}, extension.name

@@ -12,8 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import oracle
-from oracle import REPOSITORY
+from oracle import CREDIT, REPOSITORY
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -93,12 +92,9 @@ def test_credit_study_on_the_data(
     papers: dict[str, ModuleType], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One base split and three draws: near the paper's numbers as far as these go, and all is printed and drawn."""
-    path = oracle.shared_directory() / "data" / "credit.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} does not exist (set FASTBIN_SHARED)")
     pytest.importorskip("matplotlib").use("Agg")
     script = papers["gr21_credit"]
-    arguments = ["--data", str(path), "--splits", "1", "--draws", "3", "--workers", "1", "--figures", str(tmp_path)]
+    arguments = ["--data", str(CREDIT), "--splits", "1", "--draws", "3", "--workers", "1", "--figures", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["gr21_credit.py", *arguments])
     script.main()
     printed = capsys.readouterr().out

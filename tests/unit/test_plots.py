@@ -238,7 +238,8 @@ def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatc
     found = assess_model(model, np.linspace(0.0, 1.0, 50), np.arange(50) % 2)
     for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(fb.MissingDependencyError, match=r"plots need matplotlib; pip install 'fastbin\[plots\]'"):
+    told = r" need matplotlib, which is not installed; pip install 'fastbin-calibration\[plots\]'"
+    with pytest.raises(fb.MissingDependencyError, match="plots" + told):
         plots.step_plot(model)
-    with pytest.raises(fb.MissingDependencyError, match=r"reports need matplotlib; pip install 'fastbin\[plots\]'"):
+    with pytest.raises(fb.MissingDependencyError, match="reports" + told):
         render_report(found)

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Which lines of src the fuzz targets reach with the committed seeds: coverage.sh [LEAST PERCENT] [MORE SEEDS ...]
+#
+# Every folder of further seeds holds one folder for each target (model, stream, ...). Needs gcc and gcov. Prints the lines that
+# no seed reaches, and fails below the percentage. Lines for instructions that the processor does not have are not counted.
+set -eu
+cd "$(dirname "$0")/.."
+root=$(pwd)
+least=${1:-95}
+[ $# -gt 0 ] && shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+CC=${CC:-gcc}
+GCOV=${GCOV:-gcov}
+
+cd "$work"
+for target in "$root"/fuzz/fuzz_*.c; do
+  name=$(basename "$target" .c)
+  name=${name#fuzz_}
+  mkdir "$name"
+  cd "$name"
+  for source in "$root"/src/*.c; do
+    $CC -O0 -g --coverage -std=c11 -ffp-contract=off -I"$root/include" -c "$source" -o "$(basename "$source" .c).o"
+  done
+  $CC -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/include" -c "$target" -o target.obj
+  $CC -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/include" -c "$root/fuzz/replay.c" -o replay.obj
+  $CC --coverage ./*.o target.obj replay.obj -lm -o replay
+  for seeds in "$root/fuzz/corpus" "$@"; do
+    find "$seeds/$name/" -type f -exec ./replay {} + > replay.log || { cat replay.log; exit 1; }
+  done
+  $GCOV -t ./*.gcda > lines.txt 2> gcov.log || { cat gcov.log; exit 1; }
+  cd ..
+done
+
+# A line is reached if any target reaches it: the counts stand before "line:text" in each report.
+cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cpuinfo 2> /dev/null || true)" '
+  { count = $0; sub(/:.*/, "", count); gsub(/[ *]/, "", count)
+    rest = $0; sub(/^[^:]*:/, "", rest); number = rest; sub(/:.*/, "", number); gsub(/ /, "", number)
+    text = rest; sub(/^[^:]*:/, "", text) }
+  number == 0 { if (text ~ /^Source:/) { file = text; sub(/.*\//, "", file) } next }
+  count == "-" || file !~ /\.[ch]$/ { next }
+  file == "few.c" && avx512 == 0 { next }
+  { place = file ":" number
+    known[place] = text
+    if (count !~ /^[#=]/) reached[place] = 1 }
+  END {
+    for (place in known) {
+      n++
+      if (place in reached) hit++; else print "not reached  " place ":" known[place] | "sort -t: -k1,1 -k2,2n"
+    }
+    close("sort -t: -k1,1 -k2,2n")
+    percent = n ? 100 * hit / n : 0
+    printf "the fuzz targets reach %d of %d lines of src, %.1f %%\n", hit, n, percent
+    if (avx512 == 0) print "few.c is not counted: this processor has no AVX-512"
+    exit percent < least
+  }'

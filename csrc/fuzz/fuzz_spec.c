@@ -1,0 +1,198 @@
+/*
+ * fuzz_spec.c: a program that makes models from whatever it has, and saves and loads them. What is made must work; nothing
+ * else may be made.
+ *
+ * The input is read as the members of a spec, in the order of the header; bytes that are missing are 0.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "use.h"
+
+#include <unistd.h>
+
+#define MOST_BINS 64
+
+typedef struct input {
+  const uint8_t *at, *end;
+} input;
+
+static uint8_t take_byte(input *in) { return in->at < in->end ? *in->at++ : 0; }
+
+static uint64_t take_word(input *in) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; i++) word |= (uint64_t)take_byte(in) << (8 * i);
+  return word;
+}
+
+/* Mostly numbers that mean something, sometimes any bits. */
+static double take_double(input *in) {
+  static const double usual[] = {0.0, 1.0, -0.0, 0.5, -INFINITY, INFINITY, NAN, 1e-320, -3.0, 2.0, 1e308, -1e308};
+  uint8_t choice = take_byte(in);
+  double any;
+  uint64_t bits;
+  if (choice < 12) return usual[choice];
+  if (choice < 128) return choice / 128.0;
+  bits = take_word(in);
+  memcpy(&any, &bits, sizeof any);
+  return any;
+}
+
+static int ascending(const void *one, const void *other) {
+  double a = *(const double *)one, b = *(const double *)other;
+  return (a > b) - (a < b);
+}
+
+typedef struct arrays {
+  double edges[MOST_BINS], values[MOST_BINS];
+  uint64_t keys[MOST_BINS];
+  int64_t counts[MOST_BINS], label_sums[MOST_BINS];
+  double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS];
+} arrays;
+
+static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
+  size_t n = (size_t)(spec->n_bins > 0 ? spec->n_bins : 0);
+  for (size_t i = 0; i < n; i++) a->edges[i] = take_double(in);
+  if (which & 1) qsort(a->edges, n > 0 ? n - 1 : 0, sizeof a->edges[0], ascending);
+  for (size_t i = 0; i < n; i++) a->values[i] = take_double(in);
+  for (size_t i = 0; i < n && which & 2; i++) a->keys[i] = take_word(in);
+  for (size_t i = 0; i < n; i++) {
+    a->counts[i] = (int8_t)take_byte(in);
+    a->label_sums[i] = which & 4 ? a->counts[i] / 2 : (int8_t)take_byte(in);
+    a->weights[i] = (double)a->counts[i];
+    a->label_weights[i] = (double)a->label_sums[i];
+    a->squares[i] = which & 16 ? a->weights[i] : take_double(in);
+  }
+  spec->edges = which & 32 ? NULL : a->edges;
+  spec->edge_keys = which & 2 ? a->keys : NULL;
+  spec->values = a->values;
+  spec->counts = which & 8 ? a->counts : NULL;
+  spec->label_sums = spec->counts || which & 64 ? a->label_sums : NULL;
+  if ((which & 16) == 0) return;
+  spec->weight_sums = a->weights;
+  spec->weighted_label_sums = a->label_weights;
+  spec->weight_square_sums = which & 128 ? NULL : a->squares;
+}
+
+static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
+  static const char note[] = "a note";
+  uint8_t rest;
+  memset(spec, 0, sizeof *spec);
+  spec->struct_size = sizeof *spec;
+  spec->kind = (int8_t)take_byte(in);
+  spec->scheme = (int8_t)take_byte(in);
+  spec->ties = (int8_t)take_byte(in);
+  spec->map = (int8_t)take_byte(in);
+  for (int i = 0; i < 4; i++) spec->map_parameters[i] = take_double(in);
+  spec->n_bins = (int8_t)take_byte(in) % (MOST_BINS + 1);
+  spec->n_bins_asked = (int8_t)take_byte(in);
+  take_columns(in, spec, a, take_byte(in));
+  spec->score_min = take_double(in);
+  spec->score_max = take_double(in);
+  spec->delta = take_double(in);
+  spec->odds_ratio = take_double(in);
+  spec->seed = take_word(in);
+  spec->n_samples = (int64_t)take_word(in);
+  spec->n_positive = (int64_t)take_word(in);
+  spec->n_tied = (int64_t)take_word(in);
+  rest = take_byte(in);
+  if (rest & 1) spec->note_size = sizeof note - 1;
+  if (rest & 2) spec->note = note;
+  if (rest & 4) spec->struct_size = take_byte(in);
+}
+
+static const char *path_of_file(void) {
+  static char path[256];
+  const char *folder = getenv("TMPDIR");
+  if (!path[0]) snprintf(path, sizeof path, "%s/fastbin-fuzz-%ld", folder ? folder : "/tmp", (long)getpid());
+  return path;
+}
+
+/* Saved over a file that is there, loaded again; and what is no model is not loaded. */
+static void use_files(const fastbin_model *model, uint64_t number) {
+  size_t size = fastbin_model_size(model);
+  uint8_t *bytes = reserve(size), *loaded = reserve(size);
+  fastbin_model *second;
+  FILE *file;
+  require(fastbin_model_save(model, path_of_file()) == FASTBIN_OK, "saving failed");
+  require(fastbin_model_save(model, "/nowhere/to/be/found") == FASTBIN_ERROR_OPEN, "saved nowhere");
+  require(fastbin_model_load(path_of_file(), &second) == FASTBIN_OK, "loading failed");
+  require(fastbin_model_write(model, bytes, size) == FASTBIN_OK, "writing failed");
+  require(fastbin_model_write(second, loaded, size) == FASTBIN_OK, "writing what was loaded failed");
+  require(memcmp(bytes, loaded, size) == 0, "another model was loaded");
+  fastbin_model_free(second);
+  bytes[number % size] ^= (uint8_t)(1u << (number >> 61));
+  file = fopen(path_of_file(), "wb");
+  require(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "a file cannot be written");
+  require(fastbin_model_load(path_of_file(), &second) != FASTBIN_OK && !second, "a flipped bit was not seen");
+  require(remove(path_of_file()) == 0, "a file is gone");
+  require(fastbin_model_load(path_of_file(), &second) == FASTBIN_ERROR_OPEN && !second, "loaded what is not there");
+  free(bytes);
+  free(loaded);
+}
+
+/* Streams over the bins, and going on from the tally, where that is allowed. */
+static void use_streams(const fastbin_model *model) {
+  fastbin_stream *stream, *second;
+  if (fastbin_stream_create(model, &stream) == FASTBIN_OK) {
+    (void)fastbin_stream_update_one(stream, 0.5, 3, 1, NULL);
+    require(fastbin_stream_update_one(stream, 0.5, 3, 2, NULL) != FASTBIN_OK, "a label of 2 was counted");
+    if (fastbin_stream_continue(model, &second) == FASTBIN_OK) {
+      int is_empty = fastbin_stream_n_samples(second) == 0 || fastbin_stream_n_samples(stream) == 0;
+      require(fastbin_stream_merge(second, stream) == FASTBIN_OK, "a stream cannot be merged");
+      require(is_empty || !fastbin_stream_has_variance(second), "a variance out of nothing");
+    }
+    fastbin_stream_free(second);
+  }
+  fastbin_stream_free(stream);
+}
+
+/* Keys come out the same one by one and many at a time. */
+static void use_keys(uint64_t number) {
+  uint64_t keys[20];
+  double score = ldexp((double)(number >> 11), -53);
+  fastbin_group_keys(number, score, 5, 20, keys);
+  for (uint64_t j = 0; j < 20; j++) require(keys[j] == fastbin_group_key(number, score, 5 + j), "a key is another");
+  require(fastbin_split_key(number, -0.0, 1) == fastbin_split_key(number, 0.0, 1), "zeros differ");
+  require(strcmp(fastbin_version(), FASTBIN_VERSION_STRING) == 0, "another version");
+}
+
+/* What a caller may get wrong without a model. */
+static void check_arguments(const uint8_t *data) {
+  fastbin_model *model;
+  fastbin_stream *stream;
+  require(fastbin_model_create(NULL, &model) == FASTBIN_ERROR_ARGUMENT, "made from nothing");
+  require(fastbin_model_read(NULL, 8, &model) == FASTBIN_ERROR_ARGUMENT, "read from nothing");
+  require(fastbin_model_read(data, 8, NULL) == FASTBIN_ERROR_ARGUMENT, "read into nothing");
+  require(fastbin_model_load(NULL, &model) == FASTBIN_ERROR_ARGUMENT, "loaded from nothing");
+  require(fastbin_stream_read(NULL, 8, &stream) == FASTBIN_ERROR_ARGUMENT, "read from nothing");
+  require(fastbin_model_size(NULL) == 0, "nothing has a size");
+  fastbin_model_free(NULL);
+  fastbin_stream_free(NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static arrays a;
+  input in = {data, data + size};
+  uint64_t number = digest_of(data, size);
+  union { /* a struct of a later version may be larger */
+    fastbin_model_spec known;
+    uint8_t room[512];
+  } spec;
+  fastbin_model *model;
+  fastbin_status status;
+  choose_build(number);
+  memset(&a, 0, sizeof a);
+  memset(&spec, 0, sizeof spec);
+  take_spec(&in, &spec.known, &a);
+  if (number % 64 == 0) check_arguments(data);
+  if (number % 8 == 0) use_keys(number);
+  status = fastbin_model_create(&spec.known, &model);
+  require((status == FASTBIN_OK) == (model != NULL), "status and model contradict each other");
+  require(fastbin_status_string((fastbin_status)(number % 80))[0] != '\0', "a status has no text");
+  if (status != FASTBIN_OK) return 0;
+  use_model(model, NULL, 0, number);
+  use_streams(model);
+  if (number % 16 == 0) use_files(model, number);
+  fastbin_model_free(model);
+  return 0;
+}

@@ -1,0 +1,243 @@
+"""Write the golden files of a release: saved models, streams, monitors and pickles, and what they answer.
+
+    python tests/golden/make_golden.py      # of the version that is installed, into tests/golden/VERSION/
+
+Run once, when a release is tagged, in an environment that has that release; tests/golden/README.md says what is kept. What a
+release does not offer any more is left out and named.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fastbin as fb
+
+HERE = Path(__file__).resolve().parent
+MAX_KEY = 2**64 - 1
+ALPHAS = (0.1, 1e-3)
+
+rng = np.random.default_rng(20260)
+N = 400
+DISTINCT = rng.random(N)
+TIED = rng.integers(0, 13, N) / 12
+MARGINS = rng.normal(0.0, 2.0, N)
+LABELS = (rng.random(N) < 0.15 + 0.6 * DISTINCT).astype(int)
+TIED_LABELS = (rng.random(N) < 0.1 + 0.7 * TIED).astype(int)
+MARGIN_LABELS = (rng.random(N) < 1.0 / (1.0 + np.exp(-MARGINS))).astype(int)
+FREQUENCIES = rng.integers(1, 4, N)
+IMPORTANCE = rng.exponential(1.0, N) + 0.05
+
+
+def uniform_mass() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every scheme with every rule for ties that it takes; weights, randomised values, margins, monotone values."""
+    rules = {
+        "umd": ("random", "upper", "isolate"),
+        "ze": ("random", "upper"),
+        "ums": ("random", "upper"),
+        "umb": ("random", "lower"),
+    }
+    for scheme, ties in ((scheme, ties) for scheme, several in rules.items() for ties in several):
+        for shape, scores, labels in (("distinct", DISTINCT, LABELS), ("tied", TIED, TIED_LABELS)):
+            options = {"scheme": scheme, "ties": ties, "seed": len(ties)}
+            yield f"{scheme}-{ties}-{shape}", lambda s=scores, y=labels, o=options: fb.UniformMassBinning(6, **o).fit(s, y)
+    for name, weights in (("frequencies", FREQUENCIES), ("importance", IMPORTANCE)):
+        yield f"umd-{name}", lambda w=weights: fb.UniformMassBinning(5, seed=7).fit(TIED, TIED_LABELS, sample_weight=w)
+    yield "umd-delta", lambda: fb.UniformMassBinning(5, delta=0.125).fit(DISTINCT, LABELS)
+    yield "umd-delta-tied", lambda: fb.UniformMassBinning(5, delta=1e-3).fit(TIED, TIED_LABELS)
+    yield "umd-monotone", lambda: fb.UniformMassBinning(20, monotone=True).fit(DISTINCT, LABELS)
+    yield "umd-margins", lambda: fb.UniformMassBinning(5, score_range=None).fit(MARGINS, MARGIN_LABELS)
+    yield "umd-one-bin", lambda: fb.UniformMassBinning(1).fit(DISTINCT, LABELS)
+    yield "umd-many-bins", lambda: fb.UniformMassBinning(150).fit(DISTINCT, LABELS)
+    yield "umd-greatest-seed", lambda: fb.UniformMassBinning(4, seed=MAX_KEY).fit(TIED, TIED_LABELS)
+
+
+def others() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every other method: steps, lines and smooth maps, those that moved, and a model made by hand."""
+    yield "fixed-width", lambda: fb.FixedWidthBinning(8).fit(TIED, TIED_LABELS)
+    yield (
+        "fixed-width-platt",
+        lambda: fb.FixedWidthBinning(5, scaler=fb.PlattScaling().fit(DISTINCT, LABELS)).fit(TIED, TIED_LABELS),
+    )
+    yield "explicit", lambda: fb.ExplicitBinning([0.1, 0.25, 0.5, 0.75]).fit(DISTINCT, LABELS)
+    for scheme in ("double-dipped", "split"):
+        for scaler in ("platt", "beta", "temperature", "none"):
+            options = {"scheme": scheme, "scaler": scaler}
+            yield f"scaling-binning-{scheme}-{scaler}", lambda o=options: fb.ScalingBinning(4, **o).fit(DISTINCT, LABELS)
+    yield "isotonic", lambda: fb.IsotonicCalibration().fit(TIED, TIED_LABELS)
+    yield "isotonic-lines", lambda: fb.IsotonicCalibration(interpolate=True).fit(DISTINCT, LABELS)
+    yield "isotonic-importance", lambda: fb.IsotonicCalibration().fit(DISTINCT, LABELS, sample_weight=IMPORTANCE)
+    yield "platt", lambda: fb.PlattScaling().fit(DISTINCT, LABELS)
+    yield "platt-margins", lambda: fb.PlattScaling(score_range=None).fit(MARGINS, MARGIN_LABELS)
+    yield "platt-logits", lambda: fb.PlattScaling(feature="logit").fit(DISTINCT, LABELS)
+    yield "temperature", lambda: fb.TemperatureScaling().fit(DISTINCT, LABELS)
+    yield "beta", lambda: fb.BetaScaling().fit(DISTINCT, LABELS)
+    source = fb.UniformMassBinning(5).fit(DISTINCT, LABELS).model_
+    yield "label-shift", lambda: fb.shift.LabelShift(source).fit(labels=[1] * 20 + [0] * 80)
+    yield "label-shift-known", lambda: fb.shift.LabelShift(source, method="known", target_rate=0.05).fit()
+    yield "monotone-model", lambda: fb.monotone_model(fb.UniformMassBinning(20).fit(DISTINCT, LABELS).model_)
+    yield "noted", lambda: fb.BinnedModel.from_parts(
+        edges=[-0.5, 0.0, 0.0, 3.5], edge_keys=[0, 1000, MAX_KEY, 2**63], values=[0.0, 0.125, 1.0, 1 / 3, 0.7], scheme="other",
+        ties="random", counts=[3, 8, 0, 3, 10], label_sums=[0, 1, 0, 1, 7], score_range=None, n_bins_asked=9, n_tied=4,
+        n_samples=30, n_positive=12, seed=3, note='{"by": "Zoë", "for": "✓"}',
+    )  # fmt: skip
+    yield "untallied", lambda: fb.BinnedModel.from_parts(edges=[0.25, 0.5], values=[0.75, 0.5, 0.0], score_range=(-1.0, 2.0))
+
+
+def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """With variances and without, going on from a fit and from nothing, over bins of their own and merged."""
+    model = fb.UniformMassBinning(5).fit(TIED, TIED_LABELS).model_
+    online = fb.online.StreamingBinning
+
+    def counted(stream: Any, start: int = 0, stop: int = 300) -> Any:
+        stream.update(TIED[start:stop], TIED_LABELS[start:stop], seed=5)
+        return stream
+
+    yield "empty", lambda: online(model)
+    yield "counted", lambda: counted(online(model))
+    yield "continued", lambda: counted(online(model, continue_fit=True))
+    yield "continued-untouched", lambda: online(model, continue_fit=True)
+    yield "merged", lambda: counted(online(model), 0, 100).merge(counted(online(model), 100, 300))
+    yield "by-edges", lambda: counted(online([0.2, 0.5, 0.9]))
+    yield "by-scores", lambda: counted(online.from_scores(DISTINCT, n_bins=4, ties="upper"))
+    yield "by-tied-scores", lambda: counted(online.from_scores(TIED, n_bins=4, seed=9))
+
+
+def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Untouched, quiet, alarmed; with a tolerance for all bins, for each, and with the model's own intervals."""
+    cal = fb.UniformMassBinning(5).fit(TIED, TIED_LABELS)
+    watch = fb.online.CalibrationMonitor
+
+    def told(monitor: Any, labels: Any) -> Any:
+        monitor.update(TIED[:250], labels[:250], seed=6)
+        return monitor
+
+    yield "untouched", lambda: watch(cal)
+    yield "quiet", lambda: told(watch(cal, 0.01, 0.3), TIED_LABELS)
+    yield "alarmed", lambda: told(watch(cal, 0.05, 0.02), 1 - TIED_LABELS)
+    yield "each-its-own", lambda: told(watch(cal, 0.05, [0.1, 0.2, 0.0, 0.05, 1.0]), TIED_LABELS)
+    yield "by-intervals", lambda: told(watch(cal, 0.05, 0.01, interval_alpha=0.05), TIED_LABELS)
+
+
+# ------------------------------------------------------------------------------------------------- what they answer
+
+
+def hexed(numbers: Any) -> list[str]:
+    return [float(number).hex() for number in np.asarray(numbers, dtype=np.float64).ravel()]
+
+
+def questions(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and keys: every knot and its neighbours with the least, a middle and the greatest key, and scores anywhere."""
+    low, high = model.score_range or (-5.0, 5.0)
+    edges = np.asarray(model.edges)
+    scores = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), np.linspace(low, high, 41), [low, high, -0.0]]
+    scores = np.concatenate([np.asarray(part, dtype=np.float64) for part in scores])
+    scores = scores[(scores >= low) & (scores <= high)]
+    keys = np.array([0, 1, 999, 1000, 2**62 + 17, 2**63, MAX_KEY - 1, MAX_KEY], dtype=np.uint64)
+    return np.repeat(scores, len(keys)), np.tile(keys, len(scores))
+
+
+def of_model(model: Any) -> dict[str, Any]:
+    names = (
+        "kind",
+        "scheme",
+        "ties",
+        "n_bins",
+        "n_bins_asked",
+        "n_samples",
+        "n_positive",
+        "n_tied",
+        "seed",
+        "note",
+        "is_weighted",
+    )
+    told: dict[str, Any] = {name: getattr(model, name) for name in names}
+    told["map"] = [model.map[0], hexed(model.map[1])]
+    told["score_range"] = None if model.score_range is None else hexed(model.score_range)
+    told |= {name: float(getattr(model, name)).hex() for name in ("delta", "odds_ratio")}
+    told |= {name: hexed(getattr(model, name)) for name in ("edges", "values")}
+    told["edge_keys"] = np.asarray(model.edge_keys).tolist()
+    for name in ("counts", "label_sums"):
+        told[name] = None if getattr(model, name) is None else np.asarray(getattr(model, name)).tolist()
+    for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
+        told[name] = None if getattr(model, name) is None else hexed(getattr(model, name))
+    scores, keys = questions(model)
+    told["scores"], told["keys"] = hexed(scores), keys.tolist()
+    told["predicted"] = hexed(model.predict(scores, keys=keys))
+    told["bins"] = model.assign(scores, keys=keys).tolist() if model.kind == "step" else None
+    told["intervals"] = {}
+    for alpha in ALPHAS:
+        try:
+            told["intervals"][repr(alpha)] = hexed(model.interval(alpha))
+        except fb.GuaranteeError:
+            told["intervals"][repr(alpha)] = None
+    return told
+
+
+def of_stream(stream: Any) -> dict[str, Any]:
+    """What it holds, the model it makes, and what it holds after fifty samples more."""
+
+    def held() -> dict[str, Any]:
+        variances = stream.running_variances
+        return {
+            "n_samples": stream.n_samples,
+            "counts": np.asarray(stream.counts).tolist(),
+            "label_sums": np.asarray(stream.label_sums).tolist(),
+            "running_variances": None if variances is None else hexed(variances),
+        }
+
+    before, model = held(), of_model(stream.model())
+    stream.update(TIED[300:350], TIED_LABELS[300:350], seed=8)
+    return {"before": before, "model": model, "after": held()}
+
+
+def of_monitor(monitor: Any) -> dict[str, Any]:
+    def held() -> dict[str, Any]:
+        told = {name: getattr(monitor, name) for name in ("n_samples", "alarm", "alarm_at")}
+        told |= {name: float(getattr(monitor, name)).hex() for name in ("alpha", "e_value", "max_e_value")}
+        return told | {"tolerated": hexed(monitor.tolerated)}
+
+    before, model = held(), of_model(monitor.model)
+    monitor.update(TIED[300:350], TIED_LABELS[300:350], seed=8)
+    return {"before": before, "model": model, "after": held()}
+
+
+KINDS = {
+    "models": (".fbm", lambda: [*uniform_mass(), *others()], of_model),
+    "streams": (".fbs", streams, of_stream),
+    "monitors": (".mon", monitors, of_monitor),
+}
+
+
+def main() -> int:
+    folder = HERE / fb.__version__
+    expected: dict[str, Any] = {"more": [hexed(TIED[300:350]), TIED_LABELS[300:350].tolist(), 8]}
+    for kind, (suffix, cases, answers) in KINDS.items():
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        expected[kind] = {}
+        for name, make in cases():
+            try:
+                made = make()
+            except (fb.FastbinError, TypeError) as error:
+                print(f"left out: {kind}/{name}: {error}", file=sys.stderr)
+                continue
+            made = getattr(made, "model_", made)
+            data = made.to_bytes()
+            (folder / kind / (name + suffix)).write_bytes(data)
+            if name in ("umd-random-tied", "counted", "quiet"):
+                (folder / kind / (name + ".pickle")).write_bytes(pickle.dumps(made, protocol=4))
+            expected[kind][name] = answers(type(made).from_bytes(data))
+    text = json.dumps(expected, separators=(",", ":"), ensure_ascii=False)
+    (folder / "expected.json.gz").write_bytes(gzip.compress(text.encode("utf8"), mtime=0))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
