@@ -32,7 +32,8 @@ from fastbin._errors import (
     MissingDependencyError,
     NotFittedError,
 )
-from fastbin.model import BinnedModel, load
+from fastbin._load import load
+from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from fastbin import assess, bounds, guarantees, online, plots, report, scale, shift

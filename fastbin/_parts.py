@@ -14,6 +14,7 @@ __all__ = [
     "KINDS",
     "MAPS",
     "OUT_OF_RANGE",
+    "PARTS",
     "RATE_ORIGINS",
     "SCHEMES",
     "SCHEME_NAMES",
@@ -22,11 +23,9 @@ __all__ = [
     "ClassRate",
     "ClassRates",
     "check_columns",
-    "check_integer",
     "code_of",
-    "rate_part",
+    "native_parts",
     "rates_of_parts",
-    "total",
 ]
 
 Array = npt.NDArray[Any]
@@ -67,6 +66,13 @@ SCHEME_NAMES = {
 RATE_ORIGINS = {0: "none", 1: "given", 2: "counted", 3: "estimated"}
 OUT_OF_RANGE = {0: "refuse", 1: "clip"}
 WEIGHTS = {0: "given", 1: "estimated"}
+# What `from_parts` takes and a model shows by the same name.
+PARTS = (
+    "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "kind",
+    "scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "score_range", "delta", "odds_ratio", "seed", "note",
+    "pairs", "rates", "out_of_range", "weights", "fingerprint",
+)  # fmt: skip
+
 WORDS = {
     "kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEMES, "origin": RATE_ORIGINS, "out_of_range": OUT_OF_RANGE,
     "weights": WEIGHTS,
@@ -139,6 +145,40 @@ def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 
     if not low <= number <= high:
         raise InputError(f"{name} is {number}; it must lie between {low} and {high}")
     return number
+
+
+def native_parts(
+    *, kind: str, scheme: str, ties: str, map: str, map_parameters: tuple[float, ...], score_range: tuple[float, float] | None,
+    n_bins_asked: int, n_samples: int | None, n_positive: int | None, n_tied: int, seed: int, note: str,
+    rates: ClassRates | None, out_of_range: str, weights: str, fingerprint: int, delta: float, odds_ratio: float, **arrays: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The parts of a model as `ModelOwner._create` takes them: words as numbers, arrays and integers checked."""
+    columns = check_columns(kind, **arrays)
+    low, high = score_range if score_range is not None else (-np.inf, np.inf)
+    most = 2**64 - 1
+    return {
+        **columns,
+        "kind": code_of("kind", kind),
+        "scheme": code_of("scheme", scheme),
+        "ties": code_of("ties", ties),
+        "map": code_of("map", map),
+        "map_parameters": tuple(map_parameters),
+        "n_bins_asked": check_integer(n_bins_asked, "n_bins_asked", high=2**31 - 1),
+        "n_samples": check_integer(total(columns["counts"]) if n_samples is None else n_samples, "n_samples"),
+        "n_positive": check_integer(total(columns["label_sums"]) if n_positive is None else n_positive, "n_positive"),
+        "n_tied": check_integer(n_tied, "n_tied"),
+        "score_min": low,
+        "score_max": high,
+        "delta": delta,
+        "odds_ratio": odds_ratio,
+        "seed": check_integer(seed, "seed", 0, most),
+        "note": note.encode(),
+        "source_rate": rate_part(None if rates is None else rates.source),
+        "target_rate": rate_part(None if rates is None else rates.target),
+        "out_of_range": code_of("out_of_range", out_of_range),
+        "weights": code_of("weights", weights),
+        "fingerprint": check_integer(fingerprint, "fingerprint", 0, most),
+    }
 
 
 def total(column: Array | None) -> int:

@@ -8,53 +8,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import FormatError, GuaranteeError, InputError
+from fastbin._errors import GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._parts import (
-    KINDS,
-    MAPS,
-    OUT_OF_RANGE,
-    SCHEMES,
-    TIES,
-    WEIGHTS,
-    ClassRates,
-    check_columns,
-    check_integer,
-    code_of,
-    rate_part,
-    rates_of_parts,
-    total,
-)
+from fastbin._parts import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
 from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, check_seed, refuse_scores
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
-__all__ = ["BinnedModel", "load"]
+__all__ = ["BinnedModel"]
 
 Array = npt.NDArray[Any]
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
-# What `from_parts` takes and a model shows by the same name.
-PARTS = (
-    "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "kind",
-    "scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "score_range", "delta", "odds_ratio", "seed", "note",
-    "pairs", "rates", "out_of_range", "weights", "fingerprint",
-)  # fmt: skip
-
-
 class BinnedModel(NativeModel):
     """A calibrated step function: edges, one value per bin, and the tally that each value came from.
 
-    Not made directly: by `fit` of a calibrator (as its ``model_``), `load`, `from_bytes` or `from_parts`. A sample with
+    Not made directly: by `fit` of a calibrator (as its ``model_``), `fastbin.load`, `from_bytes` or `from_parts`. A sample with
     score s and key k lies at or above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``; its bin is the
     number of such edges, from 0.
 
@@ -111,9 +88,13 @@ class BinnedModel(NativeModel):
 
         Parameters
         ----------
-        edges, values, counts, label_sums, edge_keys, ... : array-like
-            As the attributes of these names. Integers where counts or keys are meant: nothing is rounded or converted that
-            would lose digits.
+        edges, values, counts, label_sums, edge_keys, weight_sums, weighted_label_sums, weight_square_sums : array-like
+            As the attributes of these names; None where there is none. Integers where counts or keys are meant: nothing is
+            rounded or converted that would lose digits.
+        scheme, ties, kind, n_bins_asked, n_samples, n_positive, n_tied, score_range, delta, odds_ratio, seed, note : optional
+            As the attributes of these names. Without n_samples and n_positive those of the tally are taken.
+        map, map_parameters : str and tuple of float
+            The smooth map of a model without bins; else evidence of what came before the bins. At most 4 parameters.
         pairs : array-like of shape (n_bins, 2), optional
             The Venn pair of each bin.
         rates : ClassRates, optional
@@ -131,37 +112,16 @@ class BinnedModel(NativeModel):
             If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
         """
 
-        columns = check_columns(
-            kind, edges=edges, edge_keys=edge_keys, values=values, counts=counts, label_sums=label_sums,
-            weight_sums=weight_sums, weighted_label_sums=weighted_label_sums, weight_square_sums=weight_square_sums,
-            pairs=pairs,
-        )  # fmt: skip
-        n_samples = total(columns["counts"]) if n_samples is None else n_samples
-        n_positive = total(columns["label_sums"]) if n_positive is None else n_positive
-        low, high = score_range if score_range is not None else (-np.inf, np.inf)
         return cls._create(
-            **columns,
-            kind=code_of("kind", kind),
-            scheme=code_of("scheme", scheme),
-            ties=code_of("ties", ties),
-            map=code_of("map", map),
-            map_parameters=tuple(map_parameters),
-            n_bins_asked=check_integer(n_bins_asked, "n_bins_asked", high=2**31 - 1),
-            n_samples=check_integer(n_samples, "n_samples"),
-            n_positive=check_integer(n_positive, "n_positive"),
-            n_tied=check_integer(n_tied, "n_tied"),
-            score_min=low,
-            score_max=high,
-            delta=delta,
-            odds_ratio=odds_ratio,
-            seed=check_integer(seed, "seed", 0, 2**64 - 1),
-            note=note.encode(),
-            source_rate=rate_part(rates.source if rates is not None else None),
-            target_rate=rate_part(rates.target if rates is not None else None),
-            out_of_range=code_of("out_of_range", out_of_range),
-            weights=code_of("weights", weights),
-            fingerprint=check_integer(fingerprint, "fingerprint", 0, 2**64 - 1),
-        )
+            **native_parts(
+                edges=edges, values=values, counts=counts, label_sums=label_sums, edge_keys=edge_keys, scheme=scheme, ties=ties,
+                kind=kind, weight_sums=weight_sums, weighted_label_sums=weighted_label_sums,
+                weight_square_sums=weight_square_sums, n_bins_asked=n_bins_asked, n_samples=n_samples, n_positive=n_positive,
+                n_tied=n_tied, score_range=score_range, delta=delta, odds_ratio=odds_ratio, seed=seed, map=map,
+                map_parameters=map_parameters, note=note, pairs=pairs, rates=rates, out_of_range=out_of_range, weights=weights,
+                fingerprint=fingerprint,
+            )
+        )  # fmt: skip
 
     def _replace(self, **changes: Any) -> BinnedModel:
         """This model with some of its parts changed, by the names of `from_parts`."""
@@ -417,39 +377,3 @@ class BinnedModel(NativeModel):
 
     def _check_seed(self, seed: Any) -> int:
         return check_seed(seed)
-
-
-def load(path: str | os.PathLike[str]) -> BinnedModel:
-    """Read a model file.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    BinnedModel
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    FormatError
-        If it is not a model, is damaged, or comes from a newer fastbin.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import fastbin as fb
-    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "credit.fbm")
-    ...     model.save(path)
-    ...     fb.load(path) == model
-    True
-    """
-    data = Path(path).read_bytes()
-    try:
-        return BinnedModel.from_bytes(data)
-    except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
+from fastbin._load import load
 from fastbin.cli._console import reading, working
 from fastbin.cli._files import choose_columns, in_words_of
-from fastbin.model import load
 from fastbin.scale import open_table
 from fastbin.scale.columns import holds_whole_numbers, read_numbers
 

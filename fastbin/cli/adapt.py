@@ -87,8 +87,8 @@ def command(
 
     Files are CSV (with a header) or Parquet.
     """
+    from fastbin._load import load
     from fastbin.cli._files import LABEL_NAMES, SCORE_NAMES, check_output
-    from fastbin.model import load
     from fastbin.shift import LabelShift
 
     files = [path for path in (target_labels, target_scores) if path is not None]

@@ -21,9 +21,9 @@ def command(model: str, alpha: float, as_json: bool) -> None:
     The intervals hold for all bins at once with probability 1 - alpha. Where the method has no finite-sample guarantee, the
     reason is told instead.
     """
+    from fastbin._load import load
     from fastbin.cli import _model_view
     from fastbin.cli._console import console
-    from fastbin.model import load
 
     loaded = load(model)
     if as_json:

@@ -105,7 +105,7 @@ def command(
 def _begin(model: str, state: str | None, settings: dict[str, Any]) -> CalibrationMonitor:
     """A new monitor, or that of the state file, which must be of this model and of these settings."""
     from fastbin._errors import InputError
-    from fastbin.model import load
+    from fastbin._load import load
     from fastbin.online import CalibrationMonitor
 
     loaded, given = load(model), {name: value for name, value in settings.items() if value is not None}

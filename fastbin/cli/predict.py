@@ -64,10 +64,10 @@ def command(
     All its columns are kept, the values of CSV to the byte; the new ones stand last.
     """
     from fastbin._files import replace_file
+    from fastbin._load import load
     from fastbin.cli._console import note
     from fastbin.cli._files import check_output, choose_column
     from fastbin.cli._scoring import KeySource, Scorer
-    from fastbin.model import load
     from fastbin.scale import open_table
 
     if salt is not None and key is None:

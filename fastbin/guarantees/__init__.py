@@ -10,7 +10,6 @@ from fastbin.guarantees.ece import ece_bound, mass_upper
 from fastbin.guarantees.evidence import Evidence
 from fastbin.guarantees.intervals import interval
 from fastbin.guarantees.monotone import linf_isotonic
-from fastbin.guarantees.moved import certificate_from_intervals, move_odds
 from fastbin.guarantees.n_bins import TradeOff, auto_n_bins, choose_n_bins, trade_off
 from fastbin.guarantees.radius import exact_radius, worst_failure
 from fastbin.guarantees.risk import RiskBound, integer_cube_root, risk_bound, risk_n_bins, smallest_bin, zeta
@@ -26,7 +25,6 @@ __all__ = [
     "bin_set_chances",
     "bin_sets",
     "calibrated_from_intervals",
-    "certificate_from_intervals",
     "certify",
     "choose_n_bins",
     "conformal_rank",
@@ -39,7 +37,6 @@ __all__ = [
     "intervals_from_calibrated",
     "linf_isotonic",
     "mass_upper",
-    "move_odds",
     "risk_bound",
     "risk_n_bins",
     "samples_needed",

@@ -116,10 +116,11 @@ class CalibrationMonitor(State):
             raise InputError(f"model is {type(model).__name__}; a fitted calibrator or its model_ is needed")
         if model.kind != "step":
             raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
-        stream, tolerated = StreamingBinning(model), _tolerated(model, tolerance, interval_alpha)
-        level = None if interval_alpha is None else check_alpha(interval_alpha, "interval_alpha")
-        mixture = TwoSidedMixture(tolerated)
-        self._set_up(MonitorState.over(stream, mixture), mixture, check_alpha(alpha), level)
+        alpha = check_alpha(alpha)
+        if interval_alpha is not None:
+            interval_alpha = check_alpha(interval_alpha, "interval_alpha")
+        mixture = TwoSidedMixture(_tolerated(model, tolerance, interval_alpha))
+        self._set_up(MonitorState.over(StreamingBinning(model), mixture), mixture, alpha, interval_alpha)
 
     def _set_up(self, state: MonitorState, mixture: TwoSidedMixture, alpha: float, interval_alpha: float | None) -> None:
         self.alpha, self.interval_alpha = alpha, interval_alpha

@@ -22,7 +22,8 @@ from fastbin._validation import (
     check_seed,
     check_unit_interval,
 )
-from fastbin.guarantees import Certificate, certificate_from_intervals
+from fastbin.guarantees import Certificate
+from fastbin.guarantees.moved import certificate_from_intervals
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
     ESTIMATORS,

@@ -11,7 +11,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
 from fastbin._parts import ClassRate, ClassRates
 from fastbin._validation import check_choice, check_labels, check_same_length, check_scores
-from fastbin.guarantees import move_odds
+from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._errors import InputError
 from fastbin._validation import check_alpha, check_labels, check_scores, check_unit_interval
-from fastbin.guarantees import move_odds
+from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel
 
 __all__ = ["RateEstimate", "check_rate", "rate_from_labels", "shift_probabilities", "source_rate_of"]

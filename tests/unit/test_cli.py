@@ -132,7 +132,7 @@ def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPa
     def fail(_: object) -> None:
         raise fb.InputError("one\n  two")
 
-    monkeypatch.setattr("fastbin.model.load", fail)
+    monkeypatch.setattr("fastbin._load.load", fail)
     assert CliRunner().invoke(command_line, ["inspect", "m.fbm"]).stderr == "error: one two\n"
 
 
@@ -154,7 +154,7 @@ def test_other_errors_are_one_line_too(error: BaseException, message: str, code:
     def fail(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("fastbin.model.load", fail)
+    monkeypatch.setattr("fastbin._load.load", fail)
     result = CliRunner().invoke(command_line, ["inspect", "m.fbm"])
     assert (result.exit_code, result.stderr.strip()) == (code, f"error: {message}")
 
@@ -163,7 +163,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("fastbin.model.load", fail)
+    monkeypatch.setattr("fastbin._load.load", fail)
     assert isinstance(CliRunner().invoke(command_line, ["inspect", "m.fbm"]).exception, ZeroDivisionError)
 
 

@@ -10,6 +10,7 @@ from guarantee.evidence import fitted, uniform_mass
 
 from fastbin import GuaranteeError, InputError, bounds, guarantees
 from fastbin._parts import ClassRate, ClassRates
+from fastbin.guarantees.moved import move_odds
 from reference import bounds as reference
 
 
@@ -41,8 +42,8 @@ def test_intervals_move_with_the_class_rates() -> None:
     wider = guarantees.interval(replace(model, odds_ratio=3.0, rates=counted), 0.1)
     low, high = bounds.clopper_pearson([100], [200], 0.05)[0]
     at_half = guarantees.interval(model, 0.05)
-    np.testing.assert_allclose(wider[:, 0], guarantees.move_odds(at_half[:, 0], 0.25, low))
-    np.testing.assert_allclose(wider[:, 1], guarantees.move_odds(at_half[:, 1], 0.25, high))
+    np.testing.assert_allclose(wider[:, 0], move_odds(at_half[:, 0], 0.25, low))
+    np.testing.assert_allclose(wider[:, 1], move_odds(at_half[:, 1], 0.25, high))
 
 
 def test_intervals_that_would_not_count_the_rates_in_are_refused() -> None:

@@ -196,7 +196,7 @@ def test_a_snapshot_is_a_model_of_what_was_counted() -> None:
     stream.update(scores, labels)
     model = stream.model()
     fitted = fb.ExplicitBinning([0.2, 0.5, 0.99999]).fit(scores, labels).model_
-    assert model == fitted
+    assert model == fitted._replace(fingerprint=0)
     assert model.certificate().epsilon == fitted.certificate().epsilon
     assert empty.n_samples == 0  # a snapshot stays what it was
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,7 +59,6 @@ def test_nan_goes_through_where_asked() -> None:
         (lambda: fb.UniformMassBinning(3, scheme="umb").fit(SCORES, LABELS), "scheme 'umb' averages the label of a boundary"),
         (lambda: fb.UniformMassBinning(2, ties="upper").fit([0.5] * 8, [0, 1] * 4), "ties='upper' sends them all to one side"),
         (lambda: fb.FixedWidthBinning(2).fit(SCORES, LABELS, sample_weight=np.ones(10)), "real weights"),
-        (lambda: IVAP().fit(SCORES, LABELS), "carries no tally|does not say how its edges were chosen"),
     ],
 )
 def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:
@@ -132,3 +132,14 @@ def test_not_fitted() -> None:
         IVAP().predict([0.5])
     with pytest.raises(fb.NotFittedError):
         IVAP().predict_venn([0.5])
+
+
+def test_the_pairs_of_venn_abers_are_in_the_file(tmp_path: Path) -> None:
+    cal = IVAP().fit(SCORES, LABELS)
+    cal.model_.save(tmp_path / "venn.fbm")
+    loaded = fb.load(tmp_path / "venn.fbm")
+    grid = np.linspace(0, 1, 101)
+    np.testing.assert_array_equal(predict_venn(loaded, grid), cal.predict_venn(grid))
+    np.testing.assert_array_equal(loaded.pairs, cal.pairs_)
+    with pytest.raises(fb.GuaranteeError):
+        loaded.interval()
