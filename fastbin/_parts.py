@@ -90,14 +90,14 @@ class ClassRate(NamedTuple):
         Taken as exact; the share of label 1 among labels that were counted; or estimated from scores without labels.
     rate : float in (0, 1)
         The rate that the values were moved by.
-    count, ones : int
+    n_samples, n_positive : int
         "counted": the labels counted, and how many of them are 1. "estimated": the scores looked at, and 0. "given": 0 and 0.
     """
 
     origin: str
     rate: float
-    count: int = 0
-    ones: int = 0
+    n_samples: int = 0
+    n_positive: int = 0
 
 
 class ClassRates(NamedTuple):
@@ -114,10 +114,12 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
     """A class rate as C takes it."""
     if rate is None:
         return NO_RATE
-    count, ones = (
-        check_integer(value, f"{name} of a class rate") for name, value in (("count", rate.count), ("ones", rate.ones))
+    return (
+        code_of("origin", rate.origin),
+        float(rate.rate),
+        check_integer(rate.n_samples, "n_samples of a class rate"),
+        check_integer(rate.n_positive, "n_positive of a class rate"),
     )
-    return code_of("origin", rate.origin), float(rate.rate), count, ones
 
 
 def rates_of_parts(parts: tuple[tuple[int, float, int, int], ...]) -> ClassRates | None:
@@ -209,7 +211,7 @@ def _column(given: Any, name: str) -> Array:
     """One array in the type that C takes, where that loses nothing."""
     if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
         raise InputError(f"{name} has masked entries; a model needs all of them")
-    dtype = DTYPES.get(name, np.float64)
+    dtype: type[Any] = DTYPES.get(name, np.float64)
     if name in DTYPES and not hasattr(given, "dtype"):  # NumPy makes doubles of a list of small and large integers
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         return np.array([check_integer(entry, f"{name}[{i}]", low, high) for i, entry in enumerate(given)], dtype)

@@ -50,7 +50,7 @@ static inline void put_word(uint8_t *at, uint64_t word) {
 
 /*
  * Few mutations survive the checksum, so it is mended: the length at 16 and the checksum at the end, as FORMAT.md and
- * FORMAT-stream.md have them. `size` is a multiple of 8, at least 32.
+ * FORMAT.md have them. `size` is a multiple of 8, at least 32.
  */
 static inline void mend(uint8_t *bytes, size_t size) {
   uint64_t state = 0;

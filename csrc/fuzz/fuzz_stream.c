@@ -141,7 +141,7 @@ static int use(const uint8_t *bytes, size_t size) {
   return 1;
 }
 
-/* FORMAT-stream.md: the size of the model inside at 48, the model at 56. */
+/* FORMAT.md: the size of the model inside at 48, the model at 56. */
 static void mend_inside(uint8_t *bytes, size_t size) {
   uint64_t inside = size > 64 + 32 ? get_word(bytes + 48) : 0;
   if (inside >= 32 && inside <= size - 64 && inside % 8 == 0) mend(bytes + 56, (size_t)inside);

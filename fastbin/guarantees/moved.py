@@ -50,7 +50,7 @@ def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float]
     for population, rate in zip(("source", "target"), rates, strict=True):
         if rate.origin == "estimated":
             raise GuaranteeError(
-                f"the {population} rate was estimated from {rate.count} scores without labels, for which no finite-sample "
+                f"the {population} rate was estimated from {rate.n_samples} scores without labels, for which no finite-sample "
                 "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels', or "
                 "give the rate with method='known'"
             )
@@ -64,7 +64,7 @@ def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float]
 def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
     if rate.origin == "given":
         return rate.rate, rate.rate
-    low, high = bounds.clopper_pearson([rate.ones], [rate.count], level)[0]
+    low, high = bounds.clopper_pearson([rate.n_positive], [rate.n_samples], level)[0]
     return float(low), float(high)
 
 

@@ -131,7 +131,7 @@ def _from_json(data: bytes) -> dict[str, Any]:
                 f"not a monitor that this version of fastbin can read: {state['format']!r}, version {state['version']!r}"
             )
         interval_alpha = state["interval_alpha"]
-        parts = {
+        parts: dict[str, Any] = {
             "alpha": check_alpha(float.fromhex(state["alpha"])),
             "interval_alpha": 0.0 if interval_alpha is None else check_alpha(float.fromhex(interval_alpha), "interval_alpha"),
             "tolerated": np.array([[float.fromhex(end) for end in pair] for pair in state["tolerated"]]) + 0.0,

@@ -357,7 +357,7 @@ class ImportanceWeightedBinning(Calibrator):
         self,
         alpha: float = 0.1,
         kind: str = "conditional",
-        bound: str = "betting",
+        bound: str | None = None,
         *,
         weight_bound: Any = None,
         weight_error: float | None = None,
@@ -376,7 +376,7 @@ class ImportanceWeightedBinning(Calibrator):
             As in `interval`.
         """
         kind = check_choice(kind, "kind", ("conditional", "marginal"))
-        check_choice(bound, "bound", METHODS[:4])
+        bound = check_choice(METHODS[0] if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [
             "the calibration samples are independent draws from the source population",
