@@ -1,8 +1,28 @@
-"""How the property tests run everywhere: no clock decides whether a test passes."""
+"""How the tests run everywhere: no clock decides whether a test passes, and whole folders use all cores."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("fastbin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fastbin")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """One process for each core where folders are asked for, as by ``pytest`` alone; one for a file, to start sooner.
+
+    ``-n`` says otherwise. The benchmarks have a configuration of their own and always run alone.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker comes by here as well, and must not have workers of its own
+        return
+    if not config.pluginmanager.hasplugin("xdist") or config.option.usepdb or config.option.collectonly:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if config.option.numprocesses is None and cores > 1 and all(Path(argument).is_dir() for argument in config.args):
+        config.option.numprocesses = cores
+        config.option.dist = "worksteal"
