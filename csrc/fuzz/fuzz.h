@@ -49,14 +49,33 @@ static inline void put_word(uint8_t *at, uint64_t word) {
 }
 
 /*
- * Few mutations survive the checksum, so it is mended: the length at 16 and the checksum at the end, as FORMAT.md and
- * FORMAT.md have them. `size` is a multiple of 8, at least 32.
+ * Few mutations survive the checksum, so it is mended: the length at 16 and the checksum at the end, as FORMAT.md has them.
+ * `size` is a multiple of 8, at least 32.
  */
 static inline void mend(uint8_t *bytes, size_t size) {
   uint64_t state = 0;
   put_word(bytes + 16, size);
   for (size_t at = 0; at + 8 < size; at += 8) state = mix_bits(state ^ get_word(bytes + at));
   put_word(bytes + size - 8, state);
+}
+
+/*
+ * The same for the containers inside first: what lies in the sections MODL and STRM, and, in a stream of version 1, the model
+ * at 56, whose size is at 48. Lengths that lead out of the bytes are left alone.
+ */
+static inline void mend_all(uint8_t *bytes, size_t size) {
+  int is_version_1 = bytes[3] == 'S' && bytes[8] == 1;
+  uint64_t inside = is_version_1 && size > 64 + 32 ? get_word(bytes + 48) : 0;
+  if (inside >= 32 && inside <= size - 64 && inside % 8 == 0) mend_all(bytes + 56, (size_t)inside);
+  for (size_t at = 24; !is_version_1 && at + 16 < size - 8;) {
+    uint64_t length = get_word(bytes + at + 8);
+    if (length == 0 || length > size - 8 - at - 16) break;
+    if ((memcmp(bytes + at, "MODL", 4) == 0 || memcmp(bytes + at, "STRM", 4) == 0) && length >= 32 && length % 8 == 0) {
+      mend_all(bytes + at + 16, (size_t)length);
+    }
+    at += 16 + (size_t)((length + 7) & ~(uint64_t)7);
+  }
+  mend(bytes, size);
 }
 
 /* A number that depends on all bytes, by which a target chooses what else to do with an input. */

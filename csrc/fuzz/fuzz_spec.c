@@ -46,7 +46,7 @@ typedef struct arrays {
   double edges[MOST_BINS], values[MOST_BINS];
   uint64_t keys[MOST_BINS];
   int64_t counts[MOST_BINS], label_sums[MOST_BINS];
-  double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS];
+  double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS], pairs[2 * MOST_BINS];
 } arrays;
 
 static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
@@ -71,6 +71,28 @@ static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t
   spec->weight_sums = a->weights;
   spec->weighted_label_sums = a->label_weights;
   spec->weight_square_sums = which & 128 ? NULL : a->squares;
+}
+
+/* The members since 0.2.0: class rates that fit together more often than bits would, policies, pairs. */
+static void take_evidence(input *in, fastbin_model_spec *spec, arrays *a) {
+  uint8_t which = take_byte(in);
+  for (int i = 0; i < 2 * MOST_BINS && which & 1; i++) a->pairs[i] = i % 2 ? 1.0 : take_double(in);
+  if (which & 1) spec->pairs = a->pairs;
+  spec->out_of_range = which & 2 ? (int8_t)take_byte(in) : (which & 4) != 0;
+  spec->weights = which & 8 ? (int8_t)take_byte(in) : 0;
+  spec->fingerprint = take_word(in);
+  if (!(which & 16)) return;
+  spec->source_rate_origin = (int8_t)take_byte(in);
+  spec->target_rate_origin = (int8_t)take_byte(in);
+  spec->source_rate = take_double(in);
+  spec->target_rate = take_double(in);
+  spec->source_count = (int8_t)take_byte(in);
+  spec->source_ones = (int8_t)take_byte(in);
+  spec->target_count = (int8_t)take_byte(in);
+  spec->target_ones = (int8_t)take_byte(in);
+  if (which & 32) {
+    spec->odds_ratio = spec->target_rate * (1.0 - spec->source_rate) / ((1.0 - spec->target_rate) * spec->source_rate);
+  }
 }
 
 static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
@@ -98,6 +120,7 @@ static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   if (rest & 1) spec->note_size = sizeof note - 1;
   if (rest & 2) spec->note = note;
   if (rest & 4) spec->struct_size = take_byte(in);
+  take_evidence(in, spec, a);
 }
 
 static const char *path_of_file(void) {
@@ -154,12 +177,17 @@ static void use_keys(uint64_t number) {
   for (uint64_t j = 0; j < 20; j++) require(keys[j] == fastbin_group_key(number, score, 5 + j), "a key is another");
   require(fastbin_split_key(number, -0.0, 1) == fastbin_split_key(number, 0.0, 1), "zeros differ");
   require(strcmp(fastbin_version(), FASTBIN_VERSION_STRING) == 0, "another version");
+  for (size_t n = 0; n < sizeof keys; n += 1 + (size_t)(number % 7)) {
+    require(fastbin_hash_key(keys, n, keys, sizeof keys) == fastbin_hash_key(keys, n, keys, sizeof keys), "a hash is another");
+    require(fastbin_hash_key(keys, sizeof keys - n, keys, n) != UINT64_MAX, "a hash is no key");
+  }
 }
 
 /* What a caller may get wrong without a model. */
 static void check_arguments(const uint8_t *data) {
   fastbin_model *model;
   fastbin_stream *stream;
+  fastbin_monitor *monitor;
   require(fastbin_model_create(NULL, &model) == FASTBIN_ERROR_ARGUMENT, "made from nothing");
   require(fastbin_model_read(NULL, 8, &model) == FASTBIN_ERROR_ARGUMENT, "read from nothing");
   require(fastbin_model_read(data, 8, NULL) == FASTBIN_ERROR_ARGUMENT, "read into nothing");
@@ -167,7 +195,11 @@ static void check_arguments(const uint8_t *data) {
   require(fastbin_stream_read(NULL, 8, &stream) == FASTBIN_ERROR_ARGUMENT, "read from nothing");
   require(fastbin_model_size(NULL) == 0, "nothing has a size");
   fastbin_model_free(NULL);
+  require(fastbin_monitor_read(NULL, 8, &monitor) == FASTBIN_ERROR_ARGUMENT && !monitor, "read from nothing");
+  require(fastbin_monitor_read(data, 8, NULL) == FASTBIN_ERROR_ARGUMENT, "read into nothing");
+  require(fastbin_monitor_size(NULL) == 0 && fastbin_stream_size(NULL) == 0, "nothing has a size");
   fastbin_stream_free(NULL);
+  fastbin_monitor_free(NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

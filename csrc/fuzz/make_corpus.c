@@ -1,6 +1,6 @@
 /*
- * make_corpus.c: writes the first seeds of the fuzz targets, a small model of each shape and two streams: make_corpus FOLDER.
- * They go to FOLDER/model and FOLDER/stream, which exist.
+ * make_corpus.c: writes the first seeds of the fuzz targets, a small model of each shape, streams and a monitor: make_corpus
+ * FOLDER. They go to FOLDER/model, FOLDER/stream and FOLDER/monitor, which exist.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,9 +32,12 @@ static void save_steps(void) {
   save("full", &spec);
   spec.delta = 0.25;
   spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
   save("randomised", &spec);
   spec = half_spec();
   save("half", &spec);
+  spec.out_of_range = FASTBIN_OUT_OF_RANGE_CLIP;
+  save("clipped", &spec);
   spec.n_bins = 1;
   save("constant", &spec);
   for (int i = 0; i < 41; i++) values[i] = i / 40.0;
@@ -86,14 +89,59 @@ static void save_stream(const char *name, fastbin_stream *stream) {
   fastbin_stream_free(stream);
 }
 
+/* A monitor over what the stream has counted: all in the first bin, which was named. */
+static void save_monitor(const fastbin_stream *stream) {
+  static const double tolerated[8] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0};
+  static const double max_log_e[4] = {6.0, 0.0, 0.0, 0.0};
+  static const int64_t named_at[4] = {5, 0, 0, 0};
+  static const unsigned char seen[2 * FASTBIN_DIGEST_SIZE] = {1, 2, 3};
+  fastbin_monitor_spec spec;
+  char path[4096];
+  size_t size;
+  void *bytes;
+  FILE *file;
+  memset(&spec, 0, sizeof spec);
+  spec.struct_size = sizeof spec;
+  spec.stream = stream;
+  spec.alpha = 0.05;
+  spec.tolerated = tolerated;
+  spec.max_log_mean = 4.0;
+  spec.alarm_at = 5;
+  spec.max_log_e = max_log_e;
+  spec.named_at = named_at;
+  spec.seen = seen;
+  spec.n_seen = 2;
+  size = fastbin_monitor_size(&spec);
+  bytes = malloc(size);
+  snprintf(path, sizeof path, "%s/monitor/monitor.mon", folder);
+  file = fopen(path, "wb");
+  if (!bytes || !file || fastbin_monitor_write(&spec, bytes, size) != FASTBIN_OK || fwrite(bytes, 1, size, file) != size ||
+      fclose(file) != 0) {
+    fprintf(stderr, "make_corpus: %s\n", path);
+    exit(1);
+  }
+  free(bytes);
+}
+
 static void save_streams(void) {
   fastbin_model_spec spec = full_spec();
   fastbin_model *model;
   fastbin_stream *stream;
   spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
   if (fastbin_model_create(&spec, &model) != FASTBIN_OK || fastbin_stream_create(model, &stream) != FASTBIN_OK) exit(1);
   for (int i = 0; i < 20; i++) fastbin_stream_update_one(stream, i / 20.0, (uint64_t)i * 100, i % 3 == 0, NULL);
+  save_monitor(stream);
   save_stream("stream", stream);
+  fastbin_model_free(model);
+  spec = full_spec();
+  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
+  spec.odds_ratio = 1.0;
+  spec.source_rate_origin = spec.target_rate_origin = FASTBIN_RATE_NONE;
+  spec.source_rate = spec.target_rate = 0.0;
+  spec.source_count = spec.source_ones = 0;
+  if (fastbin_model_create(&spec, &model) != FASTBIN_OK) exit(1);
   if (fastbin_stream_continue(model, &stream) != FASTBIN_OK) exit(1);
   save_stream("continued", stream);
   fastbin_model_free(model);

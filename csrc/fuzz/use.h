@@ -16,6 +16,10 @@
 /* The bin as the header defines it. */
 static inline int32_t bin_by_definition(const fastbin_model_spec *spec, double score, uint64_t key) {
   int32_t bin = 0;
+  if (score < spec->score_min || score > spec->score_max) {
+    require(spec->out_of_range == FASTBIN_OUT_OF_RANGE_CLIP, "a score outside the range has a bin");
+    score = score < spec->score_min ? spec->score_min : spec->score_max;
+  }
   for (int32_t i = 0; i < spec->n_bins - 1; i++) {
     bin += score > spec->edges[i] || (score == spec->edges[i] && key >= spec->edge_keys[i]);
   }
