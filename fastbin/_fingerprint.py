@@ -55,7 +55,8 @@ def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | N
         return scores
     # The lower edge of the bin of the least score is left out of a model.
     least = -np.finfo(np.float64).max if score_range is None else score_range[0]
-    closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity
+        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
     return scores[~np.isin(scores, closing)]
 
 

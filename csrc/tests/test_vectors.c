@@ -258,6 +258,8 @@ static void read_line(const char *line) {
     current.spec.delta = next_double();
   } else if (strcmp(keyword, "origin") == 0) {
     read_origin();
+  } else if (strcmp(keyword, "fingerprint") == 0) {
+    current.spec.fingerprint = next_u64();
   } else if (strcmp(keyword, "edge") == 0) {
     int i = take(&current.n_edges, MAX_EDGES);
     current.edges[i] = next_double();

@@ -109,6 +109,7 @@ READ: dict[str, Callable[[Vector, list[str]], object]] = {
     "range": lambda vector, words: vector.parts.update(_range(words)),
     "delta": lambda vector, words: vector.parts.update(delta=float.fromhex(words[0])),
     "origin": lambda vector, words: vector.parts.update(_origin(words)),
+    "fingerprint": lambda vector, words: vector.parts.update(fingerprint=int(words[0], 16)),
     "edge": lambda vector, words: vector.edges.append((float.fromhex(words[0]), int(words[1], 16))),
     "bin": lambda vector, words: vector.bins.append(words),
     "fit": lambda vector, words: setattr(vector, "fit", words),

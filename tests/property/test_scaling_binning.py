@@ -35,7 +35,7 @@ def test_double_dipped_scaling_binning(weighting: str, keyed: bool, word: str, d
     assert (fitted is None) == (uniform_mass is None)
     if fitted is None:
         return
-    for name in ("edges", "edge_keys", "counts", "label_sums", "n_samples", "n_positive", "n_tied", "n_bins"):
+    for name in ("edges", "edge_keys", "counts", "label_sums", "n_samples", "n_positive", "n_tied", "n_bins", "fingerprint"):
         assert np.array_equal(getattr(fitted.model_, name), getattr(uniform_mass.model_, name)), name
     scaled = float if scaler is None else scaler.predict_one
     repeats = data.weights or [1] * len(data.scores)

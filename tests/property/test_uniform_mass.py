@@ -47,7 +47,7 @@ def assert_same_model(model: fb.BinnedModel, expected: reference.StepModel) -> N
     assert model.label_sums.tolist() == expected.label_sums
     for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
         assert_same_bits(getattr(model, name), getattr(expected, name), name)
-    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", "delta"):
+    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", "delta", "fingerprint"):
         assert getattr(model, name) == getattr(expected, name), name
 
 

@@ -84,6 +84,7 @@ class StepModel:
     score_min: float
     score_max: float
     delta: float = 0.0
+    fingerprint: int = 0
 
     @classmethod
     def from_tally(cls, edges: Sequence[Edge], tally: Tally, *, weighted: bool = False, **origin: object) -> StepModel:

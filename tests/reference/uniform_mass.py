@@ -14,11 +14,12 @@ umb    Sun, Song & Hero 2023, Definition 6         ranks floor(n b / B)         
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference.keys import KEY_ABOVE, KEY_BELOW
+from reference.keys import KEY_ABOVE, KEY_BELOW, fingerprint
 from reference.samples import Sample, check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of, keep_edges_with_two_sides
 
@@ -103,6 +104,7 @@ def uniform_mass(
         score_min=score_min,
         score_max=score_max,
         delta=delta,
+        fingerprint=_fingerprint(samples, edges, ties, score_min),
     )
 
 
@@ -200,6 +202,15 @@ def _n_tied(samples: list[Sample], boundaries: list[Sample], *, isolated: bool) 
     if isolated:
         scores -= _isolated_scores(boundaries)
     return sum(group_sizes[score] for score in scores if group_sizes[score] >= 2)
+
+
+def _fingerprint(samples: list[Sample], edges: list[Edge], ties: str, score_min: float) -> int:
+    """Of all samples at the distinct scores of the edges, but for the double that closes the bin of an isolated score."""
+    scores = {edge for edge, _ in edges}
+    if ties == "isolate":
+        least = max(score_min, -sys.float_info.max)
+        scores -= {math.nextafter(score, math.inf) + 0.0 for score in {*scores, least}}
+    return fingerprint(scores, [(sample.score, sample.label) for sample in samples])
 
 
 def _refuse_repeated_boundary_keys(samples: list[Sample], boundaries: list[Sample]) -> None:

@@ -15,12 +15,6 @@ import fastbin as fb
 import strategies
 from fastbin import assess
 from fastbin._fingerprint import EdgeCounts, chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
-from fastbin.binning.boundaries import cut_rows
-from fastbin.binning.fingerprint import fit_fingerprint, tally_fingerprint
-from fastbin.binning.fit_order import FitOrder, fit_split
-from fastbin.binning.recipe import Recipe
-from fastbin.binning.rows import Rows
-from fastbin.binning.three_parts import part_sizes, split_in_three
 from reference.keys import fingerprint as reference_fingerprint
 
 SCHEMES_AND_TIES = [
@@ -31,20 +25,6 @@ SCHEMES_AND_TIES = [
     )
     for ties in of_scheme
 ]  # fmt: skip
-
-
-def of_fit(scheme: str, ties: str, n_bins: int, seed: int, rows: Rows) -> int:
-    """The fingerprint that a fit of uniform mass has at hand."""
-    recipe = Recipe.check(
-        n_bins=n_bins, scheme=scheme, ties=ties, delta=0.0, split=0.5, seed=seed, score_range=rows.score_range, monotone=False
-    )
-    order = FitOrder(seed, None, None)
-    if scheme == "ums":
-        partition, cuts, _ = fit_split(rows, n_bins, ties, 0.5, order)
-    else:
-        cuts = cut_rows(rows, n_bins, scheme, order)
-        partition = recipe.divide(cuts, rows.limits)
-    return fit_fingerprint(partition.edges, ties, rows.score_range, cuts.group)
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer"])
@@ -62,7 +42,6 @@ def test_the_fit_and_the_rows_agree(scheme: str, ties: str, weighting: str, draw
     scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
     frequencies = None if data.weights is None else np.array(data.weights, np.int64)
     found = rows_fingerprint(model, scores, labels, frequencies)
-    assert of_fit(scheme, ties, n_bins, seed, Rows(scores, labels, frequencies, data.score_range)) == found
     assert model.fingerprint == found
     mixed = np.random.default_rng(0).permutation(len(scores))
     assert rows_fingerprint(model, scores[mixed], labels[mixed], None if frequencies is None else frequencies[mixed]) == found
@@ -86,7 +65,7 @@ def test_fixed_edges_agree(edges: list[float]) -> None:
     scores = rng.integers(0, 11, 500) / 10
     labels = (rng.random(500) < scores).astype(np.uint8)
     model = fb.ExplicitBinning(edges).fit(scores, labels).model_
-    found = tally_fingerprint(model.edges, model.counts, model.label_sums)
+    found = model.fingerprint
     assert found == rows_fingerprint(model, scores, labels)
     assert found == reference_fingerprint(edges, zip(scores, labels.tolist(), strict=True), fixed_edges=True)
     assert (found == 0) == (not edges)
@@ -98,22 +77,35 @@ def test_three_parts_agree(ties: str) -> None:
     scores = rng.integers(0, 31, 600) / 30
     labels = (rng.random(600) < scores).astype(np.uint8)
     model = fb.ScalingBinning(6, scheme="split", ties=ties, seed=8).fit(scores, labels).model_
-    rows = Rows(scores, labels, None, (0.0, 1.0))
-    partition, groups = split_in_three(rows, FitOrder(8, None, None), part_sizes((1, 1, 1), 600, 6, scales=True)).cut(
-        6, ties, rows.limits
-    )
-    assert partition.edges.tolist() == model.edges.tolist()
-    assert fit_fingerprint(partition.edges, ties, (0.0, 1.0), groups) == rows_fingerprint(model, scores, labels)
+    assert model.fingerprint == rows_fingerprint(model, scores, labels) != 0
+    weighted = fb.ScalingBinning(6, scheme="split", ties=ties, seed=8).fit(scores, labels, 1.0 + scores).model_
+    assert weighted.fingerprint == rows_fingerprint(weighted, scores, labels)  # other parts, other edges
+
+
+@pytest.mark.parametrize("calibrator", [
+    fb.ScalingBinning(6), fb.ScalingBinning(6, ties="isolate"), fb.FixedWidthBinning(7), fb.IsotonicCalibration(),
+    fb.UniformMassBinning("auto"),
+])  # fmt: skip
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_step_calibrator_leaves_one(calibrator: Any, weighted: bool) -> None:
+    rng = np.random.default_rng(9)
+    scores = rng.integers(0, 31, 600) / 30
+    labels = (rng.random(600) < scores).astype(np.uint8)
+    model = calibrator.fit(scores, labels, 1.0 + scores if weighted else None).model_
+    assert model.fingerprint == rows_fingerprint(model, scores, labels) != 0
 
 
 def test_it_is_the_fingerprint_of_the_rows_and_not_of_the_seed() -> None:
     rng = np.random.default_rng(3)
     scores = rng.random(300)
     labels = (rng.random(300) < scores).astype(np.uint8)
-    rows = Rows(scores, labels, None, (0.0, 1.0))
-    found = {of_fit("umd", "random", 10, seed, rows) for seed in range(5)}
+    weights = 1.0 + rng.random(300)
+    found = {fb.UniformMassBinning(10, seed=seed).fit(scores, labels).model_.fingerprint for seed in range(5)}
+    found.add(fb.UniformMassBinning(10).fit(scores, labels, weights).model_.fingerprint)
+    found.add(fb.UniformMassBinning(10, monotone=True).fit(scores, labels).model_.fingerprint)
     assert len(found) == 1
     model = fb.UniformMassBinning(10).fit(scores, labels).model_
+    assert fb.BinnedModel.from_bytes(model.to_bytes()).fingerprint in found
     assert rows_fingerprint(model, scores, labels) in found
     others = [(scores[1:], labels[1:]), (scores, 1 - labels), (np.append(scores, 0.5), np.append(labels, 1).astype(np.uint8))]
     swapped = labels.copy()
@@ -157,10 +149,7 @@ def drawn(n: int, seed: int, score: Callable[[Any], Any] = lambda uniform: unifo
 def test_the_calibration_set_does_not_confirm() -> None:
     scores, labels = drawn(40_000, 5)
     model = fb.UniformMassBinning(5).fit(scores, labels).model_
-    plain = model._replace(fingerprint=0)
-    assert model.fingerprint == of_fit("umd", "random", 5, 0, Rows(scores, labels, None, (0.0, 1.0)))
-    assert fb.BinnedModel.from_bytes(model.to_bytes()).fingerprint == model.fingerprint
-    assert assess.check_certificate(plain, scores, labels).verdict == "confirmed"
+    assert assess.check_certificate(model._replace(fingerprint=0), scores, labels).verdict == "confirmed"
     mixed = np.random.default_rng(0).permutation(40_000)
     check = assess.check_certificate(model, scores[mixed], labels[mixed])
     assert check.is_calibration_set
@@ -185,11 +174,7 @@ def test_the_calibration_set_does_not_confirm() -> None:
 def test_a_promise_that_the_calibration_set_breaks_is_contradicted() -> None:
     scores, labels = drawn(2_000, 7)
     model = fb.UniformMassBinning(5).fit(scores, labels).model_
-    moved = fb.BinnedModel.from_parts(
-        edges=model.edges, edge_keys=model.edge_keys, values=model.values + 0.2, counts=model.counts,
-        label_sums=model.label_sums, scheme="umd", ties="random",
-    )  # fmt: skip
-    check = assess.check_certificate(moved._replace(fingerprint=model.fingerprint), scores, labels, epsilon=0.01)
+    check = assess.check_certificate(model._replace(values=model.values + 0.2), scores, labels, epsilon=0.01)
     assert (check.verdict, check.is_calibration_set) == ("contradicted", True)
 
 
@@ -197,6 +182,7 @@ def test_counts_that_other_rows_would_often_have_are_no_sign() -> None:
     """On a single score the fingerprint knows the number of ones alone, which one test set in forty shares."""
     scores, labels = np.full(1000, 0.5), np.arange(1000) < 500
     model = fb.UniformMassBinning(10).fit(scores, labels).model_
+    assert model.fingerprint == rows_fingerprint(model, scores, labels.astype(np.uint8)) != 0
     assert not assess.check_certificate(model, scores, labels).is_calibration_set
     few = drawn(1000, 8, lambda uniform: np.floor(5 * uniform) / 5)
     model = fb.UniformMassBinning(10).fit(*few).model_

@@ -174,6 +174,8 @@ def _parts(name: str, scheme: str, ties: str, model: StepModel, seed: int) -> It
     yield f"range {_hex(model.score_min)} {_hex(model.score_max)}"
     yield f"delta {_hex(model.delta)}"
     yield f"origin {seed:#x} {model.n_bins_asked} {model.n_samples} {model.n_positive} {model.n_tied}"
+    if model.fingerprint:
+        yield f"fingerprint {model.fingerprint:#x}"
     for edge, key in model.edge_pairs:
         yield f"edge {_hex(edge)} {key:#x}"
     for b in range(model.n_bins):
