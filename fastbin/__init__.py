@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import (
     FastbinError,
+    FastbinWarning,
     FormatError,
     GuaranteeError,
     InputError,
@@ -71,6 +72,7 @@ __all__ = [
     "BinnedModel",
     "ExplicitBinning",
     "FastbinError",
+    "FastbinWarning",
     "FixedWidthBinning",
     "FormatError",
     "GuaranteeError",

@@ -37,7 +37,7 @@ class FixedWidthBinning(FixedEdges):
     ----------
     model_ : BinnedModel
     empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee.
+        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
 
     See Also
     --------

@@ -15,7 +15,15 @@ from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.ece import ece_bound
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee, require_means
+from fastbin.guarantees.evidence import (
+    Evidence,
+    Float64Array,
+    Interior,
+    as_evidence,
+    interior_of,
+    require_guarantee,
+    require_means,
+)
 from fastbin.guarantees.intervals import interval_of_interior
 from fastbin.guarantees.radius import exact_radius
 
@@ -38,7 +46,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     Parameters
     ----------
     evidence : Evidence
-        A fitted model, such as `fastbin.BinnedModel`.
+        A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability, strictly between 0 and 1. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
@@ -87,7 +95,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
-    bound = check_bound(bound, kind)
+    bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     require_guarantee(evidence)
     interior = interior_of(evidence)
     covered = interior.is_covered

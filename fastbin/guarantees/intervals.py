@@ -10,7 +10,7 @@ import numpy as np
 from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, require_guarantee
+from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, as_evidence, interior_of, require_guarantee
 
 __all__ = ["interval", "interval_of_interior"]
 
@@ -85,6 +85,7 @@ def interval(
            [0.762, 0.834]])
     """
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
+    evidence = as_evidence(evidence)
     if method == "wilson":
         intervals = _approximate(evidence, alpha, simultaneous)
     else:

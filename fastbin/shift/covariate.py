@@ -357,7 +357,7 @@ class ImportanceWeightedBinning(Calibrator):
         self,
         alpha: float = 0.1,
         kind: str = "conditional",
-        bound: str = "betting",
+        bound: str | None = None,
         *,
         weight_bound: Any = None,
         weight_error: float | None = None,
@@ -370,13 +370,13 @@ class ImportanceWeightedBinning(Calibrator):
             The chance that the promise fails.
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.
-        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}
-            The `method` of `interval`, which tells the errors too.
+        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}, optional
+            The `method` of `interval`, which tells the errors too; "betting" by default.
         weight_bound, weight_error
             As in `interval`.
         """
         kind = check_choice(kind, "kind", ("conditional", "marginal"))
-        check_choice(bound, "bound", METHODS[:4])
+        bound = check_choice("betting" if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [
             "the calibration samples are independent draws from the source population",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin import bounds
-from fastbin._calibrator import Calibrator
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import GuaranteeError, InputError
 from fastbin._validation import check_alpha, check_choice, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.bound_names import check_bound
@@ -283,11 +283,7 @@ THEOREM = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song &
 
 
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
-    model = source.model_ if isinstance(source, Calibrator) else source
-    if not isinstance(model, BinnedModel):
-        raise InputTypeError(
-            f"source must be a BinnedModel or a fitted calibrator, got {type(source).__name__}; fb.load reads a file"
-        )
+    model = as_model(source, "source")
     if model.kind != "step":
         raise InputError(f"source is a {model.kind!r} model; label shift moves the values of a step function: fit a binning")
     if model.odds_ratio != 1.0:
