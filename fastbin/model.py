@@ -159,8 +159,8 @@ class BinnedModel(NativeModel):
     def falls(self) -> npt.NDArray[np.int64]:
         """int64: the bins (from 0) after which the value falls, though scores rise; empty for a monotone model.
 
-        Noise alone makes values fall: 10 bins of equal mass in one place on average, 20 in five (a thousand samples). Where that
-        is not wanted, fit with ``monotone=True``, or see `fastbin.monotone_model`.
+        Noise alone makes values fall: those of 10 bins of equal mass in one place or so, of 20 in five. Where that is not
+        wanted, fit with ``monotone=True``, or see `fastbin.monotone_model`.
         """
         return np.flatnonzero(np.diff(self.values) < 0.0) if self.kind == "step" else np.zeros(0, np.int64)
 

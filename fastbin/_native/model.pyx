@@ -13,7 +13,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport ModelOwner, error_of
@@ -269,6 +269,10 @@ cdef class NativeModel(ModelOwner):
     def _refuse_score(self, score):
         """Raise for one bad score."""
         raise InputError(f"score is {score!r}")
+
+    def _refuse_kind(self, score):
+        """Raise for one score that is no number."""
+        raise InputTypeError(f"score is {score!r}; pass one number")
 
     def _check_key(self, key):
         """One tie key as an integer in [0, 2**64 - 2]."""

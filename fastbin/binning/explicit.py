@@ -85,8 +85,8 @@ def _told(empty: npt.NDArray[np.int64], values: npt.NDArray[np.float64], monoton
     one = len(empty) == 1
     return (
         f"{'bin' if one else 'bins'} {shown} of {len(values)} (from 0) {'holds' if one else 'hold'} no sample and "
-        f"{'serves' if one else 'serve'} {served}, {why}: no interval, and no part in any promise (empty_bins_ names them); take "
-        "fewer bins, or UniformMassBinning, which leaves none empty"
+        f"{'serves' if one else 'serve'} {served}, {why}: no interval, and no part in any promise (empty_bins_ names them); "
+        "take fewer bins, or UniformMassBinning, which leaves none empty"
     )
 
 

@@ -79,7 +79,8 @@ def as_evidence(model: Any) -> Evidence:
     found = model.model_ if hasattr(type(model), "model_") else model
     if isinstance(found, type) or not all(hasattr(found, name) for name in ("scheme", "values", "counts", "label_sums")):
         raise InputTypeError(
-            f"model is of type {type(model).__name__}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator"
+            f"model is of type {type(model).__name__}; pass a BinnedModel (fb.load reads one from a file) or a fitted "
+            "calibrator"
         )
     evidence: Evidence = found
     return evidence

@@ -15,6 +15,9 @@ import pytest
 import oracle
 from oracle import REPOSITORY
 
+# Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
+pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
 
