@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import (
     FastbinError,
+    FastbinWarning,
     FormatError,
     GuaranteeError,
     InputError,
@@ -72,6 +73,7 @@ __all__ = [
     "BinnedModel",
     "ExplicitBinning",
     "FastbinError",
+    "FastbinWarning",
     "FixedWidthBinning",
     "FormatError",
     "GuaranteeError",

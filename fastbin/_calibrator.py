@@ -6,6 +6,7 @@ scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attribu
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError, NotFittedError
+from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:
@@ -21,13 +22,39 @@ if TYPE_CHECKING:
 
     from fastbin.guarantees import Certificate
 
-__all__ = ["Calibrator"]
+__all__ = ["Calibrator", "as_model"]
 
 
 @cache
 def _parameter_names(calibrator: type) -> list[str]:
     """The configuration of a class; reading a signature takes longer than fitting a small sample."""
     return [name for name in inspect.signature(calibrator.__init__).parameters if name != "self"]  # type: ignore[misc]
+
+
+def as_model(model: Any, name: str = "model") -> BinnedModel:
+    """The model itself, or that of a fitted calibrator: whatever takes one takes the other.
+
+    Raises
+    ------
+    InputTypeError
+        For anything else, naming its type.
+    NotFittedError
+        For a calibrator that was not fitted.
+    """
+    found = model.model_ if isinstance(model, Calibrator) else model
+    if not isinstance(found, BinnedModel):
+        raise InputTypeError(
+            f"{name} is {_described(model)}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator"
+        )
+    return found
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, (str, os.PathLike)):
+        return f"the path {os.fspath(value)!r}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"
 
 
 class Calibrator:
@@ -63,9 +90,15 @@ class Calibrator:
         self.predict_one = model.predict_one
 
     def __getattr__(self, name: str) -> Any:
-        if name == "predict_one" or (name.endswith("_") and not name.startswith("_")):  # only ever missing before `fit`
+        fitted = name.endswith("_") and not name.startswith("_")
+        if self._model is None and (name == "predict_one" or fitted):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        there = ""
+        if fitted:
+            names = {*vars(self), *dir(type(self))}
+            found = sorted(known for known in names if known.endswith("_") and not known.startswith("_"))
+            there = f"; what fit has set is {', '.join(found)}"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
 
     def predict(
         self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"

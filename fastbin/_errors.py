@@ -1,9 +1,10 @@
-"""The errors that fastbin raises, each also one of Python's own kinds."""
+"""The errors that fastbin raises, each also one of Python's own kinds, and its warnings."""
 
 from __future__ import annotations
 
 __all__ = [
     "FastbinError",
+    "FastbinWarning",
     "FormatError",
     "GuaranteeError",
     "InputError",
@@ -15,6 +16,10 @@ __all__ = [
 
 class FastbinError(Exception):
     """Anything that fastbin refuses to do."""
+
+
+class FastbinWarning(UserWarning):
+    """Something that fastbin did, and that may not be what was wanted; the message names what to look at."""
 
 
 class InputError(FastbinError, ValueError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import secrets
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NoReturn
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_unit_interval",
+    "refuse_kind",
     "refuse_labels",
     "refuse_scores",
 ]
@@ -47,9 +49,11 @@ UNIT = (0.0, 1.0)
 def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     """The array behind anything array-like, without a copy where there is one."""
     try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
+        array = _as_array(values)
+    except (ValueError, TypeError, BufferError, RuntimeError) as error:
         raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
+    if array.ndim == 0 and array.dtype.kind in "OUS":
+        raise InputTypeError(f"{name} is {_kind_of(values)}; pass {_instead_of(values)}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -64,6 +68,38 @@ def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise InputError(f"{name}[{int(np.argmax(np.ma.getmaskarray(values)))}] is masked; remove or fill masked rows first")
     return array
+
+
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    return np.asarray(values)
+
+
+def _kind_of(value: Any) -> str:
+    """What was given, in a few words."""
+    if value is None or isinstance(value, str):
+        return repr(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"
+
+
+def _instead_of(values: Any) -> str:
+    """What to pass for something that is no array, but may hold the rows."""
+    if isinstance(values, (Set, Mapping)):
+        return "a list or an array, whose order tells which rows belong together"
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
+        return "a list or an array, such as list(...) of it"
+    return "a list or an array of numbers"
+
+
+def refuse_kind(score: Any, name: str = "score") -> NoReturn:
+    """Raise for what was given as one score and is no number."""
+    several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
+    raise InputTypeError(
+        f"{name} is {_kind_of(score)}; pass one number" + (", or several scores to predict" if several else "")
+    )
 
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> npt.NDArray[np.floating[Any]]:
@@ -175,6 +211,8 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
     remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
+    if isinstance(value, float) and 0.0 < value < 1.0:
+        remedy += ", and come second, after the scores or predictions"
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")

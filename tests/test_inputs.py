@@ -156,7 +156,7 @@ def test_a_score_range_of_ones_own_is_kept() -> None:
     [
         (2, np.uint8, "is 2; labels are 0 and 1, or False and True"),
         (-1, np.int64, "is -1; for labels -1 and 1 pass (labels > 0)"),
-        (0.5, np.float64, "is 0.5; labels are 0 and 1, or False and True"),
+        (0.5, np.float64, "is 0.5; labels are 0 and 1, or False and True, and come second, after the scores or predictions"),
         (np.nan, np.float64, "is nan; remove rows without a label"),
         (1 + 2**-23, np.float32, "is 1.0000001*; labels are 0 and 1, or False and True"),
         (257, np.int16, "is 257; labels are 0 and 1, or False and True"),  # which a cast to uint8 would take for 1

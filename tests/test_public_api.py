@@ -28,7 +28,8 @@ CALIBRATORS = (
     "TemperatureScaling", "UniformMassBinning",
 )  # fmt: skip
 ERRORS = (
-    "FastbinError", "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError", "NotFittedError",
+    "FastbinError", "FastbinWarning",
+    "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError", "NotFittedError",
 )  # fmt: skip
 FUNCTIONS = {"choose_n_bins", "epsilon", "load", "merge_venn", "monotone_model", "predict_venn"}
 EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, *FUNCTIONS, "BinnedModel"}

@@ -8,11 +8,12 @@ of any stride, uint64 keys, a contiguous `out`. Everything else goes through hoo
 
 cimport cython
 cimport numpy as cnp
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport ModelOwner, error_of
@@ -33,7 +34,7 @@ cdef class NativeModel(ModelOwner):
 
     # ------------------------------------------------------------------ one score
 
-    def predict_one(self, double score, key=None):
+    def predict_one(self, score, key=None):
         """The calibrated probability of one score: one float in, one float out.
 
         Parameters
@@ -53,31 +54,41 @@ cdef class NativeModel(ModelOwner):
         InputError
             If the score is NaN or outside the range.
         """
-        cdef double value = 0.0
+        cdef double value = 0.0, number
         cdef uint64_t tie_key = 0
         cdef fastbin_status status
+        number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else self._number(score)
         if self.model == NULL:
             self._refuse_empty()
         if key is not None:
             tie_key = self._check_key(key)
         elif self.needs_keys:
             tie_key = self._draw()
-        status = fastbin_predict_one(self.model, score, tie_key, &value)
+        status = fastbin_predict_one(self.model, number, tie_key, &value)
         if status != FASTBIN_OK:
-            self._refuse_one(score, status)
+            self._refuse_one(number, status)
         return value
 
-    def assign_one(self, double score, key=None):
+    def assign_one(self, score, key=None):
         """The bin of one score, from 0; arguments and errors as in `predict_one`."""
         cdef int32_t bin_number = -1
+        cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else self._number(score)
         cdef uint64_t tie_key = self._draw() if key is None else self._check_key(key)
         cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
-        status = fastbin_assign_one(self.model, score, tie_key, &bin_number)
+        status = fastbin_assign_one(self.model, number, tie_key, &bin_number)
         if status != FASTBIN_OK:
-            self._refuse_one(score, status)
+            self._refuse_one(number, status)
         return bin_number
+
+    cdef double _number(self, score) except? -1.0:
+        """The double that stands for one score; Python's own words would not name the argument."""
+        try:
+            return score
+        except TypeError:
+            self._refuse_kind(score)
+            raise
 
     cdef int _refuse_one(self, double score, fastbin_status status) except -1:
         if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
@@ -255,6 +266,10 @@ cdef class NativeModel(ModelOwner):
     def _refuse_score(self, score):
         """Raise for one bad score."""
         raise InputError(f"score is {score!r}")
+
+    def _refuse_kind(self, score):
+        """Raise for one score that is no number."""
+        raise InputTypeError(f"score is {score!r}; pass one number")
 
     def _check_key(self, key):
         """One tie key as an integer in [0, 2**64 - 2]."""

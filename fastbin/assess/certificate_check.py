@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin import bounds
-from fastbin._calibrator import Calibrator
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import GuaranteeError, InputError
 from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._validation import (
     check_alpha,
@@ -31,21 +31,13 @@ from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAI
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 
-__all__ = ["as_model", "check_certificate", "samples_to_check"]
+__all__ = ["check_certificate", "samples_to_check"]
 
 Float64s = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
 # Equal fingerprints mean equal counts. Where other rows would often have the same, as on a single score, they mean nothing.
 COINCIDENCE = 1e-4
-
-
-def as_model(model: Any) -> BinnedModel:
-    """The model itself, or that of a fitted calibrator."""
-    found = model.model_ if isinstance(model, Calibrator) else model
-    if not isinstance(found, BinnedModel):
-        raise InputTypeError(f"model is a {type(model).__name__}; pass a BinnedModel (load reads one) or a fitted calibrator")
-    return found
 
 
 def _outside(claims: Float64s, counts: Int64s, label_sums: Int64s) -> npt.NDArray[np.bool_]:

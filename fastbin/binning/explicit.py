@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin._validation import check_edges, check_score_range
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
@@ -54,6 +55,12 @@ class FixedEdges(Calibrator):
         ------
         InputError
             Naming the argument, the first bad position, its value, and the remedy.
+
+        Warns
+        -----
+        FastbinWarning
+            Where bins hold no sample; the message names them and what they serve: 0.5, or with `monotone` the mean of the
+            nearest bins with samples.
         """
         score_range = check_score_range(self.score_range)
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
@@ -66,11 +73,25 @@ class FixedEdges(Calibrator):
             edges=edges, score_range=score_range, fingerprint=fingerprint, **counted.parts(), **origin
         )
         self.model_ = monotone_model(model) if self.monotone else model
+        if len(self.empty_bins_):
+            warnings.warn(_told(self.empty_bins_, self.model_.values, self.monotone), FastbinWarning, stacklevel=2)
         return self
 
     def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
         """The edges, and what the model says of their origin. Of the rows only their number may matter."""
         raise NotImplementedError
+
+
+def _told(empty: npt.NDArray[np.int64], values: npt.NDArray[np.float64], monotone: bool, limit: int = 8) -> str:
+    shown = ", ".join(map(str, empty[:limit])) + (f" and {len(empty) - limit} more" if len(empty) > limit else "")
+    served = f"{values[empty[0]]:g}" if len(set(values[empty])) == 1 else f"{values[empty].min():g} to {values[empty].max():g}"
+    why = "a value between those of their neighbours" if monotone else "a value that stands for not knowing"
+    one = len(empty) == 1
+    return (
+        f"{'bin' if one else 'bins'} {shown} of {len(values)} (from 0) {'holds' if one else 'hold'} no sample and "
+        f"{'serves' if one else 'serve'} {served}, {why}: no interval, and no part in any promise (empty_bins_ names them); "
+        "take fewer bins, or UniformMassBinning, which leaves none empty"
+    )
 
 
 class ExplicitBinning(FixedEdges):
@@ -90,7 +111,7 @@ class ExplicitBinning(FixedEdges):
     ----------
     model_ : BinnedModel
     empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee.
+        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
 
     See Also
     --------

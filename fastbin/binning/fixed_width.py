@@ -37,7 +37,7 @@ class FixedWidthBinning(FixedEdges):
     ----------
     model_ : BinnedModel
     empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee.
+        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
 
     See Also
     --------
@@ -58,11 +58,11 @@ class FixedWidthBinning(FixedEdges):
     Examples
     --------
     >>> import fastbin as fb
-    >>> cal = fb.FixedWidthBinning(n_bins=4).fit([0.1, 0.2, 0.25, 0.8, 0.9, 1.0], [0, 0, 1, 1, 0, 1])
+    >>> cal = fb.FixedWidthBinning(n_bins=4).fit([0.1, 0.2, 0.25, 0.7, 0.8, 0.9, 1.0], [0, 0, 1, 1, 1, 0, 1])
     >>> cal.model_.edges, cal.model_.counts, cal.empty_bins_
-    (array([0.25, 0.5 , 0.75]), array([2, 1, 0, 3]), array([2]))
-    >>> cal.predict([0.0, 0.6, 1.0]).round(4)
-    array([0.    , 0.5   , 0.6667])
+    (array([0.25, 0.5 , 0.75]), array([2, 1, 1, 3]), array([], dtype=int64))
+    >>> cal.predict([0.0, 0.3, 1.0]).round(4)
+    array([0.    , 1.    , 0.6667])
     """
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
 from fastbin.guarantees.monotone import linf_isotonic
 from fastbin.model import BinnedModel
@@ -11,7 +12,7 @@ from fastbin.model import BinnedModel
 __all__ = ["monotone_model"]
 
 
-def monotone_model(model: BinnedModel) -> BinnedModel:
+def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     """The same bins and tally with non-decreasing values, moved as little as possible in the worst bin.
 
     Each value becomes the mean of the running maximum from the left and the running minimum from the right. The tally stays,
@@ -22,7 +23,7 @@ def monotone_model(model: BinnedModel) -> BinnedModel:
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         Of kind "step", without value randomisation.
 
     Returns
@@ -48,6 +49,7 @@ def monotone_model(model: BinnedModel) -> BinnedModel:
     >>> model.values, monotone_model(model).values
     (array([0.5 , 1.  , 0.75]), array([0.5  , 0.875, 0.875]))
     """
+    model = as_model(model)
     if model.kind != "step":
         raise InputError(f"the model is of kind {model.kind!r}, without bins whose values could be made monotone")
     if model.delta > 0.0:

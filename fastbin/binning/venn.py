@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._validation import check_score_range
 from fastbin.binning.knots import Knots, count_knots
@@ -27,12 +27,12 @@ Float64s = npt.NDArray[np.float64]
 UInt64s = npt.NDArray[np.uint64]
 
 
-def venn_pairs(model: BinnedModel) -> Float64s:
+def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
     """The Venn pair (p0, p1) of each bin: its share of label 1 once a sample with label 0, or 1, has joined it.
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         A Venn-Abers predictor, which carries its pairs. Else its bins must have been fixed without looking at labels, and its
         tally must hold exactly the samples that are exchangeable with one that falls in the bin: fixed edges, "ums", and
         "umd", whose tally leaves boundary samples out.
@@ -62,6 +62,7 @@ def venn_pairs(model: BinnedModel) -> Float64s:
     array([[0.25, 0.5 ],
            [0.5 , 1.  ]])
     """
+    model = as_model(model)
     if model.pairs is not None:
         return np.array(model.pairs)
     if model.scheme == "isotonic":
@@ -80,12 +81,14 @@ def venn_pairs(model: BinnedModel) -> Float64s:
     return np.stack([model.label_sums / joined, (model.label_sums + 1.0) / joined], axis=1)
 
 
-def predict_venn(model: BinnedModel, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Float64s:
+def predict_venn(
+    model: BinnedModel | Calibrator, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error"
+) -> Float64s:
     """Venn pairs of a binned model: float64 (n, 2), (p0, p1) for each score.
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         See `venn_pairs`, which gives the pairs, their validity, and the errors.
     scores, keys, seed, nan
         As in `BinnedModel.predict`.
@@ -101,6 +104,7 @@ def predict_venn(model: BinnedModel, scores: Any, *, keys: Any = None, seed: int
     >>> predict_venn(model, [0.4])
     array([[0.25, 0.5 ]])
     """
+    model = as_model(model)
     return model.lookup(scores, venn_pairs(model), keys=keys, seed=seed, nan=nan)
 
 

@@ -52,10 +52,13 @@ def facts(model: BinnedModel) -> list[str]:
             f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin "
             f"{'above' if model.ties == 'upper' else 'below'} it."
         )
+    falls = model.falls.tolist()
+    if falls:
+        places = f"after bin {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after bins {_listed(falls)})"
+        told.append(f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not.")
     empty = _empty_bins(model)
     if empty:
-        shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
-        told.append(f"Empty: {_count(len(empty), 'bin')} without samples ({shown}); the value there is no estimate.")
+        told.append(f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is no estimate.")
     if model.is_weighted and model.n_bins:
         told.append("Values are weighted means (importance weights).")
     if model.delta > 0.0:
@@ -67,6 +70,10 @@ def facts(model: BinnedModel) -> list[str]:
     if model.note:
         told.append(f"Note: {model.note}")
     return told
+
+
+def _listed(bins: list[int], limit: int = 10) -> str:
+    return ", ".join(map(str, bins[:limit])) + (", ..." if len(bins) > limit else "")
 
 
 def _log_odds(model: BinnedModel) -> str:
@@ -200,6 +207,7 @@ def as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _log_odds(model)}
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
     content["empty_bins"] = _empty_bins(model)
+    content["falls_after_bins"] = model.falls.tolist()
     content["alpha"] = alpha
     content["certificate"] = None if certificate is None else {"sentence": sentence, **certificate.to_dict()}
     content["why_no_certificate"] = sentence if certificate is None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import closing
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._options import (
     SCORE_RANGE,
@@ -170,7 +171,8 @@ def _fit(table: Table, columns: dict[str, str], calibrator: Calibrator, threads:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
     arrays = (np.concatenate(column) for column in zip(*chunks, strict=True))
     options = {} if threads == 1 else {"n_threads": threads}
-    with in_words_of(table, columns), working("fitting"):
+    with in_words_of(table, columns), working("fitting"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FastbinWarning)  # empty bins are among the facts that are printed
         return calibrator.fit(**dict(zip(columns, arrays, strict=True)), **options).model_
 
 

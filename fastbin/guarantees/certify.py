@@ -19,6 +19,7 @@ from fastbin.guarantees.evidence import (
     Evidence,
     Float64Array,
     Interior,
+    as_evidence,
     interior_of,
     is_moved,
     require_guarantee,
@@ -47,7 +48,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     Parameters
     ----------
     evidence : Evidence
-        A fitted model, such as `fastbin.BinnedModel`.
+        A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability, strictly between 0 and 1. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
@@ -96,7 +97,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
-    bound = check_bound(bound, kind)
+    bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return certify_moved(evidence, lambda: interval(evidence, alpha), alpha=alpha, kind=kind, bound=bound)
     require_guarantee(evidence)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import GuaranteeError
+from fastbin._errors import GuaranteeError, InputTypeError
 from fastbin._parts import ClassRates
 
-__all__ = ["Evidence", "Interior", "interior_of", "is_moved", "require_guarantee", "require_means"]
+__all__ = ["Evidence", "Interior", "as_evidence", "interior_of", "is_moved", "require_guarantee", "require_means"]
 
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
@@ -75,6 +75,18 @@ class Interior:
     def is_covered(self) -> npt.NDArray[np.bool_]:
         """Bins with at least one sample of their own; nothing can be said about the others."""
         return self.counts > 0
+
+
+def as_evidence(model: Any) -> Evidence:
+    """The evidence itself, or that of a fitted calibrator, whose ``model_`` it is."""
+    found = model.model_ if hasattr(type(model), "model_") else model
+    if isinstance(found, type) or not all(hasattr(found, name) for name in ("scheme", "values", "counts", "label_sums")):
+        raise InputTypeError(
+            f"model is of type {type(model).__name__}; pass a BinnedModel (fb.load reads one from a file) or a fitted "
+            "calibrator"
+        )
+    evidence: Evidence = found
+    return evidence
 
 
 def interior_of(evidence: Evidence) -> Interior:

@@ -10,7 +10,15 @@ import numpy as np
 from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha, check_choice
-from fastbin.guarantees.evidence import Evidence, Float64Array, Interior, interior_of, is_moved, require_guarantee
+from fastbin.guarantees.evidence import (
+    Evidence,
+    Float64Array,
+    Interior,
+    as_evidence,
+    interior_of,
+    is_moved,
+    require_guarantee,
+)
 from fastbin.guarantees.moved import moved_interval
 
 __all__ = ["interval", "interval_of_interior"]
@@ -87,6 +95,7 @@ def interval(
            [0.762, 0.834]])
     """
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
+    evidence = as_evidence(evidence)
     if is_moved(evidence):
         return moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
     return _of_tally(evidence, alpha, method, simultaneous)

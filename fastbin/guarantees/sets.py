@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._validation import check_alpha, check_labels, check_same_length, check_scores
-from fastbin.guarantees.evidence import Evidence, Interior, interior_of, require_guarantee
+from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, interior_of, require_guarantee
 
 __all__ = ["bin_set_chances", "bin_sets", "conformal_rank", "conformal_sets"]
 
@@ -193,7 +193,7 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> BoolArray:
            [False,  True],
            [False,  True]])
     """
-    level = _rational(alpha)
+    level, evidence = _rational(alpha), as_evidence(evidence)
     require_guarantee(evidence)
     interior = interior_of(evidence)
     allowed = np.array([level.numerator * (int(n) + 1) // level.denominator for n in interior.counts], dtype=np.int64)
@@ -243,7 +243,7 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64Array:
            [0. , 0.9],
            [0. , 0.9]])
     """
-    level = float(_rational(alpha))
+    level, evidence = float(_rational(alpha)), as_evidence(evidence)
     require_guarantee(evidence)
     interior = interior_of(evidence)
     chances = np.zeros((interior.counts.shape[0], 2))

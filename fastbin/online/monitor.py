@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin import bounds
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import as_model
 from fastbin._errors import InputError
 from fastbin._validation import check_alpha, check_labels
 from fastbin.model import BinnedModel
@@ -110,10 +110,7 @@ class CalibrationMonitor(State):
     """
 
     def __init__(self, model: Any, alpha: float = 0.05, tolerance: Any = 0.0, *, interval_alpha: float | None = None) -> None:
-        if isinstance(model, Calibrator):
-            model = model.model_
-        if not isinstance(model, BinnedModel):
-            raise InputError(f"model is {type(model).__name__}; a fitted calibrator or its model_ is needed")
+        model = as_model(model)
         if model.kind != "step":
             raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
         alpha = check_alpha(alpha)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError
 from fastbin._validation import check_alpha
-from fastbin.assess.certificate_check import as_model
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.plots._style import GUIDE, annotate, axes_or_new, finish, series

@@ -78,11 +78,12 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
     if few:
         verb, them = ("holds", "it") if len(few) == 1 else ("hold", "them")
         yield f"{_bins(few)} {verb} fewer than {FEW} test samples: the test says little about {them}."
-    falls = np.flatnonzero(np.diff(model.values) < 0.0).tolist()
+    falls = model.falls.tolist()
     if falls:
         yield (
             f"The probability falls from one bin to the next {'once' if len(falls) == 1 else f'{len(falls)} times'} (after "
-            f"{_bins(falls, capital=False)}) although the score rises: the order of samples there is changed."
+            f"{_bins(falls, capital=False)}) although the score rises: the order of samples there is changed. "
+            "Fitted with monotone=True, values do not fall."
         )
 
 

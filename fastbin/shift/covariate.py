@@ -370,8 +370,8 @@ class ImportanceWeightedBinning(Calibrator):
             The chance that the promise fails.
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.
-        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}
-            The `method` of `interval`, which tells the errors too.
+        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}, optional
+            The `method` of `interval`, which tells the errors too; "betting" by default.
         weight_bound, weight_error
             As in `interval`.
         """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin._validation import ScoreRange, check_sample_weight
 from fastbin.shift.source_bins import SourceBins
 
@@ -88,6 +88,7 @@ def limit_to_unit(estimates: Float64s, cells: SourceBins) -> Float64s:
         warnings.warn(
             f"the estimate of {cells.describe(b)} is {estimates[b]:.4g}, above 1, and is served as 1; "
             "estimator='self-normalised' stays within [0, 1]",
+            FastbinWarning,
             stacklevel=3,
         )
     return np.minimum(estimates, 1.0)

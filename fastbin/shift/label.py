@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._calibrator import Calibrator
-from fastbin._errors import InputError, InputTypeError
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import InputError
 from fastbin._parts import ClassRate, ClassRates
 from fastbin._validation import check_choice, check_labels, check_same_length, check_scores
 from fastbin.guarantees.moved import move_odds
@@ -222,11 +222,7 @@ class LabelShift(Calibrator):
 
 
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
-    model = source.model_ if isinstance(source, Calibrator) else source
-    if not isinstance(model, BinnedModel):
-        raise InputTypeError(
-            f"source must be a BinnedModel or a fitted calibrator, got {type(source).__name__}; fb.load reads a file"
-        )
+    model = as_model(source, "source")
     if model.kind != "step":
         raise InputError(f"source is a {model.kind!r} model; label shift moves the values of a step function: fit a binning")
     if model.rates is not None or model.odds_ratio != 1.0:

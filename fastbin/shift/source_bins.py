@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._native.ties import group_digest, group_keys, rows_digest, split_keys
 from fastbin._validation import ScoreRange, check_edges
@@ -105,6 +106,8 @@ def _digest_of_groups(seed: int, ordered: Float64s, labels: npt.NDArray[np.uint8
 
 def bins_of_partition(scores: Float64s, partition: Any, keys: Any, seed: int) -> SourceBins:
     """The bins of a partition that was fixed before these samples were seen: a model's, or those between given edges."""
+    if isinstance(partition, Calibrator):
+        partition = partition.model_
     if isinstance(partition, BinnedModel):
         if partition.kind != "step":
             raise InputError(f"partition is a {partition.kind!r} model, which has no bins")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
 from fastbin._validation import (
     check_alpha,
@@ -110,7 +111,7 @@ def _mixture_rates(ones: Float64s, zeros: Float64s, shares: Any) -> Float64s:
 
 
 def rate_by_likelihood(
-    model: BinnedModel,
+    model: BinnedModel | Calibrator,
     scores: Any,
     *,
     source_rate: float | None = None,
@@ -126,7 +127,7 @@ def rate_by_likelihood(
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         Fitted at the source. Its tally gives P(bin | label); a model without one gives it by its values and `source_rate`.
     scores : array-like of shape (n,)
         Target scores.
@@ -214,7 +215,7 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
 
 
 def rate_by_confusion(
-    model: BinnedModel,
+    model: BinnedModel | Calibrator,
     scores: Any,
     *,
     threshold: float | None = None,
@@ -262,6 +263,7 @@ def rate_by_confusion(
     >>> round(told.rate, 3), round(told.lower, 3), round(told.upper, 3)
     (0.125, 0.092, 0.157)
     """
+    model = as_model(model)
     cut = _class_masses(model, source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
     predicted = np.asarray(model.values) >= cut
     if predicted.all() or not predicted.any():
@@ -319,7 +321,7 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
 def _estimate_rate(
     method: str,
     estimate: Callable[[tuple[Float64s, Float64s], Float64s], Float64s],
-    model: BinnedModel,
+    model: BinnedModel | Calibrator,
     scores: Any,
     source_rate: float | None,
     alpha: float,
@@ -328,6 +330,7 @@ def _estimate_rate(
     seed: int | None,
 ) -> RateEstimate:
     alpha, n_bootstrap, seed = check_alpha(alpha), check_count(n_bootstrap, "n_bootstrap"), check_seed(seed)
+    model = as_model(model)
     masses = _class_masses(model, source_rate)
     counts = np.bincount(model.assign(scores, keys=keys, seed=None if keys is not None else seed), minlength=model.n_bins)
     n = int(counts.sum())

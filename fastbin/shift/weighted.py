@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin import bounds
+from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._validation import check_alpha
 from fastbin.model import BinnedModel
@@ -37,7 +38,7 @@ UNION_METHODS = ("theorem7", "theorem10")  # whose statement shares alpha by a u
 _INDEPENDENT_GIVEN_EDGES = ("umd", "ums", "fixed-width", "explicit")
 
 
-def effective_sample_sizes(model: BinnedModel) -> Float64s:
+def effective_sample_sizes(model: BinnedModel | Calibrator) -> Float64s:
     """Kish's effective number of samples per bin, (sum w)^2 / sum w^2.
 
     The variance of a weighted mean is about that of a plain mean of so many samples. No guarantee may be computed from it: a
@@ -45,7 +46,7 @@ def effective_sample_sizes(model: BinnedModel) -> Float64s:
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         Fitted with importance weights.
 
     Returns
@@ -65,13 +66,14 @@ def effective_sample_sizes(model: BinnedModel) -> Float64s:
     >>> effective_sample_sizes(cal.model_).round(4)
     array([2.6667])
     """
+    model = as_model(model)
     _require_weights(model)
     squares = np.asarray(model.weight_square_sums)
     return np.divide(np.asarray(model.weight_sums) ** 2, squares, out=np.zeros(model.n_bins), where=squares > 0.0)
 
 
 def weighted_interval(
-    model: BinnedModel,
+    model: BinnedModel | Calibrator,
     weight_bound: Any,
     *,
     alpha: float = 0.1,
@@ -85,7 +87,7 @@ def weighted_interval(
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
         Fitted with importance weights, by `ImportanceWeightedBinning` or by ``UniformMassBinning.fit(sample_weight=...)``; also
         loaded from a file.
     weight_bound : float or array-like of float, shape (n_bins,)
@@ -128,6 +130,7 @@ def weighted_interval(
            [0.42, 0.59],
            [0.8 , 0.92]])
     """
+    model = as_model(model)
     error = require_weight_guarantee(model, weight_error)
     ones, weights = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)
     zeros, counts = np.maximum(weights - ones, 0.0), np.asarray(model.counts)

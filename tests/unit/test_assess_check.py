@@ -202,7 +202,7 @@ def test_what_cannot_be_checked_is_refused() -> None:
         assess.check_certificate(model, [], [])
     with pytest.raises(fb.InputError, match="scores has 20, labels has 19"):
         assess.check_certificate(model, scores, labels[:-1])
-    with pytest.raises(fb.InputTypeError, match="model is a dict"):
+    with pytest.raises(fb.InputTypeError, match="model is of type dict"):
         assess.check_certificate({}, scores, labels)  # type: ignore[arg-type]
     other: Certificate = model_of([0.1, 0.2, 0.3]).certificate()
     with pytest.raises(fb.InputError, match="about 3 bins, and the model has 2"):

@@ -283,7 +283,7 @@ def test_configurations_are_checked() -> None:
     refuses(
         fb.InputError, "tolerance has shape (3,); give one number, or one", CalibrationMonitor, served(), tolerance=[0, 0, 0]
     )
-    refuses(fb.InputError, "model is list; a fitted calibrator", CalibrationMonitor, [0.5])
+    refuses(fb.InputTypeError, "model is of type list; pass a BinnedModel", CalibrationMonitor, [0.5])
     refuses(fb.NotFittedError, "not fitted yet", CalibrationMonitor, fb.UniformMassBinning())
     smooth = fb.PlattScaling().fit(*outcomes(100))
     refuses(fb.InputError, "model is a 'smooth' model, which has no bins to test", CalibrationMonitor, smooth)

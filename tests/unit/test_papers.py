@@ -14,6 +14,9 @@ import pytest
 
 from oracle import CREDIT, REPOSITORY
 
+# Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
+pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
 

@@ -228,7 +228,7 @@ def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
         plots.epsilon_plot(())
     with pytest.raises(fb.InputError, match=r"sharpness has shape \(1,\)"):
         plots.risk_plot([2, 4], [0.1, 0.2], [0.2])
-    with pytest.raises(fb.InputTypeError, match="model is a int"):
+    with pytest.raises(fb.InputTypeError, match="model is of type int"):
         plots.step_plot(3)  # type: ignore[arg-type]
 
 

@@ -305,7 +305,7 @@ def test_certificate_says_what_it_assumes() -> None:
         (lambda: shift.LabelShift(make_model(), target_rate=0.2).fit(labels=[0, 1]), "pass method='known'"),
         (lambda: shift.LabelShift(make_model(), method="em").fit(), "choose one of 'labels'"),
         (lambda: shift.LabelShift(make_model(), smoothing="clip").fit(labels=[0, 1]), "smoothing is 'clip'"),
-        (lambda: shift.LabelShift("source.fbm").fit(labels=[0, 1]), "must be a BinnedModel"),  # type: ignore[arg-type]
+        (lambda: shift.LabelShift("source.fbm").fit(labels=[0, 1]), "source is the path 'source.fbm'; pass a BinnedModel"),  # type: ignore[arg-type]
         (lambda: shift.LabelShift(make_model(odds_ratio=0.5)).fit(labels=[0, 1]), "moved already"),
         (lambda: shift.LabelShift(make_model(n_samples=0, n_positive=0, **BARE)).fit(labels=[0, 1]), "give source_rate"),
         (lambda: shift.LabelShift(fb.UniformMassBinning()).fit(labels=[0, 1]), "not fitted"),

@@ -15,6 +15,9 @@ from fastbin import bounds
 from fastbin.online import StreamingBinning
 from fresh_python import run_python
 
+# Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
+pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+
 
 def rows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
