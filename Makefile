@@ -40,3 +40,7 @@ gate:  ## fail on a regression in speed
 .PHONY: ci
 ci:  ## what CI runs
 	bash .ci/run
+
+.PHONY: thorough
+thorough:  ## what takes longer: fuzzing, other processors and C libraries, failing calls, simulations
+	bash .ci/thorough

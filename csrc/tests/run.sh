@@ -32,6 +32,18 @@ if objdump -d "$work/native/libfastbin.a" | grep -q 'vfn\{0,1\}m\(add\|sub\)'; t
   exit 1
 fi
 
+# These have a narrower type than float, so FLT_EVAL_METHOD is 16 there; it compiles on any processor.
+if echo | $CC -mavx512fp16 -fsyntax-only -x c - 2> /dev/null; then
+  step "processors with AVX512-FP16"
+  [ "$(echo 'int x = __FLT_EVAL_METHOD__;' | $CC -std=gnu11 -mavx512fp16 -E -P -x c -)" = 'int x = 16;' ] ||
+    echo "this compiler computes in double there"
+  for source in src/*.c; do
+    $CC -std=gnu11 -mavx512fp16 -ffp-contract=off -Wall -Wextra -Werror -Iinclude -fsyntax-only "$source"
+  done
+else
+  echo "AVX512-FP16: skipped, the compiler does not know it"
+fi
+
 step "the fuzz targets on the committed seeds, under the sanitizers"
 make -s -j"$jobs" BUILD="$work/replay" replay
 

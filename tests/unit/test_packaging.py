@@ -80,7 +80,16 @@ def test_sdist_holds_all_sources(sdist: set[str]) -> None:
     )
     assert len(wanted) > 80
     assert not wanted - sdist, f"not in the source distribution: {sorted(wanted - sdist)}"
-    for name in ("setup.py", "pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in (
+        "setup.py",
+        "pyproject.toml",
+        "Makefile",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ):
         assert name in sdist
     assert {"csrc/Makefile", "csrc/CMakeLists.txt", "fastbin/py.typed", "tests/vectors/vectors.txt"} <= sdist
 
