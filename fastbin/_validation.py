@@ -34,6 +34,7 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_unit_interval",
+    "look_like_ids",
     "refuse_labels",
     "refuse_scores",
 ]
@@ -239,6 +240,15 @@ def check_features(features: Any, name: str = "features") -> npt.NDArray[np.floa
     return array
 
 
+# Keys are uniform up to 2**64: 8 of them are all below 2**32 with a chance of 2**-256.
+LEAST_KEYS_TO_JUDGE = 8
+
+
+def look_like_ids(keys: npt.NDArray[np.uint64]) -> bool:
+    """Whether these cannot be keys, as 8 or more of them are all below 2**32. All zero is a choice, and passes."""
+    return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
+
+
 def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64]:
     """Tie keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n)."""
     array = _one_dimensional(keys, name)
@@ -252,7 +262,7 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
         return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
     if array.dtype.kind not in "iu":
         raise InputTypeError(
-            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; hash ids to 64-bit integers"
+            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; pass hash_keys(ids, salt)"
         )
     if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
         position = int(np.argmax(array < 0))
@@ -262,6 +272,11 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
     converted = np.ascontiguousarray(array, dtype=np.uint64)
     if converted.size and int(converted.max()) == 2**64 - 1:
         raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")
+    if name != "tie_keys" and look_like_ids(converted):  # at a fit their order alone counts
+        raise InputError(
+            f"{name}[{int(converted.argmax())}] is {int(converted.max())}, and no other is larger: these are ids and not keys, "
+            "which are uniform from 0 to 2**64 - 2; all would fall into the lower bin; pass hash_keys(ids, salt)"
+        )
     return converted
 
 

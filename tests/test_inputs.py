@@ -240,7 +240,11 @@ KEY_ERRORS = [
     (np.array([0.5, np.nan]), fb.InputError, "{}[1] is nan; keys given as floats must be in [0, 1)"),
     (np.array([1, -2]), fb.InputError, "{}[1] is -2; keys must not be negative: take hashes modulo 2**64 as uint64"),
     (np.array([1, 2**64 - 1], np.uint64), fb.InputError, "{}[1] is 2**64 - 1, which is reserved; use keys below it"),
-    (np.array(["a", "b"]), fb.InputTypeError, "{} must be unsigned integers or floats in [0, 1), got dtype <U1; hash ids*"),
+    (
+        np.array(["a", "b"]),
+        fb.InputTypeError,
+        "{} must be unsigned integers or floats in [0, 1), got dtype <U1; pass hash*",
+    ),
     (np.array([1, 2, 3]), fb.InputError, "{} has 3 rows for 2 scores; every row needs one key"),
 ]
 

@@ -32,6 +32,8 @@ Float64s = npt.NDArray[np.float64]
 
 FORMAT = {"format": "fastbin-monitor", "version": 1}
 
+DIGEST_BYTES = 32
+
 # Entries of the table "evidence of every bin after every row" that are made at a time.
 BLOCK_ENTRIES = 2**20
 
@@ -139,6 +141,7 @@ class CalibrationMonitor(State):
         self._named_at = np.zeros(stream.n_bins, np.int64)  # 0: not named
         self._max_log_mean = 0.0
         self._alarm_at = 0
+        self._seen: dict[bytes, None] = {}
 
     # ------------------------------------------------------------------ watching
 
@@ -221,6 +224,22 @@ class CalibrationMonitor(State):
         """The largest evidence so far."""
         return _exp(self._max_log_mean)
 
+    @property
+    def seen(self) -> tuple[bytes, ...]:
+        """The digests given to `mark_seen`, in that order."""
+        return tuple(self._seen)
+
+    def mark_seen(self, digest: bytes) -> None:
+        """Keep the SHA-256 digest (32 bytes) of a file whose outcomes were counted, so that it can be told when it comes again.
+
+        The monitor itself looks at no digest: whoever reads files asks whether theirs is among `seen` (as ``fastbin monitor``
+        does). One that is there already changes nothing.
+        """
+        if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
+            raise InputError(f"digest is {digest!r}; the {DIGEST_BYTES} bytes of a SHA-256 are needed, as digest() gives them")
+        with self._lock:
+            self._seen[digest] = None
+
     def report(self) -> MonitorReport:
         """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
         with self._lock:
@@ -270,6 +289,7 @@ class CalibrationMonitor(State):
                 "max_log_mean": self._max_log_mean.hex(),
                 "named_at": self._named_at.tolist(),
                 "max_log_e": [log_e.hex() for log_e in self._max_log_e.tolist()],
+                "seen": [digest.hex() for digest in self._seen],
                 "stream": base64.b64encode(self._stream.to_bytes()).decode("ascii"),
             }
         return json.dumps(state, indent=1).encode("ascii") + b"\n"
@@ -315,6 +335,8 @@ class CalibrationMonitor(State):
         )
         self._max_log_e, self._named_at = max_log_e, named_at
         self._max_log_mean, self._alarm_at = float.fromhex(state["max_log_mean"]), int(state["alarm_at"])
+        for digest in state.get("seen", []):
+            self.mark_seen(bytes.fromhex(digest))
 
 
 def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None) -> Float64s:
