@@ -34,9 +34,11 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_unit_interval",
+    "compare_labels",
     "look_like_ids",
     "refuse_labels",
     "refuse_scores",
+    "refuse_words",
 ]
 
 ScoreRange = tuple[float, float] | None
@@ -161,11 +163,56 @@ def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> npt.NDAr
     array = _one_dimensional(labels, name)
     if array.dtype.kind in "biuf":
         return array
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and not any(isinstance(item, (str, bytes)) for item in array):
         return _from_objects(array, name, first_row)
+    if array.dtype.kind in "OSU":
+        refuse_words(array.tolist(), name, first_row)
     raise InputTypeError(
-        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first"
+        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; say which value is 1: positive="
     )
+
+
+def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
+    """Raise for labels of which some are text, showing what they are and what to do."""
+    position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
+    place = f"{name}[{first_row + position}] is {labels[position]!r}; labels are 0 and 1, or False and True"
+    seen = list(dict.fromkeys(item for item in labels if isinstance(item, (str, bytes))))
+    if len(seen) > 2:
+        told = ", ".join(map(repr, seen[:3]))
+        raise InputTypeError(
+            f"{place}, and these are {told}, ...; pass ({name} == one of them), which is one class against others"
+        )
+    told = " and ".join(map(repr, seen))
+    raise InputTypeError(f"{place}, and these are {told}; say which value is 1, such as positive={max(seen, key=str)!r}")
+
+
+def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
+    """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
+
+    Besides it the labels must have one other value, and `positive` must be there: a word that is none of them is a mistake.
+    """
+    if positive is None:
+        return labels
+    # Of a list with text in it NumPy would make text altogether, a NaN included.
+    array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
+    items = array.tolist()
+    found = np.zeros(len(items), np.bool_)
+    others: dict[Any, int] = {}  # and where each was first seen
+    for position, item in enumerate(items):
+        if item is None or type(item).__name__ in ("NAType", "NaTType") or item != item:
+            raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
+        if item == positive:
+            found[position] = True
+        elif item not in others:
+            others[item] = position
+    seen = " and ".join(map(repr, list(others)[:2]))
+    if len(items) and not found.any():
+        more = ", ..." if len(others) > 2 else ""
+        raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
+    if len(others) > 1:
+        other, third = next(iter(others)), list(others.values())[1]
+        raise InputError(f"{name}[{third}] is {items[third]!r}, neither {positive!r} nor {other!r}; labels have two values")
+    return found
 
 
 def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
@@ -174,6 +221,11 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
     remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
+    seen = np.unique(labels[: 2**16]).tolist()
+    if len(seen) == 2 and 0 not in seen and all(each == each for each in seen):
+        remedy = (
+            f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}: say which value is 1, such as positive={seen[1]}"
+        )
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
