@@ -94,6 +94,8 @@ def read_columns(
         first_row += len(batch)
         if progress is not None:
             progress(table)
+    if labels is not None:
+        labels.check_positive()
 
 
 def read_numbers(

@@ -35,6 +35,14 @@ class Labels:
     def __init__(self, table: Table, name: str, positive: str | None) -> None:
         self._table, self._name, self._positive = table, name, positive
         self.other: Any = None
+        self._found = False
+
+    def check_positive(self) -> None:
+        """Refuse, when all is read, a positive value that never came: it is a mistake, unless all labels are 0."""
+        if self._positive is not None and not self._found and self.other is not None:
+            raise InputError(
+                f"{self._table.path}, column {self._name}: no label is {self._positive!r}, all are {_told(self.other)}"
+            )
 
     def read(self, column: Any, first_row: int) -> npt.NDArray[Any]:
         """The labels in a chunk of the column, an Arrow array that starts at this row of the table."""
@@ -54,6 +62,7 @@ class Labels:
             row = first_row + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"{self._table.place(row)}, column {self._name}: the label is missing; remove such rows first")
         found = pa.compute.equal(values, pa.scalar(positive, values.type)).to_numpy(zero_copy_only=False)
+        self._found = self._found or bool(found.any())
         others = pa.compute.filter(values, pa.array(~found))
         if len(others):
             self.other = others[0] if self.other is None else self.other
