@@ -38,6 +38,7 @@ from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from fastbin import assess, bounds, guarantees, online, plots, report, scale, shift
+    from fastbin._keys import hash_keys
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
@@ -61,6 +62,7 @@ _HOMES = {
     "UniformMassBinning": "fastbin.binning.uniform_mass",
     "choose_n_bins": "fastbin.guarantees",
     "epsilon": "fastbin.guarantees",
+    "hash_keys": "fastbin._keys",
     "merge_venn": "fastbin.binning.venn",
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
@@ -91,6 +93,7 @@ __all__ = [
     "choose_n_bins",
     "epsilon",
     "guarantees",
+    "hash_keys",
     "load",
     "merge_venn",
     "monotone_model",

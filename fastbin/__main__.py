@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from fastbin._dependencies import install_command
+from fastbin._files import TEMPORARIES
 
 __all__ = ["build_flags", "main"]
+
+INTERRUPTED = 130
+SHOW_CURSOR = b"\x1b[?25h"  # which a spinner may have hidden
 
 
 def build_flags(wanted: Sequence[str]) -> str:
@@ -28,10 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ``fastbin --cflags --libs`` needs NumPy alone, everything else the extra "cli".
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:  # as a process of its own
+        arguments = sys.argv[1:]
+        _complete_streams()
+        _end_cleanly_on_signals()
     if arguments and {"--cflags", "--libs"}.issuperset(arguments):
-        print(build_flags(arguments))
-        return 0
+        with contextlib.suppress(BrokenPipeError):
+            print(build_flags(arguments), flush=True)
+            return 0
+        os._exit(0)  # nobody reads; an ordinary end would try once more
     try:
         import click
         import rich
@@ -39,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: the command line needs {error.name}, which is not installed; {install_command('cli')}", file=sys.stderr)
         return 1
     del click, rich
-    from fastbin.cli import INTERRUPTED, command_line
+    from fastbin.cli import command_line
 
     code = command_line.run(list(arguments))
     if code == INTERRUPTED:
@@ -48,6 +61,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _complete_streams() -> None:
+    """Let no file that is opened take the place of a standard stream that was closed (``<&-``, ``>&-``).
+
+    A closed standard output then fails with EBADF at the first write, which is told; messages for a closed standard error go
+    nowhere. A closed standard input stays ``None``.
+    """
+    for descriptor, access in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, access)  # the lowest descriptor that is free, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that is no text, or not in the terminal's encoding, is no failure
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _end_cleanly_on_signals() -> None:
+    """End the process at once on SIGINT, SIGTERM and SIGHUP, with nothing left behind and in one line.
+
+    A thread does it, which a descriptor wakes: the main thread may be in C for long, and a KeyboardInterrupt that is raised in
+    an import, or in a callback from C, would be a traceback or get lost.
+    """
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        return
+    source, sink = os.pipe()
+    os.set_blocking(sink, False)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
+    threading.Thread(target=_wait_for_the_end, args=(source,), daemon=True).start()
+
+
+def _wait_for_the_end(source: int) -> None:
+    number = os.read(source, 1)[0]
+    for path in list(TEMPORARIES):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    with contextlib.suppress(OSError):
+        if os.isatty(2):
+            os.write(2, SHOW_CURSOR)
+        if number == signal.SIGINT:
+            os.write(2, b"error: interrupted\n")
+    os._exit(INTERRUPTED if number == signal.SIGINT else 128 + number)
 
 
 if __name__ == "__main__":

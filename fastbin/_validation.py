@@ -37,9 +37,12 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_unit_interval",
+    "compare_labels",
+    "look_like_ids",
     "refuse_kind",
     "refuse_labels",
     "refuse_scores",
+    "refuse_words",
 ]
 
 ScoreRange = tuple[float, float] | None
@@ -198,11 +201,56 @@ def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> npt.NDAr
     array = _one_dimensional(labels, name)
     if array.dtype.kind in "biuf":
         return array
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and not any(isinstance(item, (str, bytes)) for item in array):
         return _from_objects(array, name, first_row)
+    if array.dtype.kind in "OSU":
+        refuse_words(array.tolist(), name, first_row)
     raise InputTypeError(
-        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; map your classes to 0 and 1 first"
+        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; say which value is 1: positive="
     )
+
+
+def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
+    """Raise for labels of which some are text, showing what they are and what to do."""
+    position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
+    place = f"{name}[{first_row + position}] is {labels[position]!r}; labels are 0 and 1, or False and True"
+    seen = list(dict.fromkeys(item for item in labels if isinstance(item, (str, bytes))))
+    if len(seen) > 2:
+        told = ", ".join(map(repr, seen[:3]))
+        raise InputTypeError(
+            f"{place}, and these are {told}, ...; pass ({name} == one of them), which is one class against others"
+        )
+    told = " and ".join(map(repr, seen))
+    raise InputTypeError(f"{place}, and these are {told}; say which value is 1, such as positive={max(seen, key=str)!r}")
+
+
+def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
+    """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
+
+    Besides it the labels must have one other value, and `positive` must be there: a word that is none of them is a mistake.
+    """
+    if positive is None:
+        return labels
+    # Of a list with text in it NumPy would make text altogether, a NaN included.
+    array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
+    items = array.tolist()
+    found = np.zeros(len(items), np.bool_)
+    others: dict[Any, int] = {}  # and where each was first seen
+    for position, item in enumerate(items):
+        if item is None or type(item).__name__ in ("NAType", "NaTType") or item != item:
+            raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
+        if item == positive:
+            found[position] = True
+        elif item not in others:
+            others[item] = position
+    seen = " and ".join(map(repr, list(others)[:2]))
+    if len(items) and not found.any():
+        more = ", ..." if len(others) > 2 else ""
+        raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
+    if len(others) > 1:
+        other, third = next(iter(others)), list(others.values())[1]
+        raise InputError(f"{name}[{third}] is {items[third]!r}, neither {positive!r} nor {other!r}; labels have two values")
+    return found
 
 
 def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
@@ -213,6 +261,11 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int
     remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
     if isinstance(value, float) and 0.0 < value < 1.0:
         remedy += ", and come second, after the scores or predictions"
+    seen = np.unique(labels[: 2**16]).tolist()
+    if len(seen) == 2 and 0 not in seen and all(each == each for each in seen):
+        remedy = (
+            f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}: say which value is 1, such as positive={seen[1]}"
+        )
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
@@ -279,6 +332,15 @@ def check_features(features: Any, name: str = "features") -> npt.NDArray[np.floa
     return array
 
 
+# Keys are uniform up to 2**64: 8 of them are all below 2**32 with a chance of 2**-256.
+LEAST_KEYS_TO_JUDGE = 8
+
+
+def look_like_ids(keys: npt.NDArray[np.uint64]) -> bool:
+    """Whether these cannot be keys, as 8 or more of them are all below 2**32. All zero is a choice, and passes."""
+    return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
+
+
 def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64]:
     """Tie keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n)."""
     array = _one_dimensional(keys, name)
@@ -292,7 +354,7 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
         return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
     if array.dtype.kind not in "iu":
         raise InputTypeError(
-            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; hash ids to 64-bit integers"
+            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; pass hash_keys(ids, salt)"
         )
     if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
         position = int(np.argmax(array < 0))
@@ -302,6 +364,11 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
     converted = np.ascontiguousarray(array, dtype=np.uint64)
     if converted.size and int(converted.max()) == 2**64 - 1:
         raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")
+    if name != "tie_keys" and look_like_ids(converted):  # at a fit their order alone counts
+        raise InputError(
+            f"{name}[{int(converted.argmax())}] is {int(converted.max())}, and no other is larger: these are ids and not keys, "
+            "which are uniform from 0 to 2**64 - 2; all would fall into the lower bin; pass hash_keys(ids, salt)"
+        )
     return converted
 
 

@@ -174,7 +174,7 @@ def test_fit_refuses_bad_labels(value: float, dtype: type, told: str, n: int) ->
 @pytest.mark.parametrize(
     ("labels", "error", "told"),
     [
-        (["no", "yes"], fb.InputTypeError, "labels must be 0 and 1 (or False and True), got dtype <U3; map your classes*"),
+        (["no", "yes"], fb.InputTypeError, "labels[0] is 'no'; labels are 0 and 1, *; say which value is 1, such as*"),
         ([0, None], fb.InputError, "labels[1] is None, not a number; remove or fill missing rows first"),
         ([[0, 1], [1, 0]], fb.InputTypeError, "labels must be one-dimensional (or n by 1), got shape (2, 2);*"),
         ([0, 1, 1], fb.InputError, "lengths differ: scores has 2, labels has 3; every row needs one of each"),
@@ -240,7 +240,11 @@ KEY_ERRORS = [
     (np.array([0.5, np.nan]), fb.InputError, "{}[1] is nan; keys given as floats must be in [0, 1)"),
     (np.array([1, -2]), fb.InputError, "{}[1] is -2; keys must not be negative: take hashes modulo 2**64 as uint64"),
     (np.array([1, 2**64 - 1], np.uint64), fb.InputError, "{}[1] is 2**64 - 1, which is reserved; use keys below it"),
-    (np.array(["a", "b"]), fb.InputTypeError, "{} must be unsigned integers or floats in [0, 1), got dtype <U1; hash ids*"),
+    (
+        np.array(["a", "b"]),
+        fb.InputTypeError,
+        "{} must be unsigned integers or floats in [0, 1), got dtype <U1; pass hash*",
+    ),
     (np.array([1, 2, 3]), fb.InputError, "{} has 3 rows for 2 scores; every row needs one key"),
 ]
 

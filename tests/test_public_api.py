@@ -22,7 +22,7 @@ import fastbin as fb
 ROOT = Path(__file__).resolve().parent.parent
 
 # What `import fastbin` gives, and the documentation explains: no more, no less.
-NAMESPACES = ("assess", "bounds", "guarantees", "online", "plots", "report", "scale", "shift")
+NAMESPACES = ("assess", "bounds", "guarantees", "hash_keys", "online", "plots", "report", "scale", "shift")
 CALIBRATORS = (
     "IVAP", "BetaScaling", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling", "ScalingBinning",
     "TemperatureScaling", "UniformMassBinning",

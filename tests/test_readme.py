@@ -115,7 +115,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     text = path.read_text(encoding="utf8")
     typed = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     typed += re.findall(r"^    (fastbin .*)", text, re.MULTILINE) + re.findall(r"`(fastbin [^`]*)`", text)
-    found = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed), re.MULTILINE)
+    found = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
     assert bool(found) == ("fastbin " in "".join(typed))
     for name, arguments in found:
         command = command_line.get_command(click.Context(command_line), name)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning, InputError
-from fastbin._validation import check_edges, check_score_range
+from fastbin._validation import check_edges, check_score_range, compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import Rows, check_rows
@@ -34,7 +34,7 @@ class FixedEdges(Calibrator):
         """int64: the numbers of the bins without samples, whose value is 0.5 (or that of a neighbour, with monotone values)."""
         return np.flatnonzero(self.model_.counts == 0)
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to calibration samples that neither the classifier nor the edges, nor a scaler, have seen.
 
         Parameters
@@ -46,6 +46,8 @@ class FixedEdges(Calibrator):
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats are importance weights: values are weighted means,
             and only bounds made for weights apply.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -63,6 +65,7 @@ class FixedEdges(Calibrator):
             nearest bins with samples.
         """
         score_range = check_score_range(self.score_range)
+        labels = compare_labels(labels, positive)
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
         edges, origin = self._edges(rows)
         counted = tally(bins_between(edges, None, score_range), rows, weights)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._validation import check_score_range
+from fastbin._validation import check_score_range, compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.knots import Knots, WeightedKnots, count_knots, weigh_knots
 from fastbin.binning.rows import Rows, check_rows
@@ -79,7 +79,7 @@ class IsotonicCalibration(Calibrator):
         self.interpolate = interpolate
         self.score_range = score_range
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
         Parameters
@@ -90,6 +90,8 @@ class IsotonicCalibration(Calibrator):
             bool, or numbers that equal 0 or 1.
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats weight the squares; a weight of 0 makes no knot.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -100,6 +102,7 @@ class IsotonicCalibration(Calibrator):
         InputError
             Naming the argument, the first bad position, its value, and the remedy.
         """
+        labels = compare_labels(labels, positive)
         rows, weights = check_rows(scores, labels, sample_weight, check_score_range(self.score_range))
         knots = count_knots(rows) if weights is None else weigh_knots(rows, weights)
         starts, values = _pool_weights(knots) if isinstance(knots, WeightedKnots) else _pool_counts(knots)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed
+from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed, compare_labels
 from fastbin.binning.boundaries import cut_rows
 from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.fit_order import FitOrder, bins_of_rows
@@ -126,7 +126,16 @@ class ScalingBinning(Calibrator):
         self.seed = seed
         self.score_range = score_range
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        labels: Any,
+        sample_weight: Any = None,
+        tie_keys: Any = None,
+        n_threads: int = 1,
+        *,
+        positive: Any = None,
+    ) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters
@@ -142,6 +151,8 @@ class ScalingBinning(Calibrator):
             Keys to order equal scores by, as for `UniformMassBinning`.
         n_threads : int
             "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -156,6 +167,7 @@ class ScalingBinning(Calibrator):
         ties = check_choice(self.ties, "ties", TIES_OF_SCHEME[scheme])
         score_range = check_score_range(self.score_range)
         scaler = self._scaler(score_range)
+        labels = compare_labels(labels, positive)
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
         order = FitOrder(check_seed(self.seed), weights, check_tie_keys(tie_keys, rows))
         n_threads = check_count(n_threads, "n_threads")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._validation import check_count
+from fastbin._validation import check_count, compare_labels
 from fastbin.binning.boundaries import cut_rows
 from fastbin.binning.fit_order import FitOrder, fit_split, weigh_rows
 from fastbin.binning.recipe import Recipe
@@ -114,7 +114,16 @@ class UniformMassBinning(Calibrator):
         self.score_range = score_range
         self.monotone = monotone
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        labels: Any,
+        sample_weight: Any = None,
+        tie_keys: Any = None,
+        n_threads: int = 1,
+        *,
+        positive: Any = None,
+    ) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters
@@ -131,6 +140,8 @@ class UniformMassBinning(Calibrator):
             a score, independent of the labels.
         n_threads : int
             Python threads over chunks of the rows. Does not change the model.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -143,6 +154,7 @@ class UniformMassBinning(Calibrator):
             needs (2 n_bins - 1 for "umd" and "ze").
         """
         recipe = Recipe.check(**self.get_params())
+        labels = compare_labels(labels, positive)
         rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
         order = FitOrder(recipe.seed, weights, check_tie_keys(tie_keys, rows))
         n_bins = recipe.n_bins_for(rows.expanded_size())

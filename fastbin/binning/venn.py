@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_score_range
+from fastbin._validation import check_score_range, compare_labels
 from fastbin.binning.knots import Knots, count_knots
 from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.rows import Rows, check_rows
@@ -174,7 +174,7 @@ class IVAP(Calibrator):
     def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
         self.score_range = score_range
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
         Parameters
@@ -185,6 +185,8 @@ class IVAP(Calibrator):
             bool, or numbers that equal 0 or 1.
         sample_weight : array-like of int, shape (n,), optional
             Frequencies: the same as repeating the row. Real weights are refused: weighted samples are not exchangeable.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -195,6 +197,7 @@ class IVAP(Calibrator):
         InputError
             Naming the argument, the first bad position, its value, and the remedy.
         """
+        labels = compare_labels(labels, positive)
         rows, weights = check_rows(scores, labels, sample_weight, check_score_range(self.score_range))
         if weights is not None:
             raise InputError(

@@ -6,8 +6,8 @@ name; nothing has to be registered. Modules import nothing slow at their top, so
 
 from __future__ import annotations
 
-from fastbin.cli._group import INTERRUPTED, CommandLine
+from fastbin.cli._group import CommandLine
 
-__all__ = ["INTERRUPTED", "command_line"]
+__all__ = ["command_line"]
 
 command_line = CommandLine()

@@ -6,17 +6,20 @@ program that reads them finds each sentence on one line.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from fastbin.scale import Table
 
-__all__ = ["console", "note", "reading", "working"]
+__all__ = ["console", "discard", "note", "reading", "say", "working"]
 
 # Files that are read faster than a bar could be looked at.
 SHOW_BAR_FROM = 2**24
@@ -25,13 +28,44 @@ WIDTH_WITHOUT_TERMINAL = 250
 
 def console(*, stderr: bool = False) -> Console:
     """A console on a standard stream, as it is now."""
+    file = sys.stderr if stderr else sys.stdout
+    made = _console_class()(file=file, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal:
+        made = _console_class()(
+            file=file, highlight=False, markup=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL, soft_wrap=True
+        )
+    return made
+
+
+@cache
+def _console_class() -> type[Console]:
     from rich.console import Console
 
-    file = sys.stderr if stderr else sys.stdout
-    made = Console(file=file, highlight=False, markup=False, emoji=False)
-    if not made.is_terminal:
-        made = Console(file=file, highlight=False, markup=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL, soft_wrap=True)
-    return made
+    class Patient(Console):
+        """Goes on in silence when nobody reads any more: whoever reads has seen enough, and there may be work left to do."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            discard(self.file)  # type: ignore[arg-type]
+
+    return Patient
+
+
+def say(text: str) -> None:
+    """Text for programs, to the byte."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what else is written to a stream nowhere, also what it still holds: else Python would complain at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # no stream of the system's, or none at all
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def note(message: str) -> None:

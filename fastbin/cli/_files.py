@@ -1,20 +1,19 @@
-"""Files named on the command line: which columns they offer, where an error stands in them, where output may go."""
+"""Tables named on the command line: which columns they offer, and where an error stands in them."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
 
 if TYPE_CHECKING:
     from fastbin.scale import Table
 
-__all__ = ["check_output", "choose_column", "choose_columns", "in_words_of"]
+__all__ = ["choose_column", "choose_columns", "in_words_of", "open_input"]
 
 # Usual names of the two columns, in lower case.
 SCORE_NAMES = (
@@ -32,7 +31,19 @@ OPTION_WORDS = {
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
     "tie_keys": "--key",
+    "positive=": "--positive ",
 }
+
+
+def open_input(path: str, csv_format: Mapping[str, Any], watch: Callable[[bytes], object] | None = None) -> Table:
+    """A table that is named on the command line; `csv_format` is what `table_options` collects."""
+    from fastbin.scale import open_table
+    from fastbin.scale.base import arrow
+
+    if os.name == "posix":
+        # Signals end the process at once; PyArrow would take them for itself while it reads.
+        arrow().enable_signal_handlers(False)
+    return open_table(path, **csv_format, watch=watch)
 
 
 def choose_columns(table: Table, score: str | None, label: str | None) -> tuple[str, str]:
@@ -89,20 +100,3 @@ def in_words_of(table: Table, columns: Mapping[str, str], first_row: int = 0) ->
         for word, option in OPTION_WORDS.items():
             message = message.replace(word, option)
         raise InputError(message) from error
-
-
-def check_output(path: str, *, overwrites: tuple[str, ...] = ()) -> None:
-    """Refuse, before any work is done, a path to which nothing can be written; `overwrites` are files that must stay."""
-    if path == "-":
-        return
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{path} is a folder; name a file")
-    folder = target.parent
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; make it first")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"{folder} cannot be written to")
-    for other in overwrites:
-        if target.exists() and other != "-" and os.path.exists(other) and target.samefile(other):
-            raise InputError(f"{path} is the file that is read; write to another one")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -15,8 +15,9 @@ import click
 from fastbin._dependencies import install_command
 from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
+from fastbin.cli._console import discard
 
-__all__ = ["INTERRUPTED", "CommandLine"]
+__all__ = ["CommandLine"]
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -37,7 +38,7 @@ Start here:
 
 \b
 Exit codes:
-  0    all went well
+  0    all went well, or whoever read the output had seen enough
   1    the input was refused: one line on standard error says why, and no
        output file is left behind
   2    the command was not understood
@@ -84,52 +85,88 @@ class CommandLine(click.Group):
         """Run and leave the process (click's own entry, which its test runner calls)."""
         sys.exit(self.run(list(sys.argv[1:] if args is None else args)))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # before click turns it into a failure: whoever read the output has seen enough
+            discard(sys.stdout)
+            return 0
+
     def run(self, arguments: list[str]) -> int:
         """Run a command; returns the exit code, having told every error in one line."""
-        if not arguments:
-            click.echo(self.get_help(click.Context(self, info_name="fastbin")))
-            return USAGE
         try:
+            if not arguments:
+                click.echo(self.get_help(click.Context(self, info_name="fastbin")))
+                return USAGE
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
-            sys.stdout.flush()  # so that a closed pipe shows here
-        except (click.Abort, KeyboardInterrupt):
-            _tell("interrupted")
-            return INTERRUPTED
-        except click.UsageError as error:
-            return _tell_usage(error)
-        except click.ClickException as error:
-            _tell(error.format_message())
-            return REFUSED
-        except BrokenPipeError:  # whoever read the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return REFUSED
-        except FastbinError as error:
-            _tell(str(error))
-            return REFUSED
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("fastbin"):
-                raise
-            _tell(f"this needs {error.name}, which is not installed; {install_command('cli')}")
-            return REFUSED
-        except OSError as error:
-            place = f"{error.filename}: " if error.filename is not None else ""
-            _tell(f"{place}{error.strerror or error}")
-            return REFUSED
-        except MemoryError as error:
-            _tell(f"not enough memory: {error}" if str(error) else "not enough memory")
-            return REFUSED
-        return result if isinstance(result, int) else 0
+            code = result if isinstance(result, int) else 0
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            code = _tell_error(error)
+        return _flush(code)
+
+
+def _flush(code: int) -> int:
+    """Bring the output on its way while an error can still be told."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout)
+    except OSError as error:  # of a disk that is full, perhaps
+        discard(sys.stdout)
+        return code or _tell_error(error)
+    return code
+
+
+def _tell_error(error: BaseException) -> int:
+    """Tell what a command raised; returns the exit code."""
+    code, message = REFUSED, str(error)
+    if isinstance(error, SystemExit):  # click's answer to a pipe that was closed while it wrote help
+        return 0
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        code, message = INTERRUPTED, "interrupted"
+    elif isinstance(error, click.UsageError):
+        return _tell_usage(error)
+    elif isinstance(error, click.ClickException):
+        message = error.format_message()
+    elif isinstance(error, FastbinError):
+        pass
+    elif isinstance(error, ModuleNotFoundError):
+        if error.name is None or error.name.startswith("fastbin"):
+            raise error
+        message = f"this needs {error.name}, which is not installed; {install_command('cli')}"
+    elif isinstance(error, OSError):
+        message = _os_error(error)
+    elif isinstance(error, MemoryError):
+        message = f"not enough memory: {error}" if str(error) else "not enough memory"
+    else:
+        raise error
+    _tell(message)
+    return code
+
+
+def _os_error(error: OSError) -> str:
+    if error.filename is None and error.errno == errno.EBADF:
+        return "standard output is closed"
+    place = f"{error.filename}: " if error.filename is not None else ""
+    return f"{place}{error.strerror or error}"
 
 
 def _tell(message: str) -> None:
-    """One line on standard error, in the words of the command line."""
-    click.echo("error: " + " ".join(message.split()), err=True)
+    """One line on standard error, in the words of the command line.
+
+    Bytes of a file name that are no text are shown as escapes, and a closed standard error is nobody to tell.
+    """
+    line = "error: " + " ".join(message.split())
+    try:
+        click.echo(line.encode("utf8", errors="backslashreplace").decode("utf8"), err=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def _tell_usage(error: click.UsageError) -> int:
     _tell(error.format_message())
     if error.ctx is not None:
-        click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.", err=True)
+        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
     return USAGE
 
 

@@ -112,11 +112,11 @@ def intervals(model: BinnedModel, alpha: float) -> Float64s | None:
 # ---------------------------------------------------------------------- to be looked at
 
 
-def show(model: BinnedModel, alpha: float, max_rows: int | None = None) -> None:
+def show(model: BinnedModel, alpha: float, max_rows: int | None = None, *, stderr: bool = False) -> None:
     """Print the facts, the table of bins and the promise."""
     from fastbin.cli._console import console
 
-    out = console()
+    out = console(stderr=stderr)
     for sentence in facts(model):
         out.print(sentence)
     if model.kind != "smooth":

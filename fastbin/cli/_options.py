@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
@@ -18,13 +19,14 @@ __all__ = [
     "SPLIT",
     "alpha_option",
     "assessment_options",
-    "delimiter_option",
     "examples",
     "json_option",
+    "key_options",
     "label_option",
     "n_bins_option",
     "quiet_option",
     "score_option",
+    "table_options",
     "weights_option",
 ]
 
@@ -96,25 +98,90 @@ ALPHA, SEED, N_BINS, SCORE_RANGE, SPLIT, DELIMITER = _Alpha(), _Seed(), _NBins()
 score_option = click.option(
     "--score", metavar="COLUMN", help="The column of scores. Default: the only one with a usual name, such as p or score."
 )
-label_option = click.option(
-    "--label",
-    metavar="COLUMN",
-    help="The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as y or label.",
-)
 n_bins_option = click.option(
     "--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins."
 )
 alpha_option = click.option(
     "--alpha", type=ALPHA, default=0.1, show_default=True, metavar="A", help="The chance that the stated guarantee fails."
 )
-delimiter_option = click.option(
-    "--delimiter", type=DELIMITER, metavar="CHAR", help="Between the columns of CSV files. Default: what the header shows."
-)
 weights_option = click.option(
     "--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights."
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+def label_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The column of labels, and what they look like."""
+    named = click.option(
+        "--label",
+        metavar="COLUMN",
+        help="The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
+    )
+    positive = click.option(
+        "--positive",
+        metavar="VALUE",
+        help="The outcome that counts as 1, such as yes, where outcomes are not 0 and 1.",
+    )
+    return named(positive(command))
+
+
+def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where tie keys come from; `KeyOptions.take` reads them."""
+    for option in (
+        click.option(
+            "--salt-file",
+            type=click.Path(),
+            metavar="FILE",
+            help="A file that holds the secret. Default: what the environment variable FASTBIN_SALT holds, if anything.",
+        ),
+        click.option(
+            "--salt",
+            metavar="TEXT",
+            help="The secret that the ids in the --key column are hashed with. Others on this machine can see it in the list "
+            "of processes; rather use --salt-file.",
+        ),
+        click.option(
+            "--key",
+            metavar="COLUMN",
+            help="What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any "
+            "ids (their key is fb.hash_keys).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How tables are read; the command gets these as one argument, `csv_format`, which is for `open_input`."""
+
+    @wraps(command)
+    def wrapped(*, delimiter: str | None, decimal: str, encoding: str, **others: Any) -> Any:
+        if delimiter == decimal:
+            raise click.UsageError(f"--delimiter and --decimal are both {decimal!r}; one character cannot be both")
+        return command(csv_format={"delimiter": delimiter, "decimal": decimal, "encoding": encoding}, **others)
+
+    decorated: Callable[..., Any] = wrapped
+    for option in (
+        click.option(
+            "--encoding",
+            default="utf-8",
+            show_default=True,
+            metavar="NAME",
+            help="Of CSV files, such as latin-1; what is written is UTF-8.",
+        ),
+        click.option(
+            "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="The decimal mark in CSV files."
+        ),
+        click.option(
+            "--delimiter",
+            type=DELIMITER,
+            metavar="CHAR",
+            help="Between the columns of CSV files. Default: as in the header.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
 
 
 def assessment_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
-from fastbin._load import load
 from fastbin.cli._console import reading, working
-from fastbin.cli._files import choose_columns, in_words_of
-from fastbin.scale import open_table
+from fastbin.cli._files import choose_columns, in_words_of, open_input
+from fastbin.cli._streams import check_inputs, load_model
 from fastbin.scale.columns import holds_whole_numbers, read_numbers
+from fastbin.scale.labels import Labels
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -29,14 +29,16 @@ def assess_file(
     weights: str | None,
     against: tuple[str, ...],
     against_column: tuple[str, ...],
-    delimiter: str | None,
+    csv_format: dict[str, Any],
+    positive: str | None,
     **settings: Any,
 ) -> Assessment:
     """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions."""
     from fastbin.report import assess_model
 
-    loaded = load(model)
-    table = open_table(file, delimiter)
+    check_inputs(MODEL=model, FILE=file, __against=against)
+    loaded = load_model(model)
+    table = open_input(file, csv_format)
     score, label = choose_columns(table, score, label)
     others: dict[str, Any] = _others(against)
     columns = {"scores": score, "labels": label}
@@ -46,7 +48,7 @@ def assess_file(
         if name in others:
             raise InputError(f"two methods to compare with are called {name!r}; rename a file")
         columns[f"others[{name!r}]"] = table.check_column(name)
-    arrays = _read(table, columns)
+    arrays = _read(table, columns, positive)
     if not len(arrays["labels"]):
         raise InputError(f"{file} has no rows")
     others |= {name: arrays.pop(f"others[{name!r}]") for name in against_column}
@@ -61,11 +63,11 @@ def _others(paths: tuple[str, ...]) -> dict[str, BinnedModel]:
         name = Path(path).stem
         if name in others:
             raise InputError(f"two models to compare with are called {name!r}; rename a file")
-        others[name] = load(path)
+        others[name] = load_model(path)
     return others
 
 
-def _read(table: Table, columns: dict[str, str]) -> dict[str, Any]:
+def _read(table: Table, columns: dict[str, str], positive: str | None) -> dict[str, Any]:
     """The columns as arrays; a missing score is NaN, anything else that is missing an error."""
     import numpy as np
 
@@ -73,11 +75,14 @@ def _read(table: Table, columns: dict[str, str]) -> dict[str, Any]:
     whole = weights is not None and holds_whole_numbers(table, weights)
     wanted = list(dict.fromkeys(columns.values()))
     chunks: dict[str, list[Any]] = {argument: [] for argument in columns}
-    first_row = 0
+    first_row, labels = 0, Labels(table, columns["labels"], positive)
     with reading(table, "reading") as update:
         for batch in table.batches(wanted):
             for argument, name in columns.items():
                 column = batch.column(batch.schema.get_field_index(name))
+                if argument == "labels":
+                    chunks[argument].append(labels.read(column, first_row))
+                    continue
                 numbers = read_numbers(
                     table, name, column, first_row, whole=whole and argument == "sample_weight", propagate=argument == "scores"
                 )

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin.cli._options import SEED, alpha_option, delimiter_option, examples, label_option, quiet_option, score_option
+from fastbin.cli._options import SEED, alpha_option, examples, label_option, quiet_option, score_option, table_options
 
 if TYPE_CHECKING:
+    from fastbin.scale import Table
     from fastbin.shift import LabelShift
 
 __all__ = ["command"]
@@ -41,7 +42,7 @@ class _Rate(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--target-labels", type=click.Path(), metavar="FILE", help="Outcomes from the new population; a hundred may do.")
 @click.option("--target-scores", type=click.Path(), metavar="FILE", help="Scores from the new population, without outcomes.")
 @click.option("--target-rate", type=_Rate(), metavar="Q", help="The known share of label 1 in the new population.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write; - prints it.")
 @label_option
 @score_option
 @click.option(
@@ -64,8 +65,8 @@ class _Rate(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--n-bootstrap", type=click.IntRange(1), default=1000, show_default=True, metavar="N", help="Resamples.")
 @click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the resamples and of ties.")
 @alpha_option
-@delimiter_option
 @quiet_option
+@table_options
 def command(
     model: str,
     target_labels: str | None,
@@ -75,7 +76,8 @@ def command(
     label: str | None,
     score: str | None,
     method: str,
-    delimiter: str | None,
+    csv_format: dict[str, Any],
+    positive: str | None,
     quiet: bool,
     alpha: float,
     **settings: Any,
@@ -87,48 +89,55 @@ def command(
 
     Files are CSV (with a header) or Parquet.
     """
-    from fastbin._load import load
-    from fastbin.cli._files import LABEL_NAMES, SCORE_NAMES, check_output
+    from fastbin.cli._files import LABEL_NAMES, SCORE_NAMES, open_input
+    from fastbin.cli._streams import check_inputs, check_output, load_model, write_output
     from fastbin.shift import LabelShift
 
     files = [path for path in (target_labels, target_scores) if path is not None]
     if len(files) + (target_rate is not None) != 1:
         raise click.UsageError("say one of --target-labels, --target-scores and --target-rate")
-    loaded = load(model)
+    check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores)
     check_output(output, overwrites=(model, *files))
+    loaded = load_model(model)
     settings["alpha"] = alpha
     if target_labels is not None:
         shift = LabelShift(loaded, method="labels", **settings)
-        _fit(shift, "labels", target_labels, delimiter, label, "--label", LABEL_NAMES)
+        table = open_input(target_labels, csv_format)
+        _fit(shift, "labels", table, _choose(table, label, "--label", LABEL_NAMES), positive)
     elif target_scores is not None:
         shift = LabelShift(loaded, method=method, **settings)
-        _fit(shift, "scores", target_scores, delimiter, score, "--score", SCORE_NAMES)
+        table = open_input(target_scores, csv_format)
+        _fit(shift, "scores", table, _choose(table, score, "--score", SCORE_NAMES))
     else:
         shift = LabelShift(loaded, method="known", target_rate=target_rate, **settings).fit()
-    shift.model_.save(output)
+    write_output(output, lambda out: out.write(shift.model_.to_bytes()))
     if not quiet:
         _show(shift, output, alpha)
 
 
-def _fit(
-    shift: LabelShift, argument: str, path: str, delimiter: str | None, name: str | None, option: str, usual: tuple[str, ...]
-) -> None:
-    """Fit to one column of a file: the one named, the only one there is, or the only one with a usual name."""
+def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...]) -> str:
+    """The column named, the only one there is, or the only one with a usual name."""
+    from fastbin.cli._files import choose_column
+
+    return choose_column(table, table.names[0] if name is None and len(table.names) == 1 else name, option, usual)
+
+
+def _fit(shift: LabelShift, argument: str, table: Table, column: str, positive: str | None = None) -> None:
+    """Fit to one column of a table."""
     import numpy as np
 
     from fastbin._errors import InputError
     from fastbin.cli._console import reading, working
-    from fastbin.cli._files import choose_column, in_words_of
-    from fastbin.scale import open_table, read_columns
+    from fastbin.cli._files import in_words_of
+    from fastbin.scale import read_columns
 
-    table = open_table(path, delimiter)
-    if name is None and len(table.names) == 1:
-        name = table.names[0]
-    column = choose_column(table, name, option, usual)
+    label = column if argument == "labels" else None
     with reading(table, "reading") as update:
-        chunks = [chunk[0] for chunk in read_columns(table, [column], progress=lambda _: update())]
+        chunks = [
+            chunk[0] for chunk in read_columns(table, [column], label=label, positive=positive, progress=lambda _: update())
+        ]
     if not chunks:
-        raise InputError(f"{path} has no rows")
+        raise InputError(f"{table.path} has no rows")
     rows = np.concatenate(chunks)
     try:
         with in_words_of(table, {argument: column}), working("estimating the rate"):
@@ -144,9 +153,10 @@ def _show(shift: LabelShift, output: str, alpha: float) -> None:
     from fastbin._errors import GuaranteeError
     from fastbin.cli import _model_view
     from fastbin.cli._console import console
+    from fastbin.cli._streams import told_output
 
-    out, rate = console(), shift.rate_
-    out.print(f"{output}: {_model_view.summary(shift.model_)}.")
+    out, rate = console(stderr=output == "-"), shift.rate_
+    out.print(f"{told_output(output)}: {_model_view.summary(shift.model_)}.")
     out.print(f"Moved from {shift.source_rate_:.6g} to {shift.target_rate_:.6g} as the rate of label 1{_origin(shift, alpha)}.")
     if rate.method != "known" and shift.target_rate_ != rate.rate:
         out.print(f"Smoothing moved the estimate {rate.rate:.6g} away from 0 and 1 by half a sample of either label.")

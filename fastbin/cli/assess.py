@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin.cli._options import assessment_options, delimiter_option, examples, json_option
+from fastbin.cli._options import assessment_options, examples, json_option, table_options
 
 if TYPE_CHECKING:
     from fastbin.report import Assessment
@@ -30,7 +30,7 @@ CONTRADICTED = 3
 @assessment_options
 @click.option("--exit-code", is_flag=True, help=f"Exit with {CONTRADICTED} if the certificate is contradicted.")
 @json_option
-@delimiter_option
+@table_options
 def command(model: str, file: str, exit_code: bool, as_json: bool, **settings: Any) -> int:
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
@@ -46,7 +46,9 @@ def command(model: str, file: str, exit_code: bool, as_json: bool, **settings: A
     if as_json:
         import json
 
-        click.echo(json.dumps({"model": model, "file": file, **found.to_dict()}, indent=2, allow_nan=False))
+        from fastbin.cli._console import say
+
+        say(json.dumps({"model": model, "file": file, **found.to_dict()}, indent=2, allow_nan=False))
     else:
         _show(found)
     contradicted = found.check is not None and found.check.verdict == "contradicted"

@@ -38,12 +38,16 @@ def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: floa
     if as_json:
         import json
 
+        from fastbin.cli._console import say
+
         content = {"n": n_samples, "alpha": alpha, "auto": auto, "epsilon": epsilon, "n_bins_within_epsilon": within}
-        click.echo(json.dumps(content | {"rows": [row._asdict() for row in rows]}, indent=2))
+        say(json.dumps(content | {"rows": [row._asdict() for row in rows]}, indent=2))
         return
     _show(rows, n_samples, alpha, auto)
     if within is not None:
-        click.echo(f"\nWithin {epsilon:g} at alpha = {alpha:g}, in all bins at once: up to {within} bins.")
+        from fastbin.cli._console import say
+
+        say(f"\nWithin {epsilon:g} at alpha = {alpha:g}, in all bins at once: up to {within} bins.")
 
 
 def _show(rows: list[guarantees.TradeOff], n_samples: int, alpha: float, auto: int) -> None:

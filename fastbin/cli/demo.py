@@ -21,7 +21,13 @@ N_CALIBRATION, N_FRESH = 10_000, 100_000
 
 @click.command(epilog=examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
 @click.option(
-    "-o", "--output", default="demo.fbm", show_default=True, type=click.Path(), metavar="MODEL", help="The model file."
+    "-o",
+    "--output",
+    default="demo.fbm",
+    show_default=True,
+    type=click.Path(),
+    metavar="MODEL",
+    help="The model file; - prints it.",
 )
 @click.option("--seed", type=SEED, default=1, show_default=True, metavar="N", help="Draws another sample.")
 @alpha_option
@@ -36,27 +42,28 @@ def command(output: str, seed: int, alpha: float) -> None:
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.cli import _model_view
     from fastbin.cli._console import console, working
-    from fastbin.cli._files import check_output
+    from fastbin.cli._streams import check_output, told_output, write_output
 
     check_output(output)
-    out = console()
+    out = console(stderr=output == "-")
     rng = np.random.default_rng(seed)
     with working("fitting"):
         scores, labels = _draw(rng, N_CALIBRATION)
         model = UniformMassBinning(n_bins=10, seed=seed).fit(scores, labels).model_
         fresh_scores, fresh_labels = _draw(rng, N_FRESH)
         before, after = _errors(model, fresh_scores, fresh_labels, seed)
-        model.save(output)
+        write_output(output, lambda file: file.write(model.to_bytes()))
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
     out.print(f"Recalibrated by {_model_view.summary(model)}:")
-    _model_view.show(model, alpha)
+    _model_view.show(model, alpha, stderr=output == "-")
     out.print()
     out.print(f"Expected calibration error on {N_FRESH:,} fresh samples: {before:.4f} before, {after:.4f} after.")
     out.print()
-    out.print(f"The model is in {output}. Next:")
+    out.print(f"The model is in {told_output(output)}. Next:")
+    named = "demo.fbm" if output == "-" else output
     for line in (
-        f"fastbin inspect {output}",
-        f"fastbin predict {output} new.csv --score COLUMN -o out.csv",
+        f"fastbin inspect {named}",
+        f"fastbin predict {named} new.csv --score COLUMN -o out.csv",
         "fastbin fit scores.csv --score COLUMN --label COLUMN -o model.fbm",
     ):
         out.print(f"  {line}", style="cyan")

@@ -18,12 +18,12 @@ from fastbin.cli._options import (
     SEED,
     SPLIT,
     alpha_option,
-    delimiter_option,
     examples,
     label_option,
     n_bins_option,
     quiet_option,
     score_option,
+    table_options,
     weights_option,
 )
 
@@ -43,6 +43,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 
 @click.command(
     epilog=examples(
+        "fastbin fit scores.csv --score p --label y",
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
@@ -56,7 +57,11 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @label_option
 @weights_option
 @click.option(
-    "-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write, such as credit.fbm."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="MODEL",
+    help="The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
 )
 @click.option(
     "--method",
@@ -96,22 +101,23 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Threads of a fit in memory."
 )
 @alpha_option
-@delimiter_option
 @quiet_option
+@table_options
 def command(
     file: str,
     score: str | None,
     label: str | None,
     weights: str | None,
-    output: str,
+    output: str | None,
     method: str,
     threads: int,
     alpha: float,
-    delimiter: str | None,
+    csv_format: dict[str, Any],
+    positive: str | None,
     quiet: bool,
     **configuration: Any,
 ) -> None:
-    """Fit a calibrator to FILE and write a model.
+    """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input. Each row is a sample that the classifier was not
     trained on: its score and its outcome. A file that does not fit into memory is read in passes.
@@ -120,25 +126,28 @@ def command(
     """
     from fastbin.cli import _model_view
     from fastbin.cli._console import console
-    from fastbin.cli._files import check_output, choose_columns
-    from fastbin.scale import open_table
+    from fastbin.cli._files import choose_columns, open_input
+    from fastbin.cli._streams import check_output, told_output, write_output
 
     calibrator = make_calibrator(method, _given(click.get_current_context(), configuration, method))
     if threads > 1:
         check_threads(method)
-    check_output(output, overwrites=(file,))
-    table = open_table(file, delimiter)
+    table = open_input(file, csv_format)
+    if output is not None:
+        check_output(output, overwrites=(file,))
     columns = dict(zip(("scores", "labels"), choose_columns(table, score, label), strict=True))
     if weights is not None:
         columns["sample_weight"] = table.check_column(weights)
-    model = _fit(table, columns, calibrator, threads)
-    model.save(output)
+    model = _fit(table, columns, calibrator, threads, positive)
+    if output is not None:
+        write_output(output, lambda out: out.write(model.to_bytes()))
     if quiet:
         return
-    out = console()
+    out = console(stderr=output == "-")
     named = ", ".join(f"{argument} from {column}" for argument, column in columns.items()).replace("sample_weight", "weights")
-    out.print(f"{output}: {_model_view.summary(model)} ({named}).")
-    _model_view.show(model, alpha, max_rows=30)
+    place = "" if output is None else f"{told_output(output)}: "
+    out.print(f"{place}{_model_view.summary(model)} ({named}).")
+    _model_view.show(model, alpha, max_rows=30, stderr=output == "-")
 
 
 def _given(ctx: click.Context, configuration: dict[str, Any], method: str) -> dict[str, Any]:
@@ -151,7 +160,9 @@ def _given(ctx: click.Context, configuration: dict[str, Any], method: str) -> di
     return given
 
 
-def _fit(table: Table, columns: dict[str, str], calibrator: Calibrator, threads: int) -> BinnedModel:
+def _fit(
+    table: Table, columns: dict[str, str], calibrator: Calibrator, threads: int, positive: str | None = None
+) -> BinnedModel:
     """Fit rows in memory while they are few, else by passes over the file."""
     import numpy as np
 
@@ -162,7 +173,9 @@ def _fit(table: Table, columns: dict[str, str], calibrator: Calibrator, threads:
     whole = _whole_columns(table, columns)
 
     def read(progress: Callable[..., Any]) -> Generator[tuple[Any, ...], None, None]:
-        return read_columns(table, list(columns.values()), whole=whole, progress=progress)
+        return read_columns(
+            table, list(columns.values()), whole=whole, label=columns["labels"], positive=positive, progress=progress
+        )
 
     chunks = _hold(table, read, None if not _can_be_folded(calibrator, table) else ROWS_IN_MEMORY)
     if chunks is None:

@@ -16,20 +16,20 @@ __all__ = ["command"]
 @alpha_option
 @json_option
 def command(model: str, alpha: float, as_json: bool) -> None:
-    """Show a MODEL: its bins with intervals, and its certificate.
+    """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
     The intervals hold for all bins at once with probability 1 - alpha. Where the method has no finite-sample guarantee, the
     reason is told instead.
     """
-    from fastbin._load import load
     from fastbin.cli import _model_view
-    from fastbin.cli._console import console
+    from fastbin.cli._console import console, say
+    from fastbin.cli._streams import load_model, told_name
 
-    loaded = load(model)
+    loaded = load_model(model)
     if as_json:
         import json
 
-        click.echo(json.dumps({"path": model, **_model_view.as_json(loaded, alpha)}, indent=2, allow_nan=False))
+        say(json.dumps({"path": model, **_model_view.as_json(loaded, alpha)}, indent=2, allow_nan=False))
         return
-    console().print(f"{model}: {_model_view.summary(loaded)}.")
+    console().print(f"{told_name(model)}: {_model_view.summary(loaded)}.")
     _model_view.show(loaded, alpha)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fastbin.cli._options import ALPHA, SEED, delimiter_option, examples, json_option, label_option, score_option
+from fastbin.cli._options import ALPHA, SEED, examples, json_option, key_options, label_option, score_option, table_options
 
 if TYPE_CHECKING:
-    from fastbin.cli._scoring import KeySource
+    from fastbin.cli._key_column import KeyOptions
+    from fastbin.cli._state import StateFile
     from fastbin.online import CalibrationMonitor, MonitorReport
     from fastbin.scale import Table
 
@@ -24,12 +24,12 @@ ALARM = 3
     epilog=examples(
         "fastbin monitor credit.fbm outcomes.csv --score p --label y --tolerance 0.03",
         "fastbin monitor credit.fbm mon.csv --tolerance 0.03 --state credit.mon",
-        "fastbin monitor credit.fbm tue.csv --state credit.mon --exit-code",
+        "fastbin monitor credit.fbm tue.csv wed.csv --state credit.mon --exit-code",
         "fastbin monitor credit.fbm outcomes.parquet --interval-alpha 0.05 --json",
     ),
 )
 @click.argument("model", type=click.Path())
-@click.argument("file", type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @score_option
 @label_option
 @click.option("--alpha", type=ALPHA, metavar="A", help="The chance of ever raising a false alarm.  [default: 0.05]")
@@ -52,24 +52,32 @@ ALARM = 3
     metavar="FILE",
     help="Go on from this file if it is there, and write it again: so that outcomes can be looked at day by day.",
 )
-@click.option("--key", metavar="COLUMN", help="The keys, or ids, that the rows were scored with; see predict.")
-@click.option("--salt", metavar="TEXT", help="The secret that they were hashed with.")
+@click.option("--again", is_flag=True, help="Count files also that were counted before.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(0.0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait while another process updates the state.",
+)
+@key_options
 @click.option("--seed", type=SEED, metavar="N", help="Break ties by row number and this seed. Default: that of the model.")
 @click.option("--exit-code", is_flag=True, help=f"Exit with {ALARM} if the alarm is on.")
 @json_option
-@delimiter_option
+@table_options
 def command(
     model: str,
-    file: str,
+    files: tuple[str, ...],
     score: str | None,
     label: str | None,
+    positive: str | None,
     state: str | None,
-    key: str | None,
-    salt: str | None,
-    seed: int | None,
+    again: bool,
+    wait: float,
     exit_code: bool,
     as_json: bool,
-    delimiter: str | None,
+    csv_format: dict[str, Any],
     **settings: Any,
 ) -> int:
     """Look at the outcomes in FILE of scores that MODEL was used on.
@@ -79,39 +87,52 @@ def command(
     --alpha. Rates and intervals in the table are averages since the monitor began: where a rate has changed, what it is now
     may lie outside. "found at" is the outcome at which a bin's drift was established.
 
-    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input. Its rows are outcomes not looked at before, in
-    any order that does not depend on them.
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input. Its rows are outcomes
+    not looked at before, in any order that does not depend on them. A file that was counted before, by what it holds and not
+    by its name, is refused. The state is written when the report is out: after a failure, run the same again.
     """
-    from fastbin.cli._files import check_output, choose_columns
-    from fastbin.cli._scoring import KeySource
-    from fastbin.scale import open_table
+    from fastbin.cli._key_column import KeyOptions
+    from fastbin.cli._state import StateFile, locked
+    from fastbin.cli._streams import check_inputs, check_output
 
-    if salt is not None and key is None:
-        raise click.UsageError("--salt is for the ids in --key COLUMN; give that too")
-    if seed is not None and key is not None:
-        raise click.UsageError("--seed and --key exclude each other: both say how ties are broken")
-    monitor = _begin(model, state, settings)
-    if state is not None:
-        check_output(state, overwrites=(model, file))
-    table = open_table(file, delimiter)
-    keys = None if key is None else KeySource(table, table.check_column(key), salt, None)
-    _look(monitor, table, choose_columns(table, score, label), keys, seed)
-    if state is not None:
-        monitor.save(state)
-    _tell(monitor.report(), as_json)
+    key = KeyOptions.take(settings)
+    check_inputs(MODEL=model, FILE=files)
+    with locked(state, wait):
+        held = None if state is None else StateFile(state)
+        monitor = _begin(model, held, settings)
+        if state is not None:
+            check_output(state, overwrites=(model, *files))
+        _count(monitor, files, _Columns(score, label, positive, key, csv_format), again)
+        _tell(monitor.report(), as_json)
+        if held is not None:
+            held.save(monitor)
     return ALARM if exit_code and monitor.alarm else 0
 
 
-def _begin(model: str, state: str | None, settings: dict[str, Any]) -> CalibrationMonitor:
+class _Columns(NamedTuple):
+    """What is read of every file."""
+
+    score: str | None
+    label: str | None
+    positive: str | None
+    key: KeyOptions
+    csv_format: dict[str, Any]
+
+
+def _begin(model: str, held: StateFile | None, settings: dict[str, Any]) -> CalibrationMonitor:
     """A new monitor, or that of the state file, which must be of this model and of these settings."""
-    from fastbin._errors import InputError
-    from fastbin._load import load
+    from fastbin._errors import FormatError, InputError
+    from fastbin.cli._streams import load_model
     from fastbin.online import CalibrationMonitor
 
-    loaded, given = load(model), {name: value for name, value in settings.items() if value is not None}
-    if state is None or not Path(state).exists():
+    loaded, given = load_model(model), {name: value for name, value in settings.items() if value is not None}
+    if held is None or held.found is None:
         return CalibrationMonitor(loaded, **given)
-    monitor = CalibrationMonitor.load(state)
+    state = held.path
+    try:
+        monitor = CalibrationMonitor.from_bytes(held.found)
+    except FormatError as error:
+        raise FormatError(f"{state}: {error}") from None
     if monitor.model != loaded:
         raise InputError(f"{state} watches another model than {model}; name another state file")
     if given:
@@ -122,35 +143,58 @@ def _begin(model: str, state: str | None, settings: dict[str, Any]) -> Calibrati
     return monitor
 
 
-def _look(
-    monitor: CalibrationMonitor, table: Table, columns: tuple[str, str], keys: KeySource | None, seed: int | None
-) -> None:
-    """Feed the monitor all rows of the file."""
+def _count(monitor: CalibrationMonitor, files: tuple[str, ...], columns: _Columns, again: bool) -> None:
+    """Feed the monitor all rows of all files, each file once."""
+    import hashlib
+
+    from fastbin.cli._files import open_input
+    from fastbin.cli._state import CountedFiles
+
+    counted = CountedFiles(monitor, again)
+    for file in files:
+        digest = hashlib.sha256()
+        table = open_input(file, columns.csv_format, watch=digest.update)
+        if table.can_be_read_again:
+            for part in table.files:
+                counted.check_file(part)
+        _look(monitor, table, columns)
+        if not table.can_be_read_again:
+            counted.check_digest(digest.digest(), file)
+    counted.check_unchanged()
+    counted.mark()
+
+
+def _look(monitor: CalibrationMonitor, table: Table, columns: _Columns) -> None:
+    """Feed the monitor all rows of a table."""
     import numpy as np
 
     from fastbin.cli._console import reading
-    from fastbin.cli._files import in_words_of
+    from fastbin.cli._files import choose_columns, in_words_of
     from fastbin.scale.columns import read_numbers
+    from fastbin.scale.labels import Labels
 
-    first_row = 0
+    score, label = choose_columns(table, columns.score, columns.label)
+    keys = columns.key.source(table) if columns.key.column is not None else None
+    first_row, labels = 0, Labels(table, label, columns.positive)
     with reading(table, "looking at outcomes") as update:
         for batch in table.batches():
-            scores, labels = (read_numbers(table, name, batch.column(table.names.index(name)), first_row) for name in columns)
+            column = {name: batch.column(table.names.index(name)) for name in (score, label)}
+            scores, ones = read_numbers(table, score, column[score], first_row), labels.read(column[label], first_row)
             needed = np.full(len(scores), True)
             batch_keys = None if keys is None or not monitor.model.needs_key else keys.keys(batch, first_row, needed)
-            with in_words_of(table, {"scores": columns[0], "labels": columns[1]}, first_row):
-                monitor.update(scores, labels, keys=batch_keys, seed=seed)
+            with in_words_of(table, {"scores": score, "labels": label}, first_row):
+                monitor.update(scores, ones, keys=batch_keys, seed=columns.key.seed)
             first_row += len(batch)
             update()
 
 
 def _tell(report: MonitorReport, as_json: bool) -> None:
-    from fastbin.cli._console import console
+    from fastbin.cli._console import console, say
 
     if as_json:
         import json
 
-        click.echo(json.dumps(report.to_dict(), indent=2, allow_nan=False))
+        say(json.dumps(report.to_dict(), indent=2, allow_nan=False))
         return
     out = console()
     out.print(str(report), style="bold" if report.alarm else None)

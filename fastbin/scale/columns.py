@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin.scale.tables import Table, arrow, open_table
 
-__all__ = ["MISSING", "holds_whole_numbers", "read_columns", "read_numbers"]
+__all__ = ["MISSING", "as_number", "holds_whole_numbers", "read_columns", "read_numbers"]
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
 MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
@@ -27,6 +27,8 @@ def read_columns(
     chunk_rows: int = 65536,
     delimiter: str | None = None,
     whole: Sequence[str] = (),
+    label: str | None = None,
+    positive: str | None = None,
     progress: Progress | None = None,
 ) -> Generator[tuple[npt.NDArray[Any], ...], None, None]:
     """Columns of a CSV or Parquet file as numbers, chunk by chunk.
@@ -43,6 +45,10 @@ def read_columns(
     whole : sequence of str
         Those of the columns of a CSV file that are read as int64. Others become float64, or bool where they hold true and
         false. Columns of a Parquet file keep their type.
+    label : str, optional
+        The one of the columns that holds labels.
+    positive : str, optional
+        The label that counts as 1, where labels are two values other than 0 and 1; the column becomes bool.
     progress : callable, optional
         Called with the `Table`, whose `done` and `total` say how far it is, after each chunk.
 
@@ -69,19 +75,27 @@ def read_columns(
     >>> model.n_samples, model.values
     (100, array([0., 1.]))
     """
+    from fastbin.scale.labels import Labels
+
     table = path if isinstance(path, Table) else open_table(path, delimiter)
     for name in columns:
         table.check_column(name)
     first_row = 0
+    labels = None if label is None else Labels(table, label, positive)
     # A column may be asked for twice.
     for batch in table.batches(list(dict.fromkeys(columns)), chunk_rows):
+        arrays = ((name, batch.column(batch.schema.get_field_index(name))) for name in columns)
         yield tuple(
-            read_numbers(table, name, batch.column(batch.schema.get_field_index(name)), first_row, whole=name in whole)
-            for name in columns
+            labels.read(array, first_row)
+            if labels is not None and name == label
+            else read_numbers(table, name, array, first_row, whole=name in whole)
+            for name, array in arrays
         )
         first_row += len(batch)
         if progress is not None:
             progress(table)
+    if labels is not None:
+        labels.check_positive()
 
 
 def read_numbers(
@@ -118,6 +132,14 @@ def read_numbers(
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def as_number(text: str) -> float | None:
+    """The number that a text is, if it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _without_missing(column: Any) -> Any:
     """Text with nulls for the spellings of a missing value."""
     pa = arrow()
@@ -132,20 +154,25 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) ->
     pa = arrow()
     wanted = pa.int64() if whole else pa.float64()
     for kind in (wanted,) if whole else (wanted, pa.bool_()):
-        parsed = _try_to_parse(column, kind)
+        parsed = _try_to_parse(column, kind, table.decimal)
         if parsed is not None:
             return parsed
-    row = _first_unparsable(column, wanted)
+    row = _first_unparsable(column, wanted, table.decimal)
     text = column[row].as_py().decode("utf8", errors="replace")
     told = "not a whole number" if whole else "neither a number nor true or false"
+    told += "" if table.decimal == "." else " (with a decimal comma)"
     raise InputError(f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is {told}")
 
 
-def _try_to_parse(column: Any, kind: Any) -> Any:
+def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
     """The column as this type, or ``None`` if a value of it is something else. Blanks around a value are allowed."""
     pa = arrow()
     try:
         text = column.cast(pa.string())
+        if decimal != ".":
+            if pa.compute.any(pa.compute.match_substring(text, ".")).as_py():  # it may separate thousands
+                return None
+            text = pa.compute.replace_substring(text, decimal, ".")
         try:
             return text.cast(kind)
         except pa.ArrowInvalid:
@@ -154,12 +181,12 @@ def _try_to_parse(column: Any, kind: Any) -> Any:
         return None
 
 
-def _first_unparsable(column: Any, kind: Any) -> int:
+def _first_unparsable(column: Any, kind: Any, decimal: str) -> int:
     """The first value that is not of this type, by halving."""
     start, length = 0, len(column)
     while length > 1:
         half = length // 2
-        if _try_to_parse(column.slice(start, half), kind) is None:
+        if _try_to_parse(column.slice(start, half), kind, decimal) is None:
             length = half
         else:
             start, length = start + half, length - half
@@ -172,5 +199,6 @@ def holds_whole_numbers(table: Table, name: str) -> bool:
     if not table.is_text:
         return bool(pa.types.is_integer(table.schema.field(name).type))
     return all(
-        _try_to_parse(_without_missing(batch.column(0)), pa.int64()) is not None for batch in table.batches([name], 2**20)
+        _try_to_parse(_without_missing(batch.column(0)), pa.int64(), table.decimal) is not None
+        for batch in table.batches([name], 2**20)
     )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._files import is_replaceable
 from fastbin.scale.tables import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, suffixes
 
 __all__ = ["Writer", "format_of", "open_writer", "schema_of"]
@@ -37,31 +38,31 @@ def format_of(path: str, table: Table) -> str:
     suffix, _ = suffixes(path)
     if suffix in CSV_DELIMITERS or suffix in PARQUET_SUFFIXES:
         return suffix
-    if suffix and path != "-":
+    if suffix and path != "-" and is_replaceable(path):  # the name of a pipe may be any
         known = ", ".join([*CSV_DELIMITERS, *PARQUET_SUFFIXES])
         raise InputError(f"{path} would be of an unknown format; end its name in one of {known}")
     return ".csv" if table.is_text or path == "-" else ".parquet"
 
 
 def open_writer(file: Any, path: str, table: Table, schema: Any) -> Writer:
-    """A writer of the format that `format_of` tells, into a binary file. CSV keeps the delimiter of a CSV table."""
+    """A writer of the format that `format_of` tells, into a binary file. CSV keeps a table's delimiter and decimal mark."""
     suffix = format_of(path, table)
     if suffix in PARQUET_SUFFIXES:
         return _ParquetWriter(file, schema, table.is_text)
     compression = None if path == "-" else suffixes(path)[1]
     delimiter = CSV_DELIMITERS[suffix] or str(getattr(table, "delimiter", ","))
-    return _CsvWriter(file, schema, delimiter, compression)
+    return _CsvWriter(file, schema, delimiter, compression, table.decimal)
 
 
 class _CsvWriter:
     """Text with a header. Numbers are written with as many digits as bring back the same double; a null is an empty field."""
 
-    def __init__(self, file: Any, schema: Any, delimiter: str, compression: str | None) -> None:
+    def __init__(self, file: Any, schema: Any, delimiter: str, compression: str | None, decimal: str) -> None:
         pa = arrow()
         for field in schema:
             if pa.types.is_nested(field.type):
                 raise InputError(f"column {field.name} holds {field.type}, which CSV cannot; write a Parquet file")
-        self._delimiter = delimiter.encode()
+        self._delimiter, self._decimal = delimiter.encode(), decimal
         self._is_compressed = compression is not None
         self._stream = pa.CompressedOutputStream(_kept(file), compression) if self._is_compressed else file
         self._write_rows([pa.array([name.encode()], pa.binary()) for name in schema.names])
@@ -79,7 +80,11 @@ class _CsvWriter:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if not pa.types.is_binary(column.type):
-            column = column.cast(pa.string()).cast(pa.binary())
+            is_number = pa.types.is_floating(column.type)
+            column = column.cast(pa.string())
+            if is_number and self._decimal != ".":
+                column = pa.compute.replace_substring(column, ".", self._decimal)
+            column = column.cast(pa.binary())
         return column.fill_null(b"")
 
     def _write_rows(self, columns: list[Any]) -> None:

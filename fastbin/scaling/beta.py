@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import check_choice
+from fastbin._validation import check_choice, compare_labels
 from fastbin.scaling.ends import without_ends
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model
@@ -82,9 +82,10 @@ class BetaScaling(Calibrator):
         """The constant."""
         return self.model_.map[1][2]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on; arguments and errors as in `PlattScaling.fit`."""
         parameters = check_choice(self.parameters, "parameters", ("abm", "am", "ab"))
+        labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, (0.0, 1.0))
         inside = without_ends(samples, scores, labels)
         _require_maximum(samples, parameters)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import check_choice, check_score_range
+from fastbin._validation import check_choice, check_score_range, compare_labels
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model
 from fastbin.scaling.maximum import maximise
@@ -90,7 +90,7 @@ class PlattScaling(Calibrator):
         _, parameters = self.model_.map
         return 0.0 - parameters[1 if self.feature == "score" else 2]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
         Parameters
@@ -101,6 +101,8 @@ class PlattScaling(Calibrator):
             bool, or numbers that equal 0 or 1.
         sample_weight : array-like of shape (n,), optional
             Integers repeat rows, floats weight their terms of the likelihood.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
         Returns
         -------
@@ -115,6 +117,7 @@ class PlattScaling(Calibrator):
         score_range = check_score_range(self.score_range)
         if feature == "logit" and score_range != (0.0, 1.0):
             raise InputError(f"score_range is {score_range}; feature='logit' needs probabilities, score_range=(0.0, 1.0)")
+        labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, score_range)
         if feature == "logit":
             _refuse_ends(scores, samples)

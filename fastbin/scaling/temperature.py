@@ -8,6 +8,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
+from fastbin._validation import compare_labels
 from fastbin.scaling.ends import without_ends
 from fastbin.scaling.maps import smooth_model
 from fastbin.scaling.maximum import maximise
@@ -65,8 +66,9 @@ class TemperatureScaling(Calibrator):
         """What logits are divided by."""
         return 1.0 / self.model_.map[1][0]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on; arguments and errors as in `PlattScaling.fit`."""
+        labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, (0.0, 1.0))
         inside = without_ends(samples, scores, labels)
         agreement = (2.0 * samples.labels - 1.0) * (samples.scores - 0.5)

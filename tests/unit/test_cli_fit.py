@@ -213,7 +213,7 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
     ("arguments", "message"),
     [
         (["absent.csv", "-o", "m.fbm"], "absent.csv: No such file"),
-        ([".", "-o", "m.fbm"], ". is a folder"),
+        (["empty", "-o", "m.fbm"], "empty is a folder without tables"),
         (["s.csv", "-o", "absent/m.fbm"], "absent is no folder"),
         (["s.csv", "-o", "."], ". is a folder"),
         (["s.csv", "-o", "s.csv"], "s.csv is the file that is read"),
@@ -226,13 +226,14 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:
+    Path("empty").mkdir()
     assert refusal("fit", *arguments).startswith(message)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["s.csv"], "Missing option '-o'"),
+        ([], "Missing argument 'FILE'"),
         (["s.csv", "-o", "m.fbm", "--method", "umx"], "Invalid value for '--method'"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "ten"], "Invalid value for '--n-bins': 'ten' is not a number of bins or 'auto'"),
         (["s.csv", "-o", "m.fbm", "--alpha", "10"], "Invalid value for '--alpha': alpha is 10.0; alpha is the chance"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import hmac
 import io
 import json
 import os
@@ -24,7 +25,6 @@ import fastbin as fb
 from fastbin import guarantees
 from fastbin._native.ties import row_keys
 from fastbin.cli import command_line
-from fastbin.cli._scoring import hashed_key
 
 N = 3000
 RNG = np.random.default_rng(1)
@@ -147,7 +147,7 @@ def test_keys_of_a_column_break_ties() -> None:
 
 def test_ids_are_hashed_with_a_salt() -> None:
     def key_of(text: str) -> int:
-        return int.from_bytes(hashlib.sha256(b"pepper" + text.encode()).digest()[:8], "little")
+        return int.from_bytes(hmac.new(b"pepper", text.encode(), hashlib.sha256).digest()[:8], "big")
 
     ids = read("new.csv")["id"]
     expected = MODEL.predict(SCORES, keys=np.array([key_of(name) for name in ids], np.uint64))
@@ -157,7 +157,32 @@ def test_ids_are_hashed_with_a_salt() -> None:
     run("predict", "m.fbm", "new.parquet", "--key", "number", "--salt", "pepper", "-o", "out.csv")
     numbered = MODEL.predict(SCORES, keys=np.array([key_of(str(i)) for i in range(N)], np.uint64))
     assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), numbered)
-    assert hashed_key(b"pepper", b"customer 1") == key_of("customer 1")
+    assert fb.hash_keys(["customer 1", 17], "pepper").tolist() == [key_of("customer 1"), key_of("17")]
+
+
+def test_the_salt_need_not_be_seen_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of processes shows arguments; a file and the environment it does not show."""
+    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt", "pepper ü", "-o", "out.csv")
+    expected = Path("out.csv").read_bytes()
+    for content in ("pepper ü", "pepper ü\n", "pepper ü\r\n"):
+        Path("salt.txt").write_bytes(content.encode())
+        run("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
+        assert Path("out.csv").read_bytes() == expected
+    monkeypatch.setenv("FASTBIN_SALT", "pepper ü")
+    run("predict", "m.fbm", "new.csv", "--key", "id", "-o", "out.csv")
+    assert Path("out.csv").read_bytes() == expected
+    run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv")  # no key, so that there is nothing to hash
+    Path("salt.txt").write_text("other")
+    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
+    assert Path("out.csv").read_bytes() != expected
+    Path("salt.txt").write_text("\n")
+    refused = refusal("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt")
+    assert refused == "salt.txt is empty; a salt is a secret that others cannot guess"
+    both = ("--key", "id", "--salt", "a", "--salt-file", "salt.txt")
+    assert refusal("predict", "m.fbm", "new.csv", *both, code=2).startswith("--salt and --salt-file exclude each other")
+    assert "give that too" in refusal("predict", "m.fbm", "new.csv", "--salt-file", "salt.txt", code=2)
+    monkeypatch.setenv("FASTBIN_SALT", "")
+    assert refusal("predict", "m.fbm", "new.csv", "--key", "id").startswith("FASTBIN_SALT is empty")
 
 
 def test_the_same_entity_gets_the_same_answer_anywhere() -> None:
@@ -177,7 +202,7 @@ def test_randomised_values_use_the_key_of_every_row() -> None:
     model = fb.UniformMassBinning(delta=0.1).fit(SCORES, LABELS).model_
     model.save("d.fbm")
     run("predict", "d.fbm", "new.csv", "--key", "id", "--salt", "s", "-o", "out.csv")
-    keys = np.array([hashed_key(b"s", name.encode()) for name in read("new.csv")["id"]], np.uint64)
+    keys = fb.hash_keys(read("new.csv")["id"], "s")
     assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), model.predict(SCORES, keys=keys))
 
 
@@ -193,7 +218,7 @@ def test_without_key_and_seed_chance_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--key", "id"], "new.csv, line 2, column id: 'customer 0' is not an integer from 0 to 2**64 - 2; give --salt TEXT"),
+        (["--key", "id"], "new.csv, line 2, column id: 'customer 0' is not an integer from 0 to 2**64 - 2; give --salt-file"),
         (["--key", "number"], "new.csv, line 3429, column number: 2999 and all before are below 2**32, so these are ids"),
         (["--key", "note", "--salt", "s"], "new.csv, line 4, column note: the value is missing"),
         (["--key", "absent"], "new.csv has no column 'absent'"),

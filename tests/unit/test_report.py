@@ -324,7 +324,7 @@ def test_a_file_is_written_whole_or_not_at_all(found: Assessment, tmp_path: Path
     write_report(path, found, date=DAY)
     assert path.read_text(encoding="utf8") == render_report(found, date=DAY)
     path.write_text("the old one")
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("os.replace", lambda *_, **__: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         write_report(path, found, date=DAY)
     assert path.read_text() == "the old one"

@@ -41,7 +41,7 @@ def changed(column: np.ndarray, position: int, value: Any) -> np.ndarray:
         ((SCORES, LABELS, changed(np.ones(N), 987, 1e200)), r"sample_weight\[987\] is 1e\+200, whose square overflows"),
         ((SCORES, [*LABELS[:555].tolist(), None, *LABELS[556:].tolist()]), r"labels\[555\] is None"),
         ((SCORES, LABELS[:-1]), "lengths differ: scores has 100, labels has 99"),
-        ((SCORES, np.full(N, "x")), "labels must be 0 and 1"),
+        ((SCORES, np.full(N, "x")), r"labels\[0\] is 'x'; labels are 0 and 1"),
     ],
 )
 def test_positions_count_from_the_first_row_of_all(columns: tuple[Any, ...], message: str) -> None:

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin.scale import open_table, read_columns, tables
+from fastbin.scale import open_table, read_columns
 from fastbin.scale.columns import MISSING, holds_whole_numbers
+from fastbin.scale.text import BLOCK_BYTES
 from fastbin.scale.writing import open_writer, schema_of
 
 
@@ -94,7 +95,7 @@ def test_a_file_of_many_blocks(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     values = rng.random(200_000)
     path = written(tmp_path / "a.csv", "p,y\n" + "".join(f"{value!r},1\n" for value in values.tolist()))
-    assert path.stat().st_size > 3 * tables.BLOCK_BYTES
+    assert path.stat().st_size > 3 * BLOCK_BYTES
     told = []
     read = np.concatenate([p for p, _ in read_columns(path, ("p", "y"), progress=lambda table: told.append(table.done))])
     assert np.array_equal(read, values)

@@ -1,0 +1,296 @@
+"""The command line among other programs: pipes, devices, closed streams, odd names, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastbin as fb
+from fresh_python import environment
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and signals of POSIX")
+
+FASTBIN = [sys.executable, "-m", "fastbin"]
+# The same on a system that makes no files without names.
+NAMED = [
+    sys.executable,
+    "-c",
+    "import os, sys; vars(os).pop('O_TMPFILE', None); from fastbin.__main__ import main; sys.exit(main())",
+]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    n = 1000
+    Path("s.csv").write_text("p,y\n" + "".join(f"{(i * 37 % n) / n},{int(i * i % 7 < 3)}\n" for i in range(n)))
+    scores = [(i * 37 % n) / n for i in range(n)]
+    fb.UniformMassBinning(n_bins=5).fit(scores, [int(i * i % 7 < 3) for i in range(n)]).model_.save("m.fbm")
+
+
+def run(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[Any]:
+    settings = {"capture_output": True, "text": True, "env": environment(), "timeout": 120, **options}
+    return subprocess.run([*FASTBIN, *arguments], **settings)
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of bash in which ``fastbin`` is this one."""
+    head = f'fastbin() {{ "{sys.executable}" -m fastbin "$@"; }}\n'
+    return subprocess.run(["bash", "-c", head + line], capture_output=True, text=True, env=environment(), timeout=120)
+
+
+def one_line(result: subprocess.CompletedProcess[str], code: int = 1) -> str:
+    assert result.returncode == code, result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr.removeprefix("error: ").strip()
+
+
+# ---------------------------------------------------------------------- devices, pipes, links
+
+
+def test_devices_and_pipes_are_written_through() -> None:
+    Path("null").symlink_to(os.devnull)
+    for arguments in (["fit", "s.csv"], ["predict", "m.fbm", "s.csv"], ["adapt", "m.fbm", "--target-rate", "0.1"], ["demo"]):
+        result = run(*arguments, "-o", "null")
+        assert result.returncode == 0, result.stderr
+        assert not result.stderr or result.stderr.startswith("note: ")
+        assert Path("null").is_symlink()
+    assert stat.S_ISCHR(os.stat("null").st_mode)
+    result = shell(
+        "fastbin predict m.fbm s.csv --seed 1 -o >(cat > out.csv); wait $!; fastbin fit s.csv -q -o /dev/stdout >> m2.fbm"
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert len(Path("out.csv").read_text().splitlines()) == 1001
+    assert fb.load("m2.fbm").n_samples == 1000
+    os.mkfifo("pipe.fbm")
+    result = shell("cat pipe.fbm > m3.fbm & fastbin fit s.csv -q -o pipe.fbm; wait")
+    assert stat.S_ISFIFO(os.stat("pipe.fbm").st_mode)
+    assert Path("m3.fbm").read_bytes() == Path("m2.fbm").read_bytes()
+
+
+def test_the_mode_of_a_model_is_kept() -> None:
+    Path("m.fbm").chmod(0o600)
+    assert run("fit", "s.csv", "-q", "-o", "m.fbm").returncode == 0
+    assert stat.S_IMODE(os.stat("m.fbm").st_mode) == 0o600
+
+
+def test_models_go_through_pipes() -> None:
+    """The dash is standard input or output, of models too."""
+    direct = shell("fastbin fit s.csv -q -o f.fbm && fastbin predict f.fbm s.csv --seed 1 -o f.csv")
+    assert (direct.returncode, direct.stderr) == (0, "")
+    piped = shell("fastbin fit - -q -o - < s.csv | fastbin predict - s.csv --seed 1 -o - > p.csv")
+    assert (piped.returncode, piped.stderr, piped.stdout) == (0, "", "")
+    assert Path("p.csv").read_bytes() == Path("f.csv").read_bytes()
+    shown = shell("fastbin inspect - < f.fbm; fastbin assess - s.csv < f.fbm; fastbin monitor - s.csv < f.fbm")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("standard input: uniform-mass binning")
+    adapted = shell("fastbin adapt - --target-rate 0.2 -o - < f.fbm | fastbin inspect - --json")
+    assert '"odds_ratio"' in adapted.stdout
+    assert "With probability at least 90 %" in adapted.stderr  # what would be shown, beside the model
+    assert "-" not in os.listdir()
+
+
+def test_one_standard_input_for_one_use() -> None:
+    for arguments in (
+        ("predict", "-", "-"),
+        ("assess", "-", "-"),
+        ("assess", "m.fbm", "/dev/stdin", "--against", "-"),
+        ("monitor", "-", "-"),
+        ("adapt", "-", "--target-labels", "-", "-o", "x.fbm"),
+    ):
+        result = run(*arguments, input="")
+        assert result.returncode == 2
+        assert result.stderr.startswith("error: standard input can be read only once"), result.stderr
+
+
+def test_a_model_that_is_none_on_standard_input() -> None:
+    assert one_line(run("inspect", "-", input="p,y\n")).startswith("standard input: ")
+
+
+def test_a_model_is_not_written_to_a_terminal() -> None:
+    outer, inner = os.openpty()
+    try:
+        result = run("fit", "s.csv", "-o", "-", capture_output=False, stdout=inner, stderr=subprocess.PIPE)
+        assert one_line(result).startswith("standard output is a terminal")
+    finally:
+        os.close(outer)
+        os.close(inner)
+
+
+def test_fit_needs_no_output_to_show_its_result() -> None:
+    result = run("fit", "s.csv")
+    assert result.returncode == 0
+    assert "With probability at least 90 %" in result.stdout
+    assert sorted(os.listdir()) == ["m.fbm", "s.csv"]
+
+
+# ---------------------------------------------------------------------- streams that are closed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "s.csv", "-o", "new.fbm"],
+        ["predict", "m.fbm", "s.csv", "--seed", "1"],
+        ["inspect", "m.fbm"],
+        ["inspect", "m.fbm", "--json"],
+        ["assess", "m.fbm", "s.csv"],
+        ["monitor", "m.fbm", "s.csv", "--state", "new.mon"],
+        ["bins", "--n", "100"],
+        ["fit", "--help"],
+        ["--help"],
+        ["--version"],
+        ["--cflags"],
+    ],
+)
+def test_a_closed_pipe_is_no_failure(arguments: list[str]) -> None:
+    source, sink = os.pipe()
+    os.close(source)  # nobody reads: the first write fails
+    try:
+        result = run(*arguments, capture_output=False, stdout=sink, stderr=subprocess.PIPE)
+    finally:
+        os.close(sink)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [name for name in os.listdir() if name.startswith("new")] == [name for name in arguments if name.startswith("new")]
+
+
+def test_the_verdict_is_told_to_a_closed_pipe_too() -> None:
+    Path("drift.csv").write_text("p,y\n" + "0.1,1\n" * 500)
+    source, sink = os.pipe()
+    os.close(source)
+    try:
+        result = run("monitor", "m.fbm", "drift.csv", "--exit-code", capture_output=False, stdout=sink, stderr=subprocess.PIPE)
+    finally:
+        os.close(sink)
+    assert (result.returncode, result.stderr) == (3, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["inspect", "m.fbm"], ["predict", "m.fbm", "s.csv", "--seed", "1"]])
+def test_a_full_disk_is_a_failure(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        result = run(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert one_line(result) == "No space left on device"
+
+
+def test_closed_streams_are_told() -> None:
+    assert one_line(shell("fastbin inspect m.fbm >&-")) == "standard output is closed"
+    assert one_line(shell("fastbin inspect m.fbm --json >&-")) == "standard output is closed"
+    assert one_line(shell("fastbin predict m.fbm s.csv --seed 1 >&-")) == "standard output is closed"
+    assert one_line(shell("fastbin fit s.csv -o - >&-")) == "standard output is closed"
+    assert one_line(shell("fastbin predict m.fbm - <&-")).startswith("standard input is closed")
+    assert one_line(shell("fastbin inspect - <&-")).startswith("standard input is closed")
+    quiet = shell("fastbin fit s.csv -q -o n.fbm <&- >&- 2>&-")
+    assert quiet.returncode == 0
+    assert fb.load("n.fbm").n_samples == 1000
+    assert shell("fastbin inspect absent.fbm 2>&-").returncode == 1
+
+
+# ---------------------------------------------------------------------- names that are no text
+
+
+def test_names_that_are_no_text() -> None:
+    name = b"s\xff.csv"
+    with open(name, "wb") as file:
+        file.write(Path("s.csv").read_bytes())
+    assert one_line(run("inspect", b"absent\xff.fbm")) == "absent\\udcff.fbm: No such file or directory"
+    assert one_line(run("fit", b"absent\xff.csv")).startswith("absent\\udcff.csv: No such file")
+    fitted = run("fit", name, "-o", b"m\xff.fbm")
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    assert fitted.stdout.startswith("m\\udcff.fbm: ")
+    inspected = run("inspect", b"m\xff.fbm", "--json")
+    assert (inspected.returncode, inspected.stderr) == (0, "")
+    predicted = run("predict", b"m\xff.fbm", name, "--seed", "1", "-o", b"o\xff.csv")
+    assert (predicted.returncode, predicted.stderr) == (0, "")
+    with open(name, "ab") as file:
+        file.write(b"2,0\n")
+    assert one_line(run("fit", name)).startswith("s\\udcff.csv, line 1002, column p")
+
+
+# ---------------------------------------------------------------------- signals
+
+
+def slow_writing(command: list[str], output: str) -> tuple[subprocess.Popen[str], Any]:
+    """A process that has written some of its output, and waits for more input."""
+    os.mkfifo("slow.csv")
+    process = subprocess.Popen(
+        [*command, "predict", "m.fbm", "slow.csv", "--seed", "1", "-o", output],
+        stderr=subprocess.PIPE, text=True, env=environment(),
+    )  # fmt: skip
+    pipe = open("slow.csv", "w")  # noqa: SIM115
+    # Far more than what a pipe and the reader hold: when it is gone, output is being written.
+    pipe.write("p,y\n" + "0.5,1\n" * 8_000_000)
+    pipe.flush()
+    return process, pipe
+
+
+@pytest.mark.parametrize("command", [pytest.param(FASTBIN, id="unnamed"), pytest.param(NAMED, id="named")])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_nothing_behind(command: list[str], number: signal.Signals) -> None:
+    Path("out.csv").write_text("old")
+    process, pipe = slow_writing(command, "out.csv")
+    hidden = [name for name in os.listdir() if name.endswith(".tmp")]
+    assert len(hidden) == (1 if command is NAMED or not hasattr(os, "O_TMPFILE") else 0)
+    with pipe:
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)  # at once, although it waits for input
+    assert process.returncode in (128 + number, -number)
+    assert told == ("error: interrupted\n" if number == signal.SIGINT else "")
+    assert sorted(os.listdir()) == ["m.fbm", "out.csv", "s.csv", "slow.csv"]
+    assert Path("out.csv").read_text() == "old"
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no files without names")
+def test_nothing_can_be_done_about_sigkill_and_yet_nothing_is_left() -> None:
+    process, pipe = slow_writing(FASTBIN, "out.csv")
+    process.kill()
+    process.communicate(timeout=60)
+    pipe.close()
+    assert sorted(os.listdir()) == ["m.fbm", "s.csv", "slow.csv"]
+
+
+def test_a_hangup_is_ignored_where_that_was_asked_for() -> None:
+    """As by nohup."""
+    os.mkfifo("slow.csv")
+    process = subprocess.Popen(
+        [*FASTBIN, "predict", "m.fbm", "slow.csv", "--seed", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )  # fmt: skip
+    with open("slow.csv", "w") as pipe:
+        pipe.write("p,y\n0.5,1\n")
+        pipe.flush()
+        process.send_signal(signal.SIGHUP)
+    out, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "")
+    assert len(out.splitlines()) == 2
+
+
+def test_an_interrupt_during_an_import_is_one_line() -> None:
+    """Numba's first import takes seconds; an exception inside of a callback would be printed, and lost."""
+    os.mkfifo("ready")
+    Path("modules").mkdir()
+    Path("modules/numba.py").write_text(
+        "import time, weakref\nclass A: pass\na = A()\n"
+        "def wait(_):\n    open('ready', 'w').close()\n    time.sleep(100)\n"
+        "r = weakref.ref(a, wait)\ndel a\n"
+    )
+    n = 20_000  # large enough for the kernels that Numba compiles
+    Path("large.csv").write_text("p,y\n" + "".join(f"{(i * 37 % n) / n},{int(i * i % 7 < 3)}\n" for i in range(n)))
+    places = os.pathsep.join([str(Path("modules").absolute()), environment().get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [*FASTBIN, "fit", "large.csv", "-o", "x.fbm"],
+        stderr=subprocess.PIPE, text=True, env=environment() | {"PYTHONPATH": places},
+    )  # fmt: skip
+    open("ready").close()  # the import waits
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, "error: interrupted\n")
