@@ -229,7 +229,7 @@ class BinnedModel(NativeModel):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float, from 1e-100 to 1/2
             The chance that an interval misses.
         method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
             Wilson's is approximate: no guarantee rests on it.
@@ -256,7 +256,7 @@ class BinnedModel(NativeModel):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float, from 1e-100 to 1/2
             The chance that the promise fails.
         kind : {"conditional", "marginal", "expected-ece", "ece"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
@@ -310,7 +310,7 @@ class BinnedModel(NativeModel):
         ----------
         scores, keys, seed
             As in `predict`.
-        alpha : float in (0, 1)
+        alpha : float, from 1e-100 to 1/2
             In every bin, the label of a new sample is outside its set with probability at most alpha.
 
         Returns

@@ -122,7 +122,7 @@ def check_certificate(
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
     alpha : float
-        The chance of a wrong "contradicted" and of a wrong "confirmed", strictly between 0 and 1.
+        The chance of a wrong "contradicted" and of a wrong "confirmed", from 1e-100 to 1/2.
     power : float
         The chance of a verdict that the sample sizes in the answer aim at, strictly between 0 and 1.
     sample_weight : array-like of int, shape (n,), optional

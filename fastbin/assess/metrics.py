@@ -121,7 +121,7 @@ def squared_ece(
     predictions, labels, grouping, n_bins, sample_weight
         As in `reliability_table`. Importance weights enter as in a weighted mean; the estimate is then unbiased up to O(1 / n).
     alpha : float
-        Nominal failure probability of the interval, strictly between 0 and 1.
+        Nominal failure probability of the interval, from 1e-100 to 1/2.
 
     Returns
     -------

@@ -147,7 +147,7 @@ def reliability_table(
         Integers are frequencies, the same as repeating the row. Floats are importance weights; edges ignore them. Rows of
         weight zero are left out.
     alpha : float or None
-        Failure probability of the intervals, strictly between 0 and 1. None computes none.
+        Failure probability of the intervals, from 1e-100 to 1/2. None computes none.
     simultaneous : bool
         Whether alpha holds for all bins together (Sidak over the bins, which are independent given the predictions), or each.
     weight_bound : float, optional

@@ -88,7 +88,7 @@ def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     running_variances : array of float, shape (n_bins,)
         Equation (20) for each bin, clipped at 1 or not (`running_variance`).
     alpha : float
-        Failure probability of each bin over all times, strictly between 0 and 1.
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     running_variances : array of float, shape (n_bins,)
         Equation (20) for each bin, clipped at 1 or not (`running_variance`).
     alpha : float
-        Failure probability of each bin over all times, strictly between 0 and 1.
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     label_sums, counts : array of int, shape (n_bins,)
         The tally so far. A bin with no sample gets [0, 1].
     alpha : float
-        Failure probability of each bin over all times, strictly between 0 and 1.
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
     prior : pair of float
         a and b of the mixing Beta distribution, both positive and chosen before the data. (0.5, 0.5) loses little anywhere.
 

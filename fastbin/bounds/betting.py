@@ -48,7 +48,7 @@ def betting(
     weights, labels : array-like, shape (n_samples,)
         Weights in [0, weight_bound], labels 0 or 1.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_bound : float or array of float, shape (n_bins,)
         U, the largest weight in the population (of each bin, where known).
     bins : array of int, shape (n_samples,), optional
@@ -131,7 +131,7 @@ def betting_in_order(
     weights, labels : array-like, shape (n_samples,)
         Weights in [0, weight_bound], labels 0 or 1.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_bound : float or array of float, shape (n_bins,)
         U, the largest weight in the population (of each bin, where known).
     bins : array of int, shape (n_samples,), optional

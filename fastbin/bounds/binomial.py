@@ -29,7 +29,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     counts : array of int, shape (n_bins,)
         Samples in each bin. A bin with none gets [0, 1].
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     Raises
     ------
     InputError, InputTypeError
-        When a label sum is negative or above its count, lengths differ, or a type is wrong.
+        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     counts : array of int, shape (n_bins,)
         Samples in each bin. A bin with none gets [0, 1].
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     Raises
     ------
     InputError, InputTypeError
-        When a label sum is negative or above its count, lengths differ, or a type is wrong.
+        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
     counts : array of int, shape (n_bins,)
         Samples in each bin. A bin with none gets [0, 1].
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
     Raises
     ------
     InputError, InputTypeError
-        When a label sum is negative or above its count, lengths differ, or a type is wrong.
+        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     Raises
     ------
     InputError, InputTypeError
-        When a label sum is negative or above its count, lengths differ, or a type is wrong.
+        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def sidak(alpha: float, n_bins: int) -> float:
     Parameters
     ----------
     alpha : float
-        Failure probability over all bins, strictly between 0 and 1.
+        Failure probability over all bins, from 1e-110 to 1/2.
     n_bins : int
         At least 1.
 
@@ -49,7 +49,7 @@ def bonferroni(alpha: float, n_bins: int) -> float:
     Parameters
     ----------
     alpha : float
-        Failure probability over all bins, strictly between 0 and 1.
+        Failure probability over all bins, from 1e-110 to 1/2.
     n_bins : int
         At least 1.
 

@@ -39,7 +39,7 @@ def self_normalised_hoeffding(
     counts : array of int, shape (n_bins,)
         Samples in each bin.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_bound : float or array of float, shape (n_bins,)
         The largest weight in the population (of each bin, where known: it makes the interval narrower).
 
@@ -81,7 +81,7 @@ def theorem7(
     counts : array of int, shape (n_bins,)
         Samples in each bin.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_min, weight_max : float
         L and U, bounds on the weight in the population, 0 < L <= U.
 
@@ -144,7 +144,7 @@ def theorem10(
     weights, labels : array-like, shape (n_samples,)
         Weights in [0, weight_bound], labels 0 or 1.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_bound : float or array of float, shape (n_bins,)
         The largest weight in the population.
     relative_mass : float or array of float, shape (n_bins,)
@@ -189,7 +189,7 @@ def weighted_empirical_bernstein(
     weights, labels : array-like, shape (n_samples,)
         Weights in [0, weight_bound], labels 0 or 1.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
     weight_bound : float or array of float, shape (n_bins,)
         U, the largest weight in the population (of each bin, where known).
     bins : array of int, shape (n_samples,), optional

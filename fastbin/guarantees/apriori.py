@@ -57,7 +57,7 @@ def epsilon(
     n_bins : int
         Number of bins, at least 1.
     alpha : float
-        Failure probability, strictly between 0 and 1 (not used by "expected-ece").
+        Failure probability, from 1e-100 to 1/2 (not used by "expected-ece").
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         "conditional": all bins at once; "marginal": the bin of the next sample; "expected-ece": the mean of the
         l_p-ECE for p in [1, 2]; "ece": the expected calibration error. See `Certificate`.

@@ -50,7 +50,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     evidence : Evidence
         A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
-        Failure probability, strictly between 0 and 1. Not used by "expected-ece".
+        Failure probability, from 1e-100 to 1/2. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised; see `Certificate`.
     bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional

@@ -42,7 +42,7 @@ def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
     n_samples : int
         Samples in all, boundary samples included. At least 1.
     alpha : float
-        Failure probability of each bin, strictly between 0 and 1.
+        Failure probability of each bin, from 1e-110 to 1/2.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
     n_samples : int
         Samples in all, boundary samples included.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
     shifts : array of float, shape (n_bins,), optional
         How far the value of each bin lies from the mean of its labels: 0 by default. For a bin with a count of 0, the largest
         distance that its value can have from its frequency, 1 by default.

@@ -45,7 +45,7 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     n : int
         Number of calibration samples.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
     epsilon : float
         The largest distance wanted, in (0, 1).
     kind : {"conditional", "marginal"}
@@ -245,7 +245,7 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
     n : int
         Number of calibration samples, at least 2.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
     n_bins : list of int, optional
         The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
         `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as

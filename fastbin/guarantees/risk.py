@@ -60,7 +60,7 @@ def risk_bound(n: int, n_bins: int, alpha: float = 0.1, smoothness: float | None
     n_bins : int
         Number of bins.
     alpha : float
-        Failure probability of both bounds together, strictly between 0 and 1 (delta in the paper).
+        Failure probability of both bounds together, from 1e-100 to 1/2 (delta in the paper).
     smoothness : float, optional
         K of assumption (A3): the most by which E[Y | score] rises per unit of probability mass of the score. None: only
         the bound 2 / n_bins is used. K is infinite for some plain distributions, the paper's Gaussian example among them.
@@ -106,7 +106,7 @@ def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
     n, n_bins : int
         Samples and bins; the simplification assumes that n_bins divides n.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
     smoothness : float
         K of assumption (A3), positive.
 
@@ -140,7 +140,7 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
     n : int
         Number of calibration samples, at least 2.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
     smoothness : float
         K of assumption (A3), positive.
     bound : {"theorem1", "zeta"}
@@ -200,7 +200,7 @@ def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
     n_bins : int
         Number of bins.
     alpha : float
-        Failure probability, strictly between 0 and 1.
+        Failure probability, from 1e-100 to 1/2.
 
     Returns
     -------

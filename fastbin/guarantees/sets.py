@@ -45,7 +45,7 @@ def conformal_rank(n: int, alpha: Any) -> int:
     Raises
     ------
     InputError, InputTypeError
-        When alpha is outside (0, 1) or no number.
+        When alpha is out of range or no number.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def conformal_sets(
         May be empty: then every set is {0, 1}.
     calibration_labels : array-like of 0 and 1, shape (n_calibration,)
     alpha : float, Fraction or str
-        Failure probability, strictly between 0 and 1. A float stands for the decimal it prints as.
+        Failure probability, from 1e-100 to 1/2. A float stands for the decimal it prints as.
     class_conditional : bool
         Compare each label with the calibration samples of that label alone: the set then holds the label with probability
         1 - alpha given that it is 0, and given that it is 1. Sets are larger, above all for a rare label.
@@ -105,7 +105,7 @@ def conformal_sets(
     Raises
     ------
     InputError, InputTypeError
-        When a score is NaN or outside [0, 1], a label is not 0 or 1, lengths differ, or alpha is outside (0, 1).
+        When a score is NaN or outside [0, 1], a label is not 0 or 1, lengths differ, or alpha is out of range.
 
     Notes
     -----
@@ -161,7 +161,7 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> BoolArray:
     evidence : Evidence
         A fitted model, such as `fastbin.BinnedModel`.
     alpha : float, Fraction or str
-        Failure probability in each bin, strictly between 0 and 1. A float stands for the decimal it prints as.
+        Failure probability in each bin, from 1e-100 to 1/2. A float stands for the decimal it prints as.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> BoolArray:
         Where the labels of a bin are not exchangeable with the next one: smooth or isotonic maps, real weights, tied scores
         sent to one side, values moved to other class rates.
     InputError, InputTypeError
-        When alpha is outside (0, 1) or no number.
+        When alpha is out of range or no number.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64Array:
     evidence : Evidence
         A fitted model, such as `fastbin.BinnedModel`.
     alpha : float, Fraction or str
-        Failure probability in each bin, strictly between 0 and 1. A float stands for the decimal it prints as.
+        Failure probability in each bin, from 1e-100 to 1/2. A float stands for the decimal it prints as.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64Array:
     GuaranteeError
         As `bin_sets`.
     InputError, InputTypeError
-        When alpha is outside (0, 1) or no number.
+        When alpha is out of range or no number.
 
     Examples
     --------

@@ -96,6 +96,17 @@ def test_promises_made_before_the_labels(scheme: str, name: str, repetitions: in
 
 
 @pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 4])
+@pytest.mark.parametrize("scheme", ["umd", "ze", "fixed-width"])
+def test_the_ece_of_few_bins(scheme: str, n_bins: int, repetitions: int, seed: int) -> None:
+    """Where the conditional radius is below the bound for the ECE, and is taken for it, as the counts decide."""
+    for name in ("flat", "linear"):
+        sample = simulated(name, scheme, repetitions, seed, n_bins=n_bins)
+        limits = [guarantees.certify(model, ALPHA, "ece").epsilon for model in sample.models()]
+        assert_at_most(int((sample.ece() > np.array(limits)).sum()), repetitions)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
 @pytest.mark.parametrize(
     ("scheme", "name"), [("ums", "flat"), ("ums", "rare"), ("ums", "tied"), ("fixed-width", "rare"), ("fixed-width", "skewed")]
 )

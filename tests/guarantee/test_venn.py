@@ -19,6 +19,9 @@ from scipy.stats import binom
 
 import fastbin as fb
 
+# Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
+pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+
 N = 11
 FAST = [pytest.param(1500, 91, id="fast")]
 BOTH = [*FAST, pytest.param(20_000, 92, id="full", marks=pytest.mark.slow)]
