@@ -221,7 +221,12 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
             f"{place}, and these are {told}, ...; pass ({name} == one of them), which is one class against others"
         )
     told = " and ".join(map(repr, seen))
-    raise InputTypeError(f"{place}, and these are {told}; say which value is 1, such as positive={max(seen, key=str)!r}")
+    raise InputTypeError(f"{place}, and these are {told}; {_say_positive(name, max(seen, key=str))}")
+
+
+def _say_positive(name: str, value: Any) -> str:
+    """The remedy for labels of two other values, of which this may be the positive one."""
+    return f"pass {name} == {value!r} (a fit also takes positive={value!r})"
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
@@ -262,10 +267,8 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int
     if isinstance(value, float) and 0.0 < value < 1.0:
         remedy += ", and come second, after the scores or predictions"
     seen = np.unique(labels[: 2**16]).tolist()
-    if len(seen) == 2 and 0 not in seen and all(each == each for each in seen):
-        remedy = (
-            f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}: say which value is 1, such as positive={seen[1]}"
-        )
+    if len(seen) == 2 and 0 not in seen and -1 not in seen and all(each == each for each in seen):
+        remedy = f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}; {_say_positive(name, seen[1])}"
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")

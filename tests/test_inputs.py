@@ -174,7 +174,7 @@ def test_fit_refuses_bad_labels(value: float, dtype: type, told: str, n: int) ->
 @pytest.mark.parametrize(
     ("labels", "error", "told"),
     [
-        (["no", "yes"], fb.InputTypeError, "labels[0] is 'no'; labels are 0 and 1, *; say which value is 1, such as*"),
+        (["no", "yes"], fb.InputTypeError, "labels[0] is 'no'; labels are 0 and 1, *; pass labels == 'yes' *"),
         ([0, None], fb.InputError, "labels[1] is None, not a number; remove or fill missing rows first"),
         ([[0, 1], [1, 0]], fb.InputTypeError, "labels must be one-dimensional (or n by 1), got shape (2, 2);*"),
         ([0, 1, 1], fb.InputError, "lengths differ: scores has 2, labels has 3; every row needs one of each"),

@@ -24,6 +24,7 @@ LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "
 
 # Places of an error in arrays: "scores[16] is ..."
 PLACE = re.compile(r"\b(scores|labels|sample_weight|keys)\[(\d+)\]")
+POSITIVE = re.compile(r"pass labels == .* \(a fit also takes positive=(.*)\)")
 OPTION_WORDS = {
     "score_range=None at fit": "--score-range any at fit",
     "n_bins=": "--n-bins ",
@@ -31,7 +32,7 @@ OPTION_WORDS = {
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
     "tie_keys": "--key",
-    "positive=": "--positive ",
+    "pass (labels > 0)": "give --positive 1",
 }
 
 
@@ -99,4 +100,4 @@ def in_words_of(table: Table, columns: Mapping[str, str], first_row: int = 0) ->
             message = f"{table.path}: {message}"
         for word, option in OPTION_WORDS.items():
             message = message.replace(word, option)
-        raise InputError(message) from error
+        raise InputError(POSITIVE.sub(r"give --positive \1", message)) from error

@@ -38,7 +38,7 @@ def test_every_fit_takes_labels_of_two_words(calibrator: Any) -> None:
     assert calibrator.fit(SCORES, words.astype(object), positive="yes").model_ == expected
     with pytest.raises(fb.InputError, match="positive is 'Yes', which is none of the labels: they are 'no' and 'yes'"):
         calibrator.fit(SCORES, ["no", "yes"] * 200, positive="Yes")
-    with pytest.raises(fb.InputTypeError, match=r"labels\[0\] is .* say which value is 1, such as positive='yes'"):
+    with pytest.raises(fb.InputTypeError, match=r"labels\[0\] is .* pass labels == 'yes' \(a fit also takes positive='yes'\)"):
         calibrator.fit(SCORES, words)
 
 
@@ -83,9 +83,9 @@ def test_labels_that_do_not_go_with_the_positive_one(labels: Any, message: str) 
     [
         (
             np.array(["0", "1"], object),
-            r"labels\[0\] is '0'; .* these are '0' and '1'; say .* positive='1'",
+            r"labels\[0\] is '0'; .* these are '0' and '1'; pass labels == '1' .*",
         ),
-        (["no", "yes"], r"labels\[0\] is 'no'; .* such as positive='yes'"),
+        (["no", "yes"], r"labels\[0\] is 'no'; .* pass labels == 'yes'"),
         (["only"], r"labels\[0\] is 'only'; .* these are 'only'; "),
         (["a", "b", "c", "d"], r"these are 'a', 'b', 'c', ...; pass \(labels == one of them\)"),
         (np.array([0, "1"], object), r"labels\[1\] is '1'"),
@@ -98,9 +98,9 @@ def test_without_positive_the_message_shows_what_is_there(labels: Any, message: 
 
 
 def test_two_numbers_without_positive() -> None:
-    with pytest.raises(fb.InputError, match=r"labels\[1\] is 2; .* these are 1 and 2: .* such as positive=2"):
+    with pytest.raises(fb.InputError, match=r"labels\[1\] is 2; .* these are 1 and 2; pass labels == 2 .*positive=2"):
         check_labels([1, 2])
-    with pytest.raises(fb.InputError, match=r"labels\[0\] is -1; .* these are -1 and 1: .* positive=1"):
+    with pytest.raises(fb.InputError, match=r"labels\[0\] is -1; for labels -1 and 1 pass \(labels > 0\)"):
         check_labels([-1, 1])
     with pytest.raises(fb.InputError, match=r"labels\[1\] is None, not a number; remove or fill missing rows first"):
         check_labels([0, None])
