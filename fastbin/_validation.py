@@ -9,8 +9,6 @@ count from that row.
 from __future__ import annotations
 
 import math
-import numbers
-import secrets
 from collections.abc import Iterable, Mapping, Set
 from typing import Any, NoReturn
 
@@ -23,20 +21,12 @@ __all__ = [
     "as_key_array",
     "as_labels",
     "as_scores",
-    "check_alpha",
-    "check_choice",
-    "check_count",
     "check_edges",
     "check_features",
     "check_labels",
-    "check_level",
-    "check_power",
     "check_same_length",
     "check_sample_weight",
-    "check_score_range",
     "check_scores",
-    "check_seed",
-    "check_unit_interval",
     "compare_labels",
     "look_like_ids",
     "refuse_kind",
@@ -373,90 +363,3 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
             "which are uniform from 0 to 2**64 - 2; all would fall into the lower bin; pass hash_keys(ids, salt)"
         )
     return converted
-
-
-# Tails of the beta law are computed as doubles, which end at 1e-308. A level shared among the most bins that a model can have
-# (2**24), with parts for the two tails and for masses, stays above the second number.
-SMALLEST_ALPHA, SMALLEST_LEVEL = 1e-100, 1e-110
-
-
-def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_ALPHA, large: bool = False) -> float:
-    """A failure probability: from `smallest` to 1/2; with `large`, where only ranks depend on it, to any number below 1."""
-    value = _real(alpha, name)
-    if not 0.0 < value < 100.0:
-        raise InputError(f"{name} is {value!r}; a failure probability lies strictly between 0 and 1")
-    if value >= 1.0 or (value > 0.5 and not large):  # a confidence level, or a percentage
-        share = value / 100.0 if value >= 1.0 else value
-        meant = min(share, 1.0 - share)
-        raise InputError(f"{name} is {value!r}; {name} is the chance that the promise fails; did you mean {meant:.12g}?")
-    if value < smallest:
-        raise InputError(
-            f"{name} is {value!r}; the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
-        )
-    return value
-
-
-def check_level(alpha: Any, name: str = "alpha") -> float:
-    """The failure probability of one bin, which may be a small part of that of all."""
-    return check_alpha(alpha, name, smallest=SMALLEST_LEVEL)
-
-
-def check_power(power: Any, name: str = "power") -> float:
-    """The chance of finding what is there: strictly between 0 and 1."""
-    value = _real(power, name)
-    if not 0.0 < value < 1.0:
-        raise InputError(f"{name} is {value!r}; a chance of success lies strictly between 0 and 1")
-    return value
-
-
-def check_unit_interval(value: Any, name: str, *, open_left: bool = False, open_right: bool = False) -> float:
-    """A number in [0, 1], with either end left out on request."""
-    number = _real(value, name)
-    low, high = "(" if open_left else "[", ")" if open_right else "]"
-    if not (0.0 <= number <= 1.0) or (open_left and number == 0.0) or (open_right and number == 1.0):
-        raise InputError(f"{name} is {number!r}; it must be in {low}0, 1{high}")
-    return number
-
-
-def _real(value: Any, name: str) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
-        raise InputTypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
-
-
-def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
-    """An integer of at least `minimum`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Integral, np.integer)):
-        raise InputTypeError(f"{name} must be an integer, got {value!r}")
-    number = int(value)
-    if number < minimum or (maximum is not None and number > maximum):
-        upper = "" if maximum is None else f" and at most {maximum}"
-        raise InputError(f"{name} is {number}; it must be at least {minimum}{upper}")
-    return number
-
-
-def check_seed(seed: Any, name: str = "seed") -> int:
-    """A seed in [0, 2**64); ``None`` draws one from the operating system."""
-    if seed is None:
-        return secrets.randbits(64)
-    return check_count(seed, name, minimum=0, maximum=2**64 - 1)
-
-
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
-    return value
-
-
-def check_score_range(score_range: Any) -> ScoreRange:
-    """``None`` for any finite score, else a pair (low, high)."""
-    if score_range is None:
-        return None
-    try:
-        low, high = (float(end) for end in score_range)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"score_range must be None or a pair (low, high), got {score_range!r}") from error
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"score_range is ({low!r}, {high!r}); it must be finite with low below high")
-    return low, high

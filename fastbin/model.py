@@ -17,7 +17,8 @@ from fastbin._errors import GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
 from fastbin._parts import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
-from fastbin._validation import ScoreRange, as_key_array, as_scores, check_alpha, check_seed, refuse_kind, refuse_scores
+from fastbin._scalars import check_alpha, check_seed
+from fastbin._validation import ScoreRange, as_key_array, as_scores, refuse_kind, refuse_scores
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate

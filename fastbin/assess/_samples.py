@@ -9,14 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import (
-    check_choice,
-    check_count,
-    check_labels,
-    check_same_length,
-    check_sample_weight,
-    check_scores,
-)
+from fastbin._scalars import check_choice, check_count
+from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores
 from fastbin.model import BinnedModel
 
 __all__ = ["GROUPINGS", "Groups", "Samples", "check_samples", "group_samples"]

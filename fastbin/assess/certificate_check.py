@@ -12,15 +12,8 @@ from fastbin import bounds
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
-from fastbin._validation import (
-    check_alpha,
-    check_labels,
-    check_power,
-    check_same_length,
-    check_sample_weight,
-    check_scores,
-    check_unit_interval,
-)
+from fastbin._scalars import check_alpha, check_power, check_unit_interval
+from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores
 from fastbin.assess._binomial import (
     chance_at_least,
     chance_at_most,

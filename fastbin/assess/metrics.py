@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha
+from fastbin._scalars import check_alpha
 from fastbin.assess._pairs import PairSums, jackknife_variance
 from fastbin.assess._samples import check_samples, group_samples
 from fastbin.assess._squared_interval import squared_error_interval

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastbin import bounds
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import check_alpha
+from fastbin._scalars import check_alpha
 from fastbin.assess._gaps import gaps_rounded_up
 from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
 

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import check_count, check_same_length, check_scores
+from fastbin._scalars import check_count
+from fastbin._validation import check_same_length, check_scores
 from fastbin.assess._pairs import PairSums
 from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_choice, check_count, check_unit_interval
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 
 __all__ = [

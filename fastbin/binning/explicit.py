@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning, InputError
-from fastbin._validation import check_edges, check_score_range, compare_labels
+from fastbin._scalars import check_score_range
+from fastbin._validation import check_edges, compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import Rows, check_rows

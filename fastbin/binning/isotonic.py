@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._validation import check_score_range, compare_labels
+from fastbin._scalars import check_score_range
+from fastbin._validation import compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.knots import Knots, WeightedKnots, count_knots, weigh_knots
 from fastbin.binning.rows import Rows, check_rows

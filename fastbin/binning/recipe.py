@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed, check_unit_interval
+from fastbin._scalars import check_choice, check_count, check_score_range, check_seed, check_unit_interval
+from fastbin._validation import ScoreRange
 from fastbin.binning.cuts import Cuts
 from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.monotone import monotone_model

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import ScoreRange, check_choice, check_count, check_score_range, check_seed, compare_labels
+from fastbin._scalars import check_choice, check_count, check_score_range, check_seed
+from fastbin._validation import ScoreRange, compare_labels
 from fastbin.binning.boundaries import cut_rows
 from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.fit_order import FitOrder, bins_of_rows

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._validation import check_count, compare_labels
+from fastbin._scalars import check_count
+from fastbin._validation import compare_labels
 from fastbin.binning.boundaries import cut_rows
 from fastbin.binning.fit_order import FitOrder, fit_split, weigh_rows
 from fastbin.binning.recipe import Recipe

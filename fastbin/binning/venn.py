@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_score_range, compare_labels
+from fastbin._scalars import check_score_range
+from fastbin._validation import compare_labels
 from fastbin.binning.knots import Knots, count_knots
 from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.rows import Rows, check_rows

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import check_count, check_labels, check_same_length, check_sample_weight
+from fastbin._scalars import check_count
+from fastbin._validation import check_labels, check_same_length, check_sample_weight
 from fastbin.bounds._tally import Float64Array
 
 __all__ = ["Rows", "last_rejected", "positive_per_bin", "weighted_means"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
-from fastbin._validation import check_labels, check_level
+from fastbin._scalars import check_level
+from fastbin._validation import check_labels
 from fastbin.bounds._tally import Float64Array, around, as_tally
 
 __all__ = ["beta_binomial", "running_variance", "stitched", "theorem6"]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_level, check_seed
+from fastbin._scalars import check_level, check_seed
 from fastbin.bounds._rows import Rows, last_rejected
 from fastbin.bounds._tally import Float64Array
 

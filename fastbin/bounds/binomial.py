@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._dependencies import needed_for
-from fastbin._validation import check_level
+from fastbin._scalars import check_level
 from fastbin.bounds._beta import beta_quantile
 from fastbin.bounds._tally import Float64Array, around, as_tally
 

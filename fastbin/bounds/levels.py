@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fastbin._validation import check_count, check_level
+from fastbin._scalars import check_count, check_level
 
 __all__ = ["bonferroni", "sidak"]
 

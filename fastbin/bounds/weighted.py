@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_level
+from fastbin._scalars import check_level
 from fastbin.bounds._rows import Rows, last_rejected, positive_per_bin, weighted_means
 from fastbin.bounds._tally import Float64Array, around
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fastbin._errors import FastbinError
-from fastbin._validation import check_alpha, check_seed
+from fastbin._scalars import check_alpha, check_seed
 
 __all__ = [
     "ALPHA",

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin import bounds
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.radius import exact_radius

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin import bounds
 from fastbin._errors import GuaranteeError
-from fastbin._validation import check_alpha, check_choice
+from fastbin._scalars import check_alpha, check_choice
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._validation import check_scores, check_unit_interval
+from fastbin._scalars import check_unit_interval
+from fastbin._validation import check_scores
 
 __all__ = ["calibrated_from_intervals", "intervals_from_calibrated", "sets_from_intervals"]
 

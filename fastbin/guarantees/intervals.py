@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin import bounds
 from fastbin._errors import GuaranteeError
-from fastbin._validation import check_alpha, check_choice
+from fastbin._scalars import check_alpha, check_choice
 from fastbin.guarantees.evidence import (
     Evidence,
     Float64Array,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._dependencies import needed_for
 from fastbin._errors import GuaranteeError
-from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
-from fastbin._validation import check_count, check_level, check_unit_interval
+from fastbin._scalars import check_count, check_level, check_unit_interval
 
 __all__ = ["exact_radius", "worst_failure"]
 

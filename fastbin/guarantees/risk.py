@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_alpha, check_choice, check_count
+from fastbin._scalars import check_alpha, check_choice, check_count
 
 __all__ = ["RiskBound", "integer_cube_root", "risk_bound", "risk_n_bins", "smallest_bin", "zeta"]
 

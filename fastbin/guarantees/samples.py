@@ -6,7 +6,7 @@ import math
 
 from fastbin import bounds
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import UNIFORM_MASS
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_labels, check_same_length, check_scores
+from fastbin._scalars import check_alpha
+from fastbin._validation import check_labels, check_same_length, check_scores
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, interior_of, require_guarantee
 
 __all__ = ["bin_set_chances", "bin_sets", "conformal_rank", "conformal_sets"]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin import bounds
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_choice
+from fastbin._scalars import check_choice
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:

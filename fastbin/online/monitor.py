@@ -13,7 +13,8 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._calibrator import as_model
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_labels
+from fastbin._scalars import check_alpha
+from fastbin._validation import check_labels
 from fastbin.model import BinnedModel
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport

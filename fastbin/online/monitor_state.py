@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastbin._errors import FormatError, InputError
 from fastbin._native.stream import read_monitor, write_monitor
-from fastbin._validation import check_alpha
+from fastbin._scalars import check_alpha
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
 from fastbin.online.streaming import StreamingBinning

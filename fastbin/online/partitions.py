@@ -11,7 +11,8 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.ties import group_digest, group_keys
-from fastbin._validation import ScoreRange, check_choice, check_count, check_edges, check_score_range, check_scores, check_seed
+from fastbin._scalars import check_choice, check_count, check_score_range, check_seed
+from fastbin._validation import ScoreRange, check_edges, check_scores
 from fastbin.model import BinnedModel
 
 __all__ = ["as_partition", "require_continuable", "uniform_mass_partition"]

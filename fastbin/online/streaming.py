@@ -9,16 +9,8 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._native.stream import NativeStream
-from fastbin._validation import (
-    as_key_array,
-    as_scores,
-    check_alpha,
-    check_labels,
-    check_same_length,
-    check_seed,
-    refuse_labels,
-    refuse_scores,
-)
+from fastbin._scalars import check_alpha, check_seed
+from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, refuse_labels, refuse_scores
 from fastbin.model import BinnedModel
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
 from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition

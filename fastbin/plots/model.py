@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError
-from fastbin._validation import check_alpha
+from fastbin._scalars import check_alpha
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.plots._style import GUIDE, annotate, axes_or_new, finish, series

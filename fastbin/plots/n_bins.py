@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._validation import check_count
+from fastbin._scalars import check_count
 from fastbin.guarantees import epsilon
 from fastbin.plots._style import GUIDE, axes_or_new, finish, series
 

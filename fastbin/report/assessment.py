@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import as_key_array, as_scores, check_alpha, check_labels, check_same_length, check_sample_weight
+from fastbin._scalars import check_alpha
+from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight
 from fastbin.assess import CertificateCheck, check_certificate
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel

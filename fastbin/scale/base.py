@@ -66,8 +66,9 @@ def uses_threads() -> bool:
         return True
     if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return True
-    import pyarrow
-    import pyarrow.csv
+    with needed_for("files of rows", extra="cli"):
+        import pyarrow
+        import pyarrow.csv
 
     too_little = "the limit on the address space (ulimit -v) leaves too little to read files"
     try:

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import check_choice, compare_labels
+from fastbin._scalars import check_choice
+from fastbin._validation import compare_labels
 from fastbin.scaling.ends import without_ends
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import check_choice, check_score_range, compare_labels
+from fastbin._scalars import check_choice, check_score_range
+from fastbin._validation import compare_labels
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import smooth_model
 from fastbin.scaling.maximum import maximise

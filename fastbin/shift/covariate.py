@@ -10,18 +10,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import (
-    as_key_array,
-    check_choice,
-    check_count,
-    check_features,
-    check_labels,
-    check_same_length,
-    check_score_range,
-    check_scores,
-    check_seed,
-    check_unit_interval,
-)
+from fastbin._scalars import check_choice, check_count, check_score_range, check_seed, check_unit_interval
+from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.moved import certificate_from_intervals
 from fastbin.model import BinnedModel

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError, NotFittedError
-from fastbin._validation import check_count, check_features, check_seed
+from fastbin._scalars import check_count, check_seed
+from fastbin._validation import check_features
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
 from fastbin._parts import ClassRate, ClassRates
-from fastbin._validation import check_choice, check_labels, check_same_length, check_scores
+from fastbin._scalars import check_choice
+from fastbin._validation import check_labels, check_same_length, check_scores
 from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of

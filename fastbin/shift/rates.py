@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from fastbin import bounds
 from fastbin._errors import InputError
-from fastbin._validation import check_alpha, check_labels, check_scores, check_unit_interval
+from fastbin._scalars import check_alpha, check_unit_interval
+from fastbin._validation import check_labels, check_scores
 from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel
 

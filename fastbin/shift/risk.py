@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_alpha, check_count
+from fastbin._scalars import check_alpha, check_count
 from fastbin.guarantees import risk_bound
 from fastbin.shift.rates import check_rate
 

@@ -15,15 +15,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin._validation import (
-    check_alpha,
-    check_count,
-    check_same_length,
-    check_sample_weight,
-    check_scores,
-    check_seed,
-    check_unit_interval,
-)
+from fastbin._scalars import check_alpha, check_count, check_seed, check_unit_interval
+from fastbin._validation import check_same_length, check_sample_weight, check_scores
 from fastbin.model import BinnedModel
 from fastbin.shift.rates import RateEstimate, check_rate
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastbin import bounds
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._validation import check_alpha
+from fastbin._scalars import check_alpha
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import WeightedRows
 
