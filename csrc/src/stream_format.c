@@ -153,14 +153,10 @@ static int tally_can_be(const struct tally *tally, int has_variance) {
   return variance >= 0.25 && variance <= (double)tally->count;
 }
 
-/*
- * Whether a stream that went on from the tally of its model still holds it. Under version 1 a stream that went on from
- * nothing could be merged with one that did, and kept its own model, without the tally.
- */
-static int holds_fit(const fastbin_stream *stream, int is_version_1) {
+/* Whether a stream that went on from the tally of its model still holds it. */
+static int holds_fit(const fastbin_stream *stream) {
   const fastbin_model_spec *spec = &stream->spec;
-  if (!spec->counts) return is_version_1;
-  if (spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
+  if (!spec->counts || spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
   if (stream->n_samples < spec->n_samples || stream->n_positive < spec->n_positive || stream->n_tied < spec->n_tied) return 0;
   if (stream->n_samples - stream->n_positive < spec->n_samples - spec->n_positive) return 0;
   for (int32_t b = 0; b < spec->n_bins; b++) {
@@ -170,8 +166,20 @@ static int holds_fit(const fastbin_stream *stream, int is_version_1) {
   return 1;
 }
 
+/*
+ * Under version 1 a stream that went on from nothing could be merged with one that went on from a fit, and kept its own
+ * model, without the tally. What it has counted until now is taken for the fit: no more is known of that.
+ */
+static void keep_as_fit(fastbin_stream *stream, fastbin_model *snapshot) {
+  fastbin_model_free(stream->partition);
+  stream->partition = snapshot;
+  stream->has_variance = 0;
+  for (int32_t b = 0; b < stream->spec.n_bins; b++) stream->tallies[b].running_variance = 0.0;
+  fastbin_model_describe(snapshot, &stream->spec);
+}
+
 /* Whether counting can have led here. fastbin_model_create() holds the tally against the totals. */
-static fastbin_status check_stream(const fastbin_stream *stream, int is_version_1) {
+static fastbin_status check_stream(fastbin_stream *stream, int is_version_1) {
   fastbin_model *snapshot;
   fastbin_status status;
   int64_t n_counted = 0, n_positive = 0;
@@ -181,9 +189,13 @@ static fastbin_status check_stream(const fastbin_stream *stream, int is_version_
   }
   status = fastbin_stream_snapshot(stream, &snapshot);
   if (status != FASTBIN_OK) return status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
-  fastbin_model_free(snapshot);
+  if (is_version_1 && stream->has_fit && !stream->spec.counts) {
+    keep_as_fit(stream, snapshot);
+  } else {
+    fastbin_model_free(snapshot);
+  }
   if (!stream->splits_ties && stream->n_tied != 0 && !stream->has_fit) return FASTBIN_ERROR_CONTENT;
-  if (stream->has_fit) return holds_fit(stream, is_version_1) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
+  if (stream->has_fit) return holds_fit(stream) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
     n_counted += stream->tallies[b].count;
     n_positive += stream->tallies[b].label_sum;
