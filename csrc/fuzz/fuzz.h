@@ -78,6 +78,25 @@ static inline void mend_all(uint8_t *bytes, size_t size) {
   mend(bytes, size);
 }
 
+/*
+ * Uses an input as it is; where that is refused, with its outside mended, as what lies inside may be meant to be damaged; and
+ * then with all of it mended. `use` returns whether it was read. For the function that libFuzzer calls.
+ */
+static inline int use_mended(const uint8_t *data, size_t size, int (*use)(const uint8_t *bytes, size_t size)) {
+  size_t whole = size - size % 8;
+  uint8_t *copy;
+  if (use(data, size) || whole < 32) return 0;
+  copy = reserve(whole);
+  memcpy(copy, data, whole);
+  mend(copy, whole);
+  if (!use(copy, whole)) {
+    mend_all(copy, whole);
+    use(copy, whole);
+  }
+  free(copy);
+  return 0;
+}
+
 /* A number that depends on all bytes, by which a target chooses what else to do with an input. */
 static inline uint64_t digest_of(const uint8_t *bytes, size_t size) {
   uint64_t state = size;

@@ -19,14 +19,4 @@ static int use(const uint8_t *bytes, size_t size) {
   return 1;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  size_t whole = size - size % 8;
-  uint8_t *copy;
-  if (use(data, size) || whole < 32) return 0;
-  copy = reserve(whole);
-  memcpy(copy, data, whole);
-  mend(copy, whole);
-  use(copy, whole);
-  free(copy);
-  return 0;
-}
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return use_mended(data, size, use); }

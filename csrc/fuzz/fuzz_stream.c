@@ -142,17 +142,4 @@ static int use(const uint8_t *bytes, size_t size) {
   return 1;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  size_t whole = size - size % 8;
-  uint8_t *copy;
-  if (use(data, size) || whole < 64) return 0;
-  copy = reserve(whole);
-  memcpy(copy, data, whole);
-  mend(copy, whole); /* first the outside alone: the model inside may be damaged, too */
-  if (!use(copy, whole)) {
-    mend_all(copy, whole);
-    use(copy, whole);
-  }
-  free(copy);
-  return 0;
-}
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return use_mended(data, size, use); }

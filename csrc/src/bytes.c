@@ -35,22 +35,28 @@ size_t fastbin_container_size(const container_kind *kind, const size_t *sizes) {
   return size;
 }
 
-unsigned char *fastbin_begin_container(unsigned char *start, const container_kind *kind, const size_t *sizes) {
+fastbin_status fastbin_write_container(const container_kind *kind, const size_t *sizes, put_payload *put, const void *content,
+                                       void *buffer, size_t capacity) {
+  size_t size = fastbin_container_size(kind, sizes);
+  unsigned char *start = buffer;
+  unsigned char *at = start + HEADER_SIZE;
   uint32_t n_written = 0;
-  for (int k = 0; k < kind->n_sections; k++) n_written += sizes[k] > 0;
+  if (capacity < size) return FASTBIN_ERROR_BUFFER;
+  for (int k = 0; k < kind->n_sections; k++) {
+    if (sizes[k] == 0) continue;
+    n_written++;
+    at = put_u32(at, kind->sections[k].tag);
+    at = put_u32(at, kind->sections[k].flags);
+    at = put_u64(at, sizes[k]);
+    at = put(at, content, k, sizes[k]);
+  }
   put_magic(start, kind);
   put_u32(start + 8, kind->version);
   put_u32(start + 12, n_written);
-  return put_u64(start + 16, fastbin_container_size(kind, sizes));
+  put_u64(start + 16, size);
+  put_u64(at, checksum_of(start, (size_t)(at - start)));
+  return FASTBIN_OK;
 }
-
-unsigned char *fastbin_begin_section(unsigned char *at, const container_kind *kind, int section, size_t size) {
-  at = put_u32(at, kind->sections[section].tag);
-  at = put_u32(at, kind->sections[section].flags);
-  return put_u64(at, size);
-}
-
-void fastbin_end_container(unsigned char *start, unsigned char *at) { put_u64(at, checksum_of(start, (size_t)(at - start))); }
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Reading                                                                                                       */

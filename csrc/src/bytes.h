@@ -112,11 +112,12 @@ typedef struct payload {
 /* The bytes of a container whose sections have these payloads; a section of size 0 is left out. */
 size_t fastbin_container_size(const container_kind *kind, const size_t *sizes);
 
-/* Write the header, returning the place of the first section; the header of a section, returning that of its payload; and,
-   with `at` behind the last section, the checksum. Payloads are filled up to a multiple of 8 bytes by who writes them. */
-unsigned char *fastbin_begin_container(unsigned char *start, const container_kind *kind, const size_t *sizes);
-unsigned char *fastbin_begin_section(unsigned char *at, const container_kind *kind, int section, size_t size);
-void fastbin_end_container(unsigned char *start, unsigned char *at);
+/* Writes the payload of a section, `size` bytes filled up with zeros to a multiple of 8, and returns the place behind it. */
+typedef unsigned char *put_payload(unsigned char *at, const void *content, int section, size_t size);
+
+/* Write a container of these payloads: FASTBIN_ERROR_BUFFER, with nothing written, if `capacity` is too small. */
+fastbin_status fastbin_write_container(const container_kind *kind, const size_t *sizes, put_payload *put, const void *content,
+                                       void *buffer, size_t capacity);
 
 /* Whether these first bytes can be the start of a container of this kind that is at least so long. */
 fastbin_status fastbin_check_start(const container_kind *kind, const unsigned char *bytes, size_t size);

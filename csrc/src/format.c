@@ -79,10 +79,11 @@ static unsigned char *put_rates(unsigned char *at, const fastbin_model_spec *spe
   return put_u64(at, (uint64_t)spec->target_ones);
 }
 
-static unsigned char *put_payload(unsigned char *at, const fastbin_model_spec *spec, enum section section) {
+static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
+  const fastbin_model_spec *spec = content;
   size_t n_bins = (size_t)spec->n_bins;
   size_t n_edges = (size_t)fastbin_n_edges(spec);
-  switch (section) {
+  switch ((enum section)section) {
     case CORE:
       return put_core(at, spec);
     case EDGE:
@@ -107,7 +108,7 @@ static unsigned char *put_payload(unsigned char *at, const fastbin_model_spec *s
     case PRNT:
       return put_u64(at, spec->fingerprint);
     case NOTE:
-      return put_bytes(at, spec->note, spec->note_size);
+      return put_bytes(at, spec->note, size);
     case N_SECTIONS:
       break;
   }
@@ -123,18 +124,9 @@ size_t fastbin_model_size(const fastbin_model *model) {
 
 fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, size_t capacity) {
   size_t sizes[N_SECTIONS];
-  unsigned char *at;
   if (!model || !buffer) return FASTBIN_ERROR_ARGUMENT;
   section_sizes(&model->spec, sizes);
-  if (capacity < fastbin_container_size(&model_kind, sizes)) return FASTBIN_ERROR_BUFFER;
-  at = fastbin_begin_container(buffer, &model_kind, sizes);
-  for (int k = 0; k < N_SECTIONS; k++) {
-    if (sizes[k] == 0) continue;
-    at = fastbin_begin_section(at, &model_kind, k, sizes[k]);
-    at = put_payload(at, &model->spec, (enum section)k);
-  }
-  fastbin_end_container(buffer, at);
-  return FASTBIN_OK;
+  return fastbin_write_container(&model_kind, sizes, put_section, &model->spec, buffer, capacity);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */

@@ -89,9 +89,10 @@ static void section_sizes(const fastbin_monitor_spec *spec, size_t *sizes) {
   sizes[SEEN] = FASTBIN_DIGEST_SIZE * spec->n_seen;
 }
 
-static unsigned char *put_payload(unsigned char *at, const fastbin_monitor_spec *spec, enum section section, size_t size) {
+static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
+  const fastbin_monitor_spec *spec = content;
   size_t n_bins = (size_t)spec->stream->spec.n_bins;
-  switch (section) {
+  switch ((enum section)section) {
     case HEAD:
       at = put_double(at, spec->alpha);
       at = put_double(at, spec->interval_alpha);
@@ -121,20 +122,11 @@ size_t fastbin_monitor_size(const fastbin_monitor_spec *spec) {
 
 fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *spec, void *buffer, size_t capacity) {
   size_t sizes[N_SECTIONS];
-  unsigned char *at;
   fastbin_status status = check_given(spec);
   if (status != FASTBIN_OK) return status;
   if (!buffer) return FASTBIN_ERROR_ARGUMENT;
   section_sizes(spec, sizes);
-  if (capacity < fastbin_container_size(&monitor_kind, sizes)) return FASTBIN_ERROR_BUFFER;
-  at = fastbin_begin_container(buffer, &monitor_kind, sizes);
-  for (int k = 0; k < N_SECTIONS; k++) {
-    if (sizes[k] == 0) continue;
-    at = fastbin_begin_section(at, &monitor_kind, k, sizes[k]);
-    at = put_payload(at, spec, (enum section)k, sizes[k]);
-  }
-  fastbin_end_container(buffer, at);
-  return FASTBIN_OK;
+  return fastbin_write_container(&monitor_kind, sizes, put_section, spec, buffer, capacity);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */

@@ -23,31 +23,29 @@ static const section_kind sections[N_SECTIONS] = {
 
 static const container_kind stream_kind = {'S', 2, N_SECTIONS, sections};
 
-static void section_sizes(size_t model_size, size_t n_bins, int has_variance, size_t *sizes) {
+static void section_sizes(const fastbin_stream *stream, size_t *sizes) {
+  size_t n_bins = (size_t)stream->spec.n_bins;
   sizes[HEAD] = HEAD_SIZE;
-  sizes[MODL] = model_size;
+  sizes[MODL] = fastbin_model_size(stream->partition);
   sizes[TALY] = 16 * n_bins;
-  sizes[VARI] = has_variance ? 8 * n_bins : 0;
+  sizes[VARI] = stream->has_variance ? 8 * n_bins : 0;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Writing                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static void sizes_of(const fastbin_stream *stream, size_t *sizes) {
-  section_sizes(fastbin_model_size(stream->partition), (size_t)stream->spec.n_bins, stream->has_variance, sizes);
-}
-
 size_t fastbin_stream_size(const fastbin_stream *stream) {
   size_t sizes[N_SECTIONS];
   if (!stream) return 0;
-  sizes_of(stream, sizes);
+  section_sizes(stream, sizes);
   return fastbin_container_size(&stream_kind, sizes);
 }
 
-static unsigned char *put_payload(unsigned char *at, const fastbin_stream *stream, enum section section, size_t size) {
+static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
+  const fastbin_stream *stream = content;
   int32_t n_bins = stream->spec.n_bins;
-  switch (section) {
+  switch ((enum section)section) {
     case HEAD:
       at = put_u32(at, (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u));
       at = put_u32(at, 0);
@@ -72,18 +70,9 @@ static unsigned char *put_payload(unsigned char *at, const fastbin_stream *strea
 
 fastbin_status fastbin_stream_write(const fastbin_stream *stream, void *buffer, size_t capacity) {
   size_t sizes[N_SECTIONS];
-  unsigned char *at;
   if (!stream || !buffer) return FASTBIN_ERROR_ARGUMENT;
-  sizes_of(stream, sizes);
-  if (capacity < fastbin_container_size(&stream_kind, sizes)) return FASTBIN_ERROR_BUFFER;
-  at = fastbin_begin_container(buffer, &stream_kind, sizes);
-  for (int k = 0; k < N_SECTIONS; k++) {
-    if (sizes[k] == 0) continue;
-    at = fastbin_begin_section(at, &stream_kind, k, sizes[k]);
-    at = put_payload(at, stream, (enum section)k, sizes[k]);
-  }
-  fastbin_end_container(buffer, at);
-  return FASTBIN_OK;
+  section_sizes(stream, sizes);
+  return fastbin_write_container(&stream_kind, sizes, put_section, stream, buffer, capacity);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
