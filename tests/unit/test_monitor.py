@@ -6,10 +6,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,27 +19,9 @@ import oracle
 from fastbin import bounds
 from fastbin.online import CalibrationMonitor
 from fastbin.online.mixture import TwoSidedMixture
+from monitored import EDGES, VALUES, outcomes, refuses, run, served
 from reference.keys import KEY_ABOVE
 from reference.monitor import Monitor, mixture_above, mixture_below, tolerated_interval, two_sided_mixture
-
-EDGES, VALUES = [0.25, 0.5, 0.75], [0.1, 0.4, 0.6, 0.9]
-
-
-def served(values: list[float] = VALUES, **parts: Any) -> fb.BinnedModel:
-    return fb.BinnedModel.from_parts(edges=EDGES[: len(values) - 1], values=values, scheme="explicit", **parts)
-
-
-def outcomes(n: int, rates: list[float] = VALUES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    scores = rng.random(n)
-    return scores, (rng.random(n) < np.array(rates)[np.searchsorted(EDGES, scores, side="right")]).astype(np.uint8)
-
-
-def refuses(error: type[Exception], message: str, call: Callable[..., object], *arguments: Any, **options: Any) -> None:
-    """The call raises this error, with this in its message."""
-    with pytest.raises(error, match=re.escape(message)) as caught:
-        call(*arguments, **options)
-    assert type(caught.value) is error
 
 
 def log_e(ones: int, zeros: int, lower: float, upper: float) -> float:
@@ -107,12 +87,6 @@ def test_evidence_far_from_the_limit_neither_underflows_nor_jumps(ones: int, zer
 
 
 # ------------------------------------------------------------------------------------------------- the monitor
-
-
-def run(model: fb.BinnedModel, scores: Any, labels: Any, **configuration: Any) -> CalibrationMonitor:
-    monitor = CalibrationMonitor(model, **configuration)
-    monitor.update(scores, labels)
-    return monitor
 
 
 @pytest.mark.parametrize(("tolerance", "rates"), [(0.0, [0.9, 0.4, 0.6, 0.9]), (0.05, [0.1, 0.95, 0.05, 0.9]), (0.1, VALUES)])
