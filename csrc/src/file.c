@@ -56,7 +56,10 @@ static target target_of(const char *path) {
   return found;
 }
 
-static FILE *open_new(const char *name) { return fopen(name, "wbx"); }
+static FILE *open_new(const char *name, const target *old) {
+  (void)old;
+  return fopen(name, "wbx");
+}
 
 static int keep_attributes(FILE *file, const target *old) {
   (void)file;
@@ -89,8 +92,9 @@ static target target_of(const char *path) {
   return found;
 }
 
-static FILE *open_new(const char *name) {
-  int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+/* What replaces a file is seen by nobody else until it has the rights of that file. */
+static FILE *open_new(const char *name, const target *old) {
+  int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old->is_replaced ? 0600 : 0666);
   FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
   if (descriptor >= 0 && !file) {
     close(descriptor);
@@ -122,17 +126,17 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /*
- * Opens a file beside `path` that did not exist before. The name starts from a hash of the model and of an address, which
+ * Opens a file beside the old one that did not exist before. The name starts from a hash of the model and of an address, which
  * separates threads and processes that save to one path at once; should the name be taken all the same, the next one is
  * tried.
  */
-static FILE *open_temporary(const char *path, uint64_t start, char *name) {
-  size_t length = strlen(path);
-  memcpy(name, path, length);
+static FILE *open_temporary(const target *old, uint64_t start, char *name) {
+  size_t length = strlen(old->path);
+  memcpy(name, old->path, length);
   for (uint64_t i = 0; i < MAX_TEMPORARY_NAMES; i++) {
     FILE *file;
     snprintf(name + length, TEMPORARY_SUFFIX_SIZE, ".%016llx.tmp", (unsigned long long)mix(start + i));
-    file = open_new(name);
+    file = open_new(name, old);
     if (file) return file;
   }
   return NULL;
@@ -159,7 +163,7 @@ static fastbin_status replace_whole(const void *bytes, size_t size, const target
   if (!add_size(&name_size, TEMPORARY_SUFFIX_SIZE, 1)) return FASTBIN_ERROR_MEMORY;
   name = malloc(name_size);
   if (!name) return FASTBIN_ERROR_MEMORY;
-  file = open_temporary(old->path, (uint64_t)(uintptr_t)bytes, name);
+  file = open_temporary(old, (uint64_t)(uintptr_t)bytes, name);
   if (!file) {
     status = FASTBIN_ERROR_OPEN;
   } else if (!write_and_close(file, bytes, size, old) || !replace_file(name, old->path)) {
