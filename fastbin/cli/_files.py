@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
+from fastbin.cli._streams import told_name
 
 if TYPE_CHECKING:
     from fastbin.scale import Table
@@ -68,7 +69,7 @@ def choose_column(table: Table, name: str | None, option: str, usual: tuple[str,
     if len(found) == 1:
         return found[0]
     why = f"both {' and '.join(found)} could be meant" if found else "no column has a usual name"
-    raise InputError(f"{table.path}: say {option} COLUMN; {why}; it has {table.told_names()}")
+    raise InputError(f"{told_name(table.path)}: say {option} COLUMN; {why}; it has {table.told_names()}")
 
 
 def _usual(table: Table, usual: tuple[str, ...]) -> list[str]:
@@ -97,7 +98,7 @@ def in_words_of(table: Table, columns: Mapping[str, str], first_row: int = 0) ->
             place = f"{table.place(first_row + int(found[2]))}, column {columns[found[1]]}:"
             message = f"{place} the value{message[found.end() :]}" if found.start() == 0 else f"{place} {message}"
         else:
-            message = f"{table.path}: {message}"
+            message = f"{told_name(table.path)}: {message}"
         for word, option in OPTION_WORDS.items():
             message = message.replace(word, option)
         raise InputError(POSITIVE.sub(r"give --positive \1", message)) from error
