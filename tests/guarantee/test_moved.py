@@ -96,9 +96,7 @@ def test_intervals_of_the_command_line_cover(
 ) -> None:
     for module in ("click", "rich"):
         pytest.importorskip(module)
-    found = sum(
-        is_missed(interval_by_command(draw, tmp_path, capsys), draw.truth) for draw in draws(1000, target, repetitions)
-    )
+    found = sum(is_missed(interval_by_command(draw, tmp_path, capsys), draw.truth) for draw in draws(1000, target, repetitions))
     assert_within(found, repetitions, ALPHA, 3)
 
 
