@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from fastbin._parts import SCHEME_NAMES
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
 
-__all__ = ["as_json", "facts", "show", "summary"]
+__all__ = ["as_json", "facts", "number_format", "show", "summary"]
 
 Float64s = npt.NDArray[np.float64]
 
@@ -63,8 +64,13 @@ def facts(model: BinnedModel) -> list[str]:
         told.append("Values are weighted means (importance weights).")
     if model.delta > 0.0:
         told.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
-    if model.odds_ratio != 1.0:
-        told.append(f"Label shift: the odds of every value were multiplied by {model.odds_ratio:.6g}.")
+    if model.out_of_range == "clip" and model.score_range is not None:
+        low, high = model.score_range
+        told.append(f"Scores below {low:g} are taken as {low:g}, and those above {high:g} as {high:g}.")
+    if model.rates is not None or model.odds_ratio != 1.0:
+        from fastbin.guarantees.words import moved_by
+
+        told.append(f"Label shift: {moved_by(model.odds_ratio, model.rates)}.")
     if model.map[0] != "none":
         told.append(f"Map: log-odds = {_log_odds(model)}.")
     if model.note:
@@ -154,7 +160,7 @@ def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> Any:
     skipped = range(0)
     if max_rows is not None and model.n_bins > max_rows:
         skipped = range(max_rows // 2, model.n_bins - max_rows // 2)
-    show_value = _number_format(model.values)
+    show_value = number_format(model.values)
     for row in rows:
         if row in skipped:
             if row == skipped.start:
@@ -187,7 +193,7 @@ def _ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _number_format(values: Float64s) -> Any:
+def number_format(values: Float64s) -> Any:
     """Four places, or for tiny probabilities four digits."""
     smallest = min((float(value) for value in values if value > 0.0), default=1.0)
     return (lambda value: f"{value:.4f}") if smallest >= 1e-3 else (lambda value: f"{value:.3e}")
@@ -202,7 +208,11 @@ def as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     ends = intervals(model, alpha)
     content = {field: getattr(model, field) for field in ("kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples")}
     content |= {field: getattr(model, field) for field in ("n_positive", "n_tied", "randomised_mass", "score_range")}
-    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note")}
+    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note", "out_of_range")}
+    rates = model.rates
+    content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
+    content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
+    content["sha256"] = hashlib.sha256(model.to_bytes()).hexdigest()
     name, parameters = model.map
     content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _log_odds(model)}
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]

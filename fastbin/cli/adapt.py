@@ -177,6 +177,7 @@ def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> An
     from rich import box
     from rich.table import Table
 
+    from fastbin.cli._model_view import number_format
     from fastbin.guarantees.words import sureness
 
     model = shift.model_
@@ -187,15 +188,15 @@ def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> An
     low, high = model.score_range or (None, None)
     edges = [low, *model.edges.tolist(), high]
     skipped = range(max_rows // 2, model.n_bins - max_rows // 2) if model.n_bins > max_rows else range(0)
-    before = shift.source_model_.values
+    before, show_value = shift.source_model_.values, number_format(model.values)
     for b in range(model.n_bins):
         if b in skipped:
             if b == skipped.start:
                 table.add_row(*["..."] * len(table.columns))
             continue
         cells = [str(b), *(f"{end:.6g}" if end is not None else "" for end in edges[b : b + 2])]
-        cells += [f"{before[b]:.4f}", f"{model.values[b]:.4f}"]
-        table.add_row(*cells, *([] if ends is None else [f"{ends[b, 0]:.4f} to {ends[b, 1]:.4f}"]))
+        cells += [f"{before[b]:.4f}", show_value(model.values[b])]
+        table.add_row(*cells, *([] if ends is None else [f"{show_value(ends[b, 0])} to {show_value(ends[b, 1])}"]))
     return table
 
 

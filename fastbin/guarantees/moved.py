@@ -51,8 +51,8 @@ def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float]
         if rate.origin == "estimated":
             raise GuaranteeError(
                 f"the {population} rate was estimated from {rate.n_samples} scores without labels, for which no finite-sample "
-                "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels', or "
-                "give the rate with method='known'"
+                "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels' "
+                "(--target-labels), or give the rate with method='known' (--target-rate)"
             )
     n_counted = sum(rate.origin == "counted" for rate in rates)
     share = alpha / (2.0 * n_counted) if n_counted else 0.0

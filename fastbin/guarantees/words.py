@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Context, Decimal
 
-__all__ = ["sureness"]
+from fastbin._parts import ClassRate, ClassRates
+
+__all__ = ["moved_by", "sureness"]
 
 # Of a percentage; from an alpha below 1e-6 on more would be needed to tell it from 100.
 _DIGITS = 6
@@ -31,3 +33,43 @@ def sureness(alpha: float) -> str:
         return f"1 - {alpha:.6g}"
     percent = 100 * (1 - Decimal(repr(float(alpha))))
     return f"{Context(prec=_DIGITS, rounding=ROUND_FLOOR).plus(percent).normalize():f} %"
+
+
+def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
+    """What label shift did to a model, and how the class rates are known: the middle of a sentence.
+
+    Parameters
+    ----------
+    odds_ratio : float
+        By what the odds of every value were multiplied.
+    rates : ClassRates or None
+        None for a file of fastbin 0.1.0, which does not tell.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from fastbin._parts import ClassRate, ClassRates
+    >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
+    >>> print(moved_by(1 / 9, rates))
+    the odds of every value were multiplied by 0.111111; the source rate 0.5 was counted on 2,000 labels, 1,000 of them 1; the \
+    target rate 0.1 was given, and is taken as exact
+    """
+    told = f"the odds of every value were multiplied by {odds_ratio:.6g}"
+    if rates is None:
+        return f"{told}; how the class rates are known the file does not tell (fastbin 0.1.0), so there are no intervals"
+    return f"{told}; the source rate {_known(rates.source)}; the target rate {_known(rates.target)}"
+
+
+def _known(rate: ClassRate) -> str:
+    told = f"{rate.rate:.6g} was"
+    if rate.origin == "given":
+        return f"{told} given, and is taken as exact"
+    if rate.origin == "estimated":
+        return f"{told} estimated from {rate.n_samples:,} scores without labels, so there are no intervals"
+    labels = f"{rate.n_samples:,} labels" if rate.n_samples != 1 else "1 label"
+    is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
+    smoothed = ", with half a sample more of either label" if is_smoothed else ""
+    return f"{told} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"

@@ -104,7 +104,7 @@ def require_continuable(partition: BinnedModel) -> None:
             f"{partition.n_tied} samples of the fit share a score with an edge and ties={partition.ties!r} sends them all to "
             "one side; Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; begin at zero, or fit with ties='random'"
         )
-    if partition.odds_ratio != 1.0:
+    if partition.rates is not None or partition.odds_ratio != 1.0:
         raise GuaranteeError(
             "the tally is that of the source population and the values were moved to other class rates (Sun, Song & Hero "
             "2023); begin at zero (continue_fit=False)"

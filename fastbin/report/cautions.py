@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
+from fastbin.guarantees.words import moved_by
 from fastbin.model import BinnedModel
 from fastbin.report.scorecard import Scorecard
 
@@ -60,8 +61,8 @@ def _about_the_fit(model: BinnedModel) -> Iterator[str]:
             yield f"{told} and were all put {side} it, so the bins are not of equal mass."
     if model.is_weighted:
         yield "The values are weighted means; guarantees for unweighted samples do not apply to them."
-    if model.odds_ratio != 1.0:
-        yield f"The odds of every value were multiplied by {model.odds_ratio:.4g}, for class rates that were taken as known."
+    if model.rates is not None or model.odds_ratio != 1.0:
+        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
     if model.delta > 0.0:
         yield f"Predictions are randomised by up to delta = {model.delta:g}: one score can be given different probabilities."
 
