@@ -16,6 +16,7 @@ from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
+from fastbin.binning.weighting import require_weight
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ class FixedEdges(Calibrator):
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
         edges, origin = self._edges(rows)
         counted = tally(bins_between(edges, None, score_range), rows, weights)
-        if counted.n_samples == 0:
-            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        parts = counted.parts()
+        require_weight(parts.get("weight_sums", counted.counts))
         fingerprint = tally_fingerprint(edges, counted.counts, counted.label_sums)
         model = BinnedModel.from_parts(
-            edges=edges, score_range=score_range, fingerprint=fingerprint, **counted.parts(), **origin
+            edges=edges, score_range=score_range, fingerprint=fingerprint, **parts, **origin
         )
         self.model_ = monotone_model(model) if self.monotone else model
         if len(self.empty_bins_):

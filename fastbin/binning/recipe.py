@@ -19,7 +19,7 @@ from fastbin.binning.cuts import Cuts
 from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.partition import Partition, divide, make_seams, n_tied
-from fastbin.binning.weighting import WeightTally
+from fastbin.binning.weighting import WeightTally, require_weight
 from fastbin.model import BinnedModel
 
 __all__ = ["Recipe", "check_n_bins", "means"]
@@ -81,6 +81,8 @@ class Recipe:
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins for so many samples, which must be enough for it."""
+        if n_samples == 0:  # there are rows, or nobody would have come here
+            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
         if isinstance(self.n_bins, str):
             return check_n_bins(self.n_bins, math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples)
         needed, reason = {
@@ -103,6 +105,7 @@ class Recipe:
         """The model with these bins, whose values are (weighted) means, moved where they must not fall."""
         tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
         if weighted is not None:
+            require_weight(weighted.weight_sums)
             tally = {"values": weighted.values(), **weighted._asdict()}
         model = BinnedModel.from_parts(
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,

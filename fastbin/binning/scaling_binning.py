@@ -20,7 +20,7 @@ from fastbin.binning.recipe import check_n_bins
 from fastbin.binning.rows import Rows, check_rows, check_tie_keys
 from fastbin.binning.tally import bins_between, tally
 from fastbin.binning.three_parts import part_sizes, split_in_three
-from fastbin.binning.weighting import ExactSums, exact_sums, tally_weights
+from fastbin.binning.weighting import ExactSums, exact_sums, require_weight, tally_weights
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import fitted_scaler
@@ -271,5 +271,6 @@ def _average(
 
 def _weighted_means(scaled_scores: Float64s, bins: npt.NDArray[np.int64], weights: Float64s, weight_sums: Float64s) -> Float64s:
     """Means with importance weights; 0.5 for a bin without weight."""
+    require_weight(weight_sums)
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     return np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)

@@ -93,6 +93,8 @@ class StepModel:
         values = [float(value) for value in exact_values]
         weight_sums = weighted_label_sums = weight_square_sums = None
         if weighted:
+            if not any(tally.weight_sums):
+                raise ValueError("every weight is 0")
             weight_sums = [float(total) for total in tally.weight_sums]
             weighted_label_sums = [float(total) for total in tally.weighted_label_sums]
             weight_square_sums = [float(total) for total in tally.weight_square_sums]
