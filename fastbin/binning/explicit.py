@@ -30,6 +30,7 @@ class FixedEdges(Calibrator):
 
     monotone: bool
     score_range: tuple[float, float] | None
+    out_of_range: str
 
     @property
     def empty_bins_(self) -> npt.NDArray[np.int64]:
@@ -75,7 +76,7 @@ class FixedEdges(Calibrator):
         require_weight(parts.get("weight_sums", counted.counts))
         fingerprint = tally_fingerprint(edges, counted.counts, counted.label_sums)
         model = BinnedModel.from_parts(
-            edges=edges, score_range=score_range, fingerprint=fingerprint, **parts, **origin
+            edges=edges, score_range=score_range, out_of_range=self.out_of_range, fingerprint=fingerprint, **parts, **origin
         )
         self.model_ = monotone_model(model) if self.monotone else model
         if len(self.empty_bins_):
@@ -111,6 +112,9 @@ class ExplicitBinning(FixedEdges):
         Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -136,10 +140,18 @@ class ExplicitBinning(FixedEdges):
     (array([1, 2, 2]), array([0. , 0.5, 1. ]))
     """
 
-    def __init__(self, edges: Any, *, monotone: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
+    def __init__(
+        self,
+        edges: Any,
+        *,
+        monotone: bool = False,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+        out_of_range: str = "refuse",
+    ) -> None:
         self.edges = edges
         self.monotone = monotone
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"

@@ -45,6 +45,7 @@ class Recipe:
     seed: int
     score_range: ScoreRange
     monotone: bool
+    out_of_range: str
 
     @classmethod
     def check(
@@ -58,6 +59,7 @@ class Recipe:
         seed: Any,
         score_range: Any,
         monotone: Any,
+        out_of_range: Any = "refuse",
     ) -> Recipe:
         """Refuse what cannot be used; a seed of ``None`` is drawn here."""
         scheme = check_choice(scheme, "scheme", tuple(TIES_OF_SCHEME))
@@ -77,7 +79,9 @@ class Recipe:
             n_bins = check_count(n_bins, "n_bins", maximum=MOST_BINS)
         if scheme == "ums":
             split = check_unit_interval(split, "split")
-        return cls(n_bins, scheme, ties, delta, split, check_seed(seed), check_score_range(score_range), bool(monotone))
+        seed, score_range = check_seed(seed), check_score_range(score_range)
+        out_of_range = check_choice(out_of_range, "out_of_range", ("refuse", "clip"))
+        return cls(n_bins, scheme, ties, delta, split, seed, score_range, bool(monotone), out_of_range)
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins for so many samples, which must be enough for it."""
@@ -111,7 +115,7 @@ class Recipe:
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
             n_bins_asked=n_bins_asked, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive,
             n_tied=n_tied(cuts, self.ties), scheme=self.scheme, ties=self.ties, seed=self.seed, delta=self.delta,
-            score_range=self.score_range, **tally,
+            score_range=self.score_range, out_of_range=self.out_of_range, **tally,
             fingerprint=fit_fingerprint(partition.edges, self.ties, self.score_range, cuts.group),
         )  # fmt: skip
         return monotone_model(model) if self.monotone else model

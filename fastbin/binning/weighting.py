@@ -35,7 +35,9 @@ class WeightTally(NamedTuple):
 def require_weight(weight_sums: Any) -> None:
     """Refuse weight sums that are all 0: every value would stand for not knowing."""
     if not np.any(weight_sums):
-        raise InputError("sample_weight is 0 for every row that a bin averages; a calibrator needs samples that weigh something")
+        raise InputError(
+            "sample_weight is 0 for every row that a bin averages; a calibrator needs samples that weigh something"
+        )
 
 
 def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:

@@ -39,7 +39,11 @@ def facts(model: BinnedModel) -> list[str]:
     if model.score_range is None:
         told.append("Scores may be any finite number.")
     elif model.score_range != (0.0, 1.0):
-        told.append(f"Scores must be in [{model.score_range[0]:g}, {model.score_range[1]:g}].")
+        told.append(
+            f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{model.score_range[0]:g}, {model.score_range[1]:g}]."
+        )
+    if model.out_of_range == "clip":
+        told.append("Finite scores outside the range are clipped: they get the answer of its nearest end.")
     if 0 < model.n_bins < model.n_bins_asked:
         told.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
     if model.n_tied and model.ties in ("random", "isolate"):
@@ -202,7 +206,7 @@ def as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     ends = intervals(model, alpha)
     content = {field: getattr(model, field) for field in ("kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples")}
     content |= {field: getattr(model, field) for field in ("n_positive", "n_tied", "randomised_mass", "score_range")}
-    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note")}
+    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note", "out_of_range")}
     name, parameters = model.map
     content["map"] = None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _log_odds(model)}
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
