@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._errors import FastbinWarning
 from fastbin._scalars import check_score_range
 from fastbin._validation import check_edges, compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint

@@ -170,7 +170,7 @@ def test_single_arguments_of_another_type(changes: dict[str, Any], told: str) ->
 
 
 def test_rows_of_different_lengths() -> None:
-    with pytest.raises(fb.InputError, match="^values has rows of different lengths$"):
+    with pytest.raises(fb.InputError, match=r"^values has rows of different lengths$"):
         made(values=[[0.1], [0.9, 0.2]])
 
 
@@ -185,7 +185,7 @@ def test_keys_and_seed_exclude_each_other(method: str) -> None:
     table = (np.zeros((3, 1)),) if method == "lookup" else ()
     call = getattr(model, method)
     keys = np.arange(100, dtype=np.uint64) << np.uint64(50)
-    with pytest.raises(fb.InputError, match="^keys and seed are both given"):
+    with pytest.raises(fb.InputError, match=r"^keys and seed are both given"):
         call(scores, *table, keys=keys, seed=3)
     assert len(call(scores, *table, keys=keys)) == len(call(scores, *table, seed=3)) == 100
 
@@ -212,7 +212,7 @@ CALIBRATORS = [
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_samples_without_any_weight_are_refused(calibrator: Any, dtype: type) -> None:
     scores, labels = np.linspace(0.01, 0.99, 100), np.arange(100) % 2
-    with pytest.raises(fb.InputError, match="^sample_weight is 0 for every row"):
+    with pytest.raises(fb.InputError, match=r"^sample_weight is 0 for every row"):
         calibrator.fit(scores, labels, sample_weight=np.zeros(100, dtype))
 
 
@@ -226,7 +226,7 @@ def test_no_repetition_of_any_row_is_refused(calibrator: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.int64])
 def test_chunks_without_any_weight_are_refused(dtype: type) -> None:
     scores, labels = np.linspace(0.0, 1.0, 100), np.arange(100) % 2
-    with pytest.raises(fb.InputError, match="^sample_weight is 0 for every row"):
+    with pytest.raises(fb.InputError, match=r"^sample_weight is 0 for every row"):
         fit_chunks(lambda: [(scores, labels, np.zeros(100, dtype))] * 2)
     last = np.where(np.arange(100) < 98, 0, 1).astype(dtype)
     assert fit_chunks(lambda: [(scores, labels, np.zeros(100, dtype)), (scores, labels, last)], n_bins=1).n_samples > 0
