@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from typing import Any, NamedTuple
 
@@ -116,7 +117,7 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
         return NO_RATE
     return (
         code_of("origin", rate.origin),
-        float(rate.rate),
+        check_number(rate.rate, "rate of a class rate"),
         check_integer(rate.n_samples, "n_samples of a class rate"),
         check_integer(rate.n_positive, "n_positive of a class rate"),
     )
@@ -144,9 +145,43 @@ def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 
         number = operator.index(value)
     except TypeError as error:
         raise InputTypeError(f"{name} must be an integer, got {value!r}") from error
+    if isinstance(value, bool):
+        raise InputTypeError(f"{name} must be an integer, got {value!r}")
     if not low <= number <= high:
         raise InputError(f"{name} is {number}; it must lie between {low} and {high}")
     return number
+
+
+def check_number(value: Any, name: str) -> float:
+    """A real number as the double that equals it; bool, text and complex numbers are none."""
+    if isinstance(value, (bool, np.bool_, np.complexfloating)) or not isinstance(value, (numbers.Real, np.number)):
+        raise InputTypeError(f"{name} must be a real number, got {value!r}")
+    exact = value.item() if isinstance(value, np.integer) else value  # as Python's integer it compares exactly
+    try:
+        number = float(exact)
+    except OverflowError:
+        number = np.inf
+    if number == number and number != exact:
+        raise InputError(f"{name} is {value}, which float64 does not hold")
+    return number
+
+
+def check_range(score_range: Any) -> tuple[float, float]:
+    """The ends of a range of scores, infinite ones for None."""
+    if score_range is None:
+        return -np.inf, np.inf
+    if not isinstance(score_range, (tuple, list, np.ndarray)) or len(score_range) != 2:
+        raise InputTypeError(f"score_range must be (low, high) or None, got {score_range!r}")
+    return check_number(score_range[0], "score_range[0]"), check_number(score_range[1], "score_range[1]")
+
+
+def check_parameters(parameters: Any) -> tuple[float, ...]:
+    """The parameters of a map; C has room for four."""
+    if not isinstance(parameters, (tuple, list, np.ndarray)):
+        raise InputTypeError(f"map_parameters must be a tuple of numbers, got {parameters!r}")
+    if len(parameters) > 4:
+        raise InputError(f"map_parameters has {len(parameters)} entries; a map has at most 4")
+    return tuple(check_number(parameter, f"map_parameters[{i}]") for i, parameter in enumerate(parameters))
 
 
 def native_parts(
@@ -156,7 +191,11 @@ def native_parts(
 ) -> dict[str, Any]:  # fmt: skip
     """The parts of a model as `ModelOwner._create` takes them: words as numbers, arrays and integers checked."""
     columns = check_columns(kind, **arrays)
-    low, high = score_range if score_range is not None else (-np.inf, np.inf)
+    low, high = check_range(score_range)
+    if not isinstance(note, str):
+        raise InputTypeError(f"note must be text, got {note!r}")
+    if rates is not None and not isinstance(rates, ClassRates):
+        raise InputTypeError(f"rates must be ClassRates or None, got {rates!r}")
     most = 2**64 - 1
     return {
         **columns,
@@ -164,15 +203,15 @@ def native_parts(
         "scheme": code_of("scheme", scheme),
         "ties": code_of("ties", ties),
         "map": code_of("map", map),
-        "map_parameters": tuple(map_parameters),
+        "map_parameters": check_parameters(map_parameters),
         "n_bins_asked": check_integer(n_bins_asked, "n_bins_asked", high=2**31 - 1),
         "n_samples": check_integer(total(columns["counts"]) if n_samples is None else n_samples, "n_samples"),
         "n_positive": check_integer(total(columns["label_sums"]) if n_positive is None else n_positive, "n_positive"),
         "n_tied": check_integer(n_tied, "n_tied"),
         "score_min": low,
         "score_max": high,
-        "delta": delta,
-        "odds_ratio": odds_ratio,
+        "delta": check_number(delta, "delta"),
+        "odds_ratio": check_number(odds_ratio, "odds_ratio"),
         "seed": check_integer(seed, "seed", 0, most),
         "note": note.encode(),
         "source_rate": rate_part(None if rates is None else rates.source),
@@ -212,10 +251,15 @@ def _column(given: Any, name: str) -> Array:
     if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
         raise InputError(f"{name} has masked entries; a model needs all of them")
     dtype: type[Any] = DTYPES.get(name, np.float64)
-    if name in DTYPES and not hasattr(given, "dtype"):  # NumPy makes doubles of a list of small and large integers
-        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        return np.array([check_integer(entry, f"{name}[{i}]", low, high) for i, entry in enumerate(given)], dtype)
-    array = np.asarray(given)
+    if isinstance(given, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in given):
+        # Entry by entry: NumPy makes doubles of a list of small and large integers, and numbers of bool among numbers.
+        low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if name in DTYPES else (0, 0)
+        check = (lambda entry, at: check_integer(entry, at, low, high)) if name in DTYPES else check_number
+        return np.array([check(entry, f"{name}[{i}]") for i, entry in enumerate(given)], dtype)
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise InputError(f"{name} has rows of different lengths") from error
     if array.size == 0:
         return np.zeros(array.shape, dtype)
     if array.dtype.kind not in ("iu" if name in DTYPES else "iuf"):

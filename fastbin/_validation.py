@@ -27,6 +27,7 @@ __all__ = [
     "check_same_length",
     "check_sample_weight",
     "check_scores",
+    "clip_scores",
     "compare_labels",
     "look_like_ids",
     "refuse_kind",
@@ -167,6 +168,14 @@ def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "score
     if _first_bad_score(array, score_range) is not None:
         refuse_scores(array, score_range, name)
     return array
+
+
+def clip_scores(scores: npt.NDArray[Any], score_range: ScoreRange, out_of_range: str) -> npt.NDArray[Any]:
+    """Finite scores beyond the range moved to its ends, where the policy of a model is "clip"; others are left for a check."""
+    if out_of_range != "clip" or score_range is None:
+        return scores
+    doubles = scores.astype(np.float64)  # an end need not be a float32
+    return np.where(np.isfinite(doubles), np.clip(doubles, *score_range), doubles)
 
 
 def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> npt.NDArray[np.float64]:

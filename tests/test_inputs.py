@@ -205,7 +205,7 @@ def test_frequencies_count_as_samples() -> None:
     scores, labels = columns(9)
     told = "18 samples are too few for n_bins=10 *"
     refuses(fb.InputError, told, fb.UniformMassBinning(10).fit, scores, labels, sample_weight=[2] * 9)
-    told = "0 samples are too few for n_bins=1 *"
+    told = "sample_weight is 0 for every row; a calibrator needs samples"
     refuses(fb.InputError, told, fb.UniformMassBinning(1).fit, scores, labels, sample_weight=[0] * 9)
 
 

@@ -140,6 +140,55 @@ print("done")
     assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork on this platform")
+def test_forked_workers_draw_keys_of_their_own() -> None:
+    """As in a server that loads its model before it forks: parent and children, and children of children, all differ."""
+    program = """
+import os
+import numpy as np
+import fastbin as fb
+
+scores = np.full(4000, 0.5)
+labels = np.arange(4000) % 3 == 0
+model = fb.BinnedModel.from_parts(edges=[0.5], edge_keys=[2**63], values=[0.0, 1.0])
+calibrator = fb.UniformMassBinning(n_bins=2).fit(scores[:100], labels[:100])
+assert model.needs_key and calibrator.model_.needs_key
+model.predict_one(0.5), model.predict(scores)
+
+def draws():
+    one = [int(model.predict_one(0.5)) for _ in range(200)]
+    calibrated = [calibrator.predict_one(0.5) > calibrator.model_.values[0] for _ in range(200)]
+    bins = [model.assign_one(0.5) for _ in range(200)]
+    return "|".join("".join(str(int(bit)) for bit in bits) for bits in (one, calibrated, bins, model.predict(scores)[:200]))
+
+def child(also=lambda: None):
+    reader, writer = os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(reader)
+        text = draws()
+        below = also()
+        os.write(writer, (text if below is None else text + "\\n" + below).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as end:
+        text = end.read()
+    assert os.waitpid(number, 0)[1] == 0
+    return text
+
+print(child())
+print(child(also=child))
+print(draws())
+"""
+    result = run_python("-c", program, timeout=120)
+    assert result.returncode == 0, result.stderr
+    lines = [line.split("|") for line in result.stdout.splitlines()]
+    assert len(lines) == 4
+    for draws in zip(*lines, strict=True):
+        assert len({*draws}) == 4
+        assert all(20 < one.count("1") < 180 for one in draws)
+
+
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_models_travel_between_processes(protocol: int) -> None:
     cal = fb.UniformMassBinning(n_bins=5, seed=3).fit(*rows(200))

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fastbin_row_key, fastbin_split_key
+from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key, fastbin_split_key
 
 cdef extern from "keys.h":
     uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
@@ -24,7 +24,7 @@ cdef extern from "keys.h":
 
 cnp.import_array()
 
-__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "row_keys", "rows_digest", "split_keys"]
+__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "hash_key", "row_keys", "rows_digest", "split_keys"]
 
 cdef enum:
     MAX_CELL_BITS = 12
@@ -126,6 +126,11 @@ def split_keys(uint64_t seed, const double[::1] scores, const int64_t[::1] place
         for i in range(scores.shape[0]):
             filled[i] = fastbin_split_key(seed, scores[i], <uint64_t>places[i])
     return keys
+
+
+def hash_key(bytes salt not None, bytes message not None):
+    """int: the key of one id, in [0, 2**64 - 2]; HMAC-SHA-256 under the salt."""
+    return fastbin_hash_key(<const char *>salt, len(salt), <const char *>message, len(message))
 
 
 def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):

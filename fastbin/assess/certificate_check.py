@@ -13,7 +13,7 @@ from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
-from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores
+from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess._binomial import (
     chance_at_least,
     chance_at_most,
@@ -182,7 +182,8 @@ def _is_calibration_set(model: BinnedModel, scores: Any, labels: npt.NDArray[np.
     fingerprint = model.fingerprint
     if fingerprint == 0:
         return False
-    found = count_at_edges(model, check_scores(scores, model.score_range).astype(np.float64), labels, frequencies)
+    inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
+    found = count_at_edges(model, inside.astype(np.float64), labels, frequencies)
     return fingerprint_of(found) == fingerprint and chance_of_same_counts(found) < COINCIDENCE
 
 

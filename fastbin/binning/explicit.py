@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._errors import FastbinWarning
 from fastbin._scalars import check_score_range
 from fastbin._validation import check_edges, compare_labels
 from fastbin.binning.fingerprint import tally_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.rows import Rows, check_rows
 from fastbin.binning.tally import bins_between, tally
+from fastbin.binning.weighting import require_weight
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class FixedEdges(Calibrator):
 
     monotone: bool
     score_range: tuple[float, float] | None
+    out_of_range: str
 
     @property
     def empty_bins_(self) -> npt.NDArray[np.int64]:
@@ -70,11 +72,11 @@ class FixedEdges(Calibrator):
         rows, weights = check_rows(scores, labels, sample_weight, score_range)
         edges, origin = self._edges(rows)
         counted = tally(bins_between(edges, None, score_range), rows, weights)
-        if counted.n_samples == 0:
-            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        parts = counted.parts()
+        require_weight(parts.get("weight_sums", counted.counts))
         fingerprint = tally_fingerprint(edges, counted.counts, counted.label_sums)
         model = BinnedModel.from_parts(
-            edges=edges, score_range=score_range, fingerprint=fingerprint, **counted.parts(), **origin
+            edges=edges, score_range=score_range, out_of_range=self.out_of_range, fingerprint=fingerprint, **parts, **origin
         )
         self.model_ = monotone_model(model) if self.monotone else model
         if len(self.empty_bins_):
@@ -110,6 +112,9 @@ class ExplicitBinning(FixedEdges):
         Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -135,10 +140,18 @@ class ExplicitBinning(FixedEdges):
     (array([1, 2, 2]), array([0. , 0.5, 1. ]))
     """
 
-    def __init__(self, edges: Any, *, monotone: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
+    def __init__(
+        self,
+        edges: Any,
+        *,
+        monotone: bool = False,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+        out_of_range: str = "refuse",
+    ) -> None:
         self.edges = edges
         self.monotone = monotone
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"

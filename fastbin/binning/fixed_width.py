@@ -32,6 +32,9 @@ class FixedWidthBinning(FixedEdges):
         Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
     score_range : (low, high)
         Where scores must lie. Without a scaler the bins divide it; with one, it is the scaler's.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -72,11 +75,13 @@ class FixedWidthBinning(FixedEdges):
         scaler: Any = None,
         monotone: bool = False,
         score_range: tuple[float, float] | None = (0.0, 1.0),
+        out_of_range: str = "refuse",
     ) -> None:
         self.n_bins = n_bins
         self.scaler = scaler
         self.monotone = monotone
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
         n_bins = check_n_bins(self.n_bins, rows.expanded_size())

@@ -40,6 +40,9 @@ class IsotonicCalibration(Calibrator):
         continuous, so it is no binning and carries no tally.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -76,9 +79,16 @@ class IsotonicCalibration(Calibrator):
     array([0.5])
     """
 
-    def __init__(self, *, interpolate: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
+    def __init__(
+        self,
+        *,
+        interpolate: bool = False,
+        score_range: tuple[float, float] | None = (0.0, 1.0),
+        out_of_range: str = "refuse",
+    ) -> None:
         self.interpolate = interpolate
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
@@ -108,7 +118,7 @@ class IsotonicCalibration(Calibrator):
         knots = count_knots(rows) if weights is None else weigh_knots(rows, weights)
         starts, values = _pool_weights(knots) if isinstance(knots, WeightedKnots) else _pool_counts(knots)
         if self.interpolate:
-            self.model_ = _lines(knots.scores, starts, values, rows)
+            self.model_ = _lines(knots.scores, starts, values, rows).with_out_of_range(self.out_of_range)
             return self
         edges = knots.scores[starts[1:]]
         counted = tally(bins_between(edges, None, rows.score_range), rows, weights).parts()
@@ -117,6 +127,7 @@ class IsotonicCalibration(Calibrator):
             edges=edges,
             scheme="isotonic",
             score_range=rows.score_range,
+            out_of_range=self.out_of_range,
             fingerprint=fingerprint,
             **{**counted, "values": values},
         )

@@ -19,7 +19,7 @@ from fastbin.binning.cuts import Cuts
 from fastbin.binning.fingerprint import fit_fingerprint
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.partition import Partition, divide, make_seams, n_tied
-from fastbin.binning.weighting import WeightTally
+from fastbin.binning.weighting import WeightTally, require_weight
 from fastbin.model import BinnedModel
 
 __all__ = ["Recipe", "check_n_bins", "means"]
@@ -45,6 +45,7 @@ class Recipe:
     seed: int
     score_range: ScoreRange
     monotone: bool
+    out_of_range: str
 
     @classmethod
     def check(
@@ -58,6 +59,7 @@ class Recipe:
         seed: Any,
         score_range: Any,
         monotone: Any,
+        out_of_range: Any = "refuse",
     ) -> Recipe:
         """Refuse what cannot be used; a seed of ``None`` is drawn here."""
         scheme = check_choice(scheme, "scheme", tuple(TIES_OF_SCHEME))
@@ -77,10 +79,14 @@ class Recipe:
             n_bins = check_count(n_bins, "n_bins", maximum=MOST_BINS)
         if scheme == "ums":
             split = check_unit_interval(split, "split")
-        return cls(n_bins, scheme, ties, delta, split, check_seed(seed), check_score_range(score_range), bool(monotone))
+        seed, score_range = check_seed(seed), check_score_range(score_range)
+        out_of_range = check_choice(out_of_range, "out_of_range", ("refuse", "clip"))
+        return cls(n_bins, scheme, ties, delta, split, seed, score_range, bool(monotone), out_of_range)
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins for so many samples, which must be enough for it."""
+        if n_samples == 0:  # there are rows, or nobody would have come here
+            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
         if isinstance(self.n_bins, str):
             return check_n_bins(self.n_bins, math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples)
         needed, reason = {
@@ -103,12 +109,13 @@ class Recipe:
         """The model with these bins, whose values are (weighted) means, moved where they must not fall."""
         tally: dict[str, Any] = {"values": means(partition.counts, partition.label_sums)}
         if weighted is not None:
+            require_weight(weighted.weight_sums)
             tally = {"values": weighted.values(), **weighted._asdict()}
         model = BinnedModel.from_parts(
             edges=partition.edges, edge_keys=partition.edge_keys, counts=partition.counts, label_sums=partition.label_sums,
             n_bins_asked=n_bins_asked, n_samples=cuts.group.n_samples, n_positive=cuts.group.n_positive,
             n_tied=n_tied(cuts, self.ties), scheme=self.scheme, ties=self.ties, seed=self.seed, delta=self.delta,
-            score_range=self.score_range, **tally,
+            score_range=self.score_range, out_of_range=self.out_of_range, **tally,
             fingerprint=fit_fingerprint(partition.edges, self.ties, self.score_range, cuts.group),
         )  # fmt: skip
         return monotone_model(model) if self.monotone else model

@@ -20,7 +20,7 @@ from fastbin.binning.recipe import check_n_bins
 from fastbin.binning.rows import Rows, check_rows, check_tie_keys
 from fastbin.binning.tally import bins_between, tally
 from fastbin.binning.three_parts import part_sizes, split_in_three
-from fastbin.binning.weighting import ExactSums, exact_sums, tally_weights
+from fastbin.binning.weighting import ExactSums, exact_sums, require_weight, tally_weights
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import fitted_scaler
@@ -58,6 +58,9 @@ class ScalingBinning(Calibrator):
         Of keys, and of the parts. ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score and needs a map that does.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class ScalingBinning(Calibrator):
         ties: str = "random",
         seed: int | None = 0,
         score_range: tuple[float, float] | None = (0.0, 1.0),
+        out_of_range: str = "refuse",
     ) -> None:
         self.n_bins = n_bins
         self.scaler = scaler
@@ -126,6 +130,7 @@ class ScalingBinning(Calibrator):
         self.ties = ties
         self.seed = seed
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def fit(
         self,
@@ -194,8 +199,9 @@ class ScalingBinning(Calibrator):
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
         self.model_ = BinnedModel.from_parts(
-            scheme="scaling-binning", ties=ties, n_bins_asked=n_bins, score_range=score_range, seed=order.seed, **parts
-        )
+            scheme="scaling-binning", ties=ties, n_bins_asked=n_bins, score_range=score_range, seed=order.seed,
+            out_of_range=self.out_of_range, **parts,
+        )  # fmt: skip
         return self
 
     def _scaler(self, score_range: ScoreRange) -> Any:
@@ -271,5 +277,6 @@ def _average(
 
 def _weighted_means(scaled_scores: Float64s, bins: npt.NDArray[np.int64], weights: Float64s, weight_sums: Float64s) -> Float64s:
     """Means with importance weights; 0.5 for a bin without weight."""
+    require_weight(weight_sums)
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     return np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)

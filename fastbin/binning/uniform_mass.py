@@ -53,10 +53,12 @@ class UniformMassBinning(Calibrator):
         Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score, such as margins or logits.
-
     monotone : bool
         Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
         next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -105,6 +107,7 @@ class UniformMassBinning(Calibrator):
         seed: int | None = 0,
         score_range: tuple[float, float] | None = (0.0, 1.0),
         monotone: bool = False,
+        out_of_range: str = "refuse",
     ) -> None:
         self.n_bins = n_bins
         self.scheme = scheme
@@ -114,6 +117,7 @@ class UniformMassBinning(Calibrator):
         self.seed = seed
         self.score_range = score_range
         self.monotone = monotone
+        self.out_of_range = out_of_range
 
     def fit(
         self,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError
 
-__all__ = ["ExactSums", "WeightSums", "WeightTally", "exact_sums", "squares_of", "tally_weights"]
+__all__ = ["ExactSums", "WeightSums", "WeightTally", "exact_sums", "require_weight", "squares_of", "tally_weights"]
 
 Float64s = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -30,6 +30,14 @@ class WeightTally(NamedTuple):
         """Weighted means; 0.5 for a bin without weight."""
         empty = self.weight_sums == 0
         return np.where(empty, 0.5, self.weighted_label_sums / np.where(empty, 1.0, self.weight_sums))
+
+
+def require_weight(weight_sums: Any) -> None:
+    """Refuse weight sums that are all 0: every value would stand for not knowing."""
+    if not np.any(weight_sums):
+        raise InputError(
+            "sample_weight is 0 for every row that a bin averages; a calibrator needs samples that weigh something"
+        )
 
 
 def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:

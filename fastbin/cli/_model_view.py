@@ -40,7 +40,11 @@ def facts(model: BinnedModel) -> list[str]:
     if model.score_range is None:
         told.append("Scores may be any finite number.")
     elif model.score_range != (0.0, 1.0):
-        told.append(f"Scores must be in [{model.score_range[0]:g}, {model.score_range[1]:g}].")
+        told.append(
+            f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{model.score_range[0]:g}, {model.score_range[1]:g}]."
+        )
+    if model.out_of_range == "clip":
+        told.append("Finite scores outside the range are clipped: they get the answer of its nearest end.")
     if 0 < model.n_bins < model.n_bins_asked:
         told.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
     if model.n_tied and model.ties in ("random", "isolate"):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._validation import clip_scores
 from fastbin.cli._console import reading
 from fastbin.cli._files import in_words_of
 from fastbin.scale.columns import read_numbers
@@ -83,11 +84,15 @@ class Scorer:
     def _column(self, batch: Any) -> Any:
         return batch.column(self._table.names.index(self._score))
 
+    def _inside(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The scores as the model takes them: one that it clips may come to lie on an edge."""
+        return clip_scores(scores, self._model.score_range, self._model.out_of_range)
+
     def _results(self, batch: Any, scores: npt.NDArray[Any], first_row: int) -> list[npt.NDArray[np.float64]]:
         """The new columns for the rows of a batch; a missing score gives NaN."""
         keys = None
         if self._model.needs_key:
-            needed = np.full(len(scores), True) if self._model.delta > 0.0 else np.isin(scores, self._split_edges)
+            needed = np.full(len(scores), True) if self._model.delta > 0.0 else np.isin(self._inside(scores), self._split_edges)
             keys = self._keys.keys(batch, first_row, needed)
             self.n_by_key += int(needed.sum())
         with in_words_of(self._table, {"scores": self._score}, first_row):

@@ -98,6 +98,13 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "--score-range", type=SCORE_RANGE, default="0,1", show_default=True, metavar="LOW,HIGH|any", help="Where scores must lie."
 )
 @click.option(
+    "--out-of-range",
+    type=click.Choice(["refuse", "clip"]),
+    default="refuse",
+    show_default=True,
+    help="What the model does about scores outside the range: an error, or the answer of the nearest end.",
+)
+@click.option(
     "--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Threads of a fit in memory."
 )
 @alpha_option

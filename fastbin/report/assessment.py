@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
-from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight
+from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess import CertificateCheck, check_certificate
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
@@ -129,7 +129,8 @@ class _TestSet:
 
     @classmethod
     def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any) -> _TestSet:
-        column, ones, weights = as_scores(scores), check_labels(labels), check_sample_weight(sample_weight)
+        column = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
+        ones, weights = check_labels(labels), check_sample_weight(sample_weight)
         check_same_length(scores=column, labels=ones, sample_weight=weights)
         missing = np.isnan(column)
         low, high = model.score_range if model.score_range is not None else (-np.inf, np.inf)

@@ -171,6 +171,8 @@ def _promises(found: Assessment) -> str:
 def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
     size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
     accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
+    if model.out_of_range == "clip":
+        accepted += "; others are clipped to its ends"
     facts = {
         "File": source or "",
         "Method": SCHEME_NAMES[model.scheme] + size,

@@ -46,6 +46,7 @@ def fit_chunks(
     seed: int | None = 0,
     score_range: tuple[float, float] | None = (0.0, 1.0),
     monotone: bool = False,
+    out_of_range: str = "refuse",
     progress: Callable[[int, int], object] | None = None,
 ) -> BinnedModel:
     """Fit uniform-mass binning to rows that come in chunks, over and over.
@@ -58,7 +59,7 @@ def fit_chunks(
         Called without arguments before each pass, it returns an iterable of chunks ``(scores, labels)`` or ``(scores, labels,
         sample_weight)``: array-likes of one length, as `UniformMassBinning.fit` takes them. The rows must be the same each
         time; their order and division need not.
-    n_bins, scheme, ties, delta, seed, score_range, monotone
+    n_bins, scheme, ties, delta, seed, score_range, monotone, out_of_range
         As in `UniformMassBinning`. Scheme "ums" is refused: to split samples it needs them all at once.
     progress : callable, optional
         Called after each chunk with the number of the pass, from 1, and the rows seen in it.
@@ -100,6 +101,7 @@ def fit_chunks(
         seed=seed,
         score_range=score_range,
         monotone=monotone,
+        out_of_range=out_of_range,
     )
     if recipe.scheme == "ums":
         raise InputError(

@@ -11,7 +11,7 @@ from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
 from fastbin._parts import ClassRate, ClassRates
 from fastbin._scalars import check_choice
-from fastbin._validation import check_labels, check_same_length, check_scores
+from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
 from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of
@@ -182,7 +182,8 @@ class LabelShift(Calibrator):
             if labels is None:
                 raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
             if scores is not None:
-                check_same_length(scores=check_scores(scores, model.score_range), labels=check_labels(labels))
+                inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
+                check_same_length(scores=check_scores(inside, model.score_range), labels=check_labels(labels))
             return rate_from_labels(labels, alpha=self.alpha)
         if labels is not None:
             raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY, cap, row_key, value_randomiser
 
-__all__ = ["Edge", "StepModel", "Tally", "bin_of", "keep_edges_with_two_sides"]
+__all__ = ["Edge", "StepModel", "Tally", "bin_of", "clamped", "keep_edges_with_two_sides"]
 
 Edge = tuple[float, int]  # (edge, edge_key)
 
@@ -33,6 +33,11 @@ def keep_edges_with_two_sides(edges: Iterable[Edge], score_min: float, score_max
     """
     least, greatest = max(score_min, -sys.float_info.max), min(score_max, sys.float_info.max)  # scores are finite
     return [edge for edge in sorted(set(edges)) if (least, KEY_ABOVE) < edge <= (greatest, MAX_KEY)]
+
+
+def clamped(score: float, low: float, high: float) -> float:
+    """A finite score, or the end of the range that it is beyond."""
+    return low if score < low else high if score > high else score
 
 
 class Tally:
@@ -85,6 +90,7 @@ class StepModel:
     score_max: float
     delta: float = 0.0
     fingerprint: int = 0
+    out_of_range: str = "refuse"
 
     @classmethod
     def from_tally(cls, edges: Sequence[Edge], tally: Tally, *, weighted: bool = False, **origin: object) -> StepModel:
@@ -93,6 +99,8 @@ class StepModel:
         values = [float(value) for value in exact_values]
         weight_sums = weighted_label_sums = weight_square_sums = None
         if weighted:
+            if not any(tally.weight_sums):
+                raise ValueError("every weight is 0")
             weight_sums = [float(total) for total in tally.weight_sums]
             weighted_label_sums = [float(total) for total in tally.weighted_label_sums]
             weight_square_sums = [float(total) for total in tally.weight_square_sums]
@@ -120,7 +128,9 @@ class StepModel:
         return list(zip(self.edges, self.edge_keys, strict=True))
 
     def assign_one(self, score: float, key: int) -> int:
-        """The bin of one sample; a score that is NaN, infinite or outside the range is refused, never clamped."""
+        """The bin of one sample. NaN and infinity are refused; so are scores outside the range, but where the model clips."""
+        if self.out_of_range == "clip" and math.isfinite(score):
+            score = clamped(score, self.score_min, self.score_max)
         if not (math.isfinite(score) and self.score_min <= score <= self.score_max):
             raise ValueError(f"score {score!r} is outside [{self.score_min}, {self.score_max}]")
         return bin_of(self.edge_pairs, score, cap(key))
