@@ -134,13 +134,7 @@ static void save_streams(void) {
   save_monitor(stream);
   save_stream("stream", stream);
   fastbin_model_free(model);
-  spec = full_spec();
-  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
-  spec.weights = FASTBIN_WEIGHTS_GIVEN;
-  spec.odds_ratio = 1.0;
-  spec.source_rate_origin = spec.target_rate_origin = FASTBIN_RATE_NONE;
-  spec.source_rate = spec.target_rate = 0.0;
-  spec.source_count = spec.source_ones = 0;
+  spec = countable_spec();
   if (fastbin_model_create(&spec, &model) != FASTBIN_OK) exit(1);
   if (fastbin_stream_continue(model, &stream) != FASTBIN_OK) exit(1);
   save_stream("continued", stream);

@@ -73,6 +73,18 @@ static inline fastbin_model_spec full_spec(void) {
   return spec;
 }
 
+/* The same without weights and as it was before its values were moved, so that a stream can go on from it. */
+static inline fastbin_model_spec countable_spec(void) {
+  fastbin_model_spec spec = full_spec();
+  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec.weights = FASTBIN_WEIGHTS_GIVEN;
+  spec.odds_ratio = 1.0;
+  spec.source_rate_origin = spec.target_rate_origin = FASTBIN_RATE_NONE;
+  spec.source_rate = spec.target_rate = 0.0;
+  spec.source_count = spec.source_ones = 0;
+  return spec;
+}
+
 /* A two-bin model on [0, 1] with its edge at 0.5: values 0.25 and 0.75. */
 static inline fastbin_model_spec half_spec(void) {
   static const double edge = 0.5;

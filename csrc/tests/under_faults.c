@@ -32,7 +32,7 @@ static char path[4096];
 static const char *folder;
 static fastbin_model *old_model, *new_model;
 static fastbin_stream *stream, *other_stream;
-static image old_image, new_image, stream_image;
+static image old_image, new_image, stream_image, monitor_image;
 static long n_faults;
 
 static void require(int holds, const char *what, const char *operation, const char *kind, long at) {
@@ -131,6 +131,14 @@ static fastbin_status snapshot(void) {
   return done_with_model(status, model);
 }
 
+static fastbin_status read_monitor(void) {
+  fastbin_monitor *monitor;
+  fastbin_status status = fastbin_monitor_read(monitor_image.bytes, monitor_image.size, &monitor);
+  if (status != FASTBIN_OK && monitor) abort();
+  fastbin_monitor_free(monitor);
+  return status;
+}
+
 static fastbin_status merge(void) { return fastbin_stream_merge(other_stream, stream); }
 
 static const struct operation {
@@ -142,6 +150,7 @@ static const struct operation {
     {"create", create},
     {"read a model", read_model},
     {"read a stream", read_stream},
+    {"read a monitor", read_monitor},
     {"create a stream", create_stream},
     {"continue a fit", continue_fit},
     {"snapshot", snapshot},
@@ -173,11 +182,26 @@ static int fail_once(const struct operation *operation, const char *kind, long a
   return fired;
 }
 
+/* A monitor over the stream, two bins, without evidence. */
+static void prepare_monitor(void) {
+  static const double tolerated[] = {0.0, 1.0, 0.0, 1.0}, max_log_e[] = {0.0, 0.0};
+  static const int64_t named_at[] = {0, 0};
+  fastbin_monitor_spec spec;
+  memset(&spec, 0, sizeof spec);
+  spec.struct_size = sizeof spec;
+  spec.stream = stream;
+  spec.alpha = 0.05;
+  spec.tolerated = tolerated;
+  spec.max_log_e = max_log_e;
+  spec.named_at = named_at;
+  monitor_image.size = fastbin_monitor_size(&spec);
+  if (fastbin_monitor_write(&spec, monitor_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
+}
+
 static void prepare(void) {
   fastbin_model_spec spec = half_spec();
   if (fastbin_model_create(&spec, &old_model) != FASTBIN_OK) exit(1);
-  spec = full_spec();
-  spec.weight_sums = spec.weighted_label_sums = spec.weight_square_sums = NULL;
+  spec = countable_spec();
   if (fastbin_model_create(&spec, &new_model) != FASTBIN_OK) exit(1);
   if (fastbin_stream_create(old_model, &stream) != FASTBIN_OK) exit(1);
   if (fastbin_stream_create(old_model, &other_stream) != FASTBIN_OK) exit(1);
@@ -188,6 +212,7 @@ static void prepare(void) {
   if (fastbin_model_write(old_model, old_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   if (fastbin_model_write(new_model, new_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   if (fastbin_stream_write(stream, stream_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
+  prepare_monitor();
 }
 
 int main(int argc, char **argv) {
