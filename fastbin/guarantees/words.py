@@ -53,9 +53,11 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     --------
     >>> from fastbin._parts import ClassRate, ClassRates
     >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
-    >>> print(moved_by(1 / 9, rates))
-    the odds of every value were multiplied by 0.111111; the source rate 0.5 was counted on 2,000 labels, 1,000 of them 1; the \
-    target rate 0.1 was given, and is taken as exact
+    >>> for part in moved_by(1 / 9, rates).split("; "):
+    ...     print(part)
+    the odds of every value were multiplied by 0.111111
+    the source rate 0.5 was counted on 2,000 labels, 1,000 of them 1
+    the target rate 0.1 was given, and is taken as exact
     """
     told = f"the odds of every value were multiplied by {odds_ratio:.6g}"
     if rates is None:

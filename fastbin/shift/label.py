@@ -77,6 +77,11 @@ class LabelShift(Calibrator):
     after that at the source. `label_shift_risk_bound` is the paper's bound on the risk of the composite (Theorem 2). Where
     P(score | label) moves as well, nothing here holds.
 
+    A class rate is "counted" (on the target labels; on all labels of the source fit), "given" (`target_rate`, `source_rate`;
+    taken as exact) or "estimated" (from scores). `model_` and its file carry which, and on how many labels: wherever the model
+    is loaded, `interval`, `predict_interval`, `certificate` and a monitor's ``interval_alpha`` count the error of counted rates
+    in, and refuse where a rate was estimated without labels.
+
     References
     ----------
     .. [1] Z. Sun, D. Song and A. Hero, "Minimum-risk recalibration of classifiers", NeurIPS 2023.

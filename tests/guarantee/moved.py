@@ -4,8 +4,8 @@
     cd tests; python -m guarantee.moved --write    put it into docs/, too
 
 Source scores are uniform on [0, 1] and P(Y = 1 | score) = score there, so the source rate is 1/2 and the rate of a bin is the
-middle of its ends; at the target it is that, moved by equation (13) of Sun, Song & Hero (2023). Takes two minutes at the default
-3,000 repetitions.
+middle of its ends; at the target it is that, moved by equation (13) of Sun, Song & Hero (2023). Takes two minutes at
+the default 3,000 repetitions.
 """
 
 from __future__ import annotations
