@@ -96,7 +96,7 @@ def test_the_policy_is_a_parameter_like_others(name: str) -> None:
     labels = np.arange(40) % 2
     with pytest.raises(fb.InputError, match=r"^scores\[39\] is 1\.5"):  # a fit refuses in any case
         made.fit(np.append(np.linspace(0, 1, 39), 1.5), labels)
-    with pytest.raises(fb.InputError, match="^out_of_range is 'clamp'; choose"):
+    with pytest.raises(fb.InputError, match=r"^out_of_range is 'clamp'; choose"):
         made.set_params(out_of_range="clamp").fit(np.linspace(0, 1, 40), labels)
 
 

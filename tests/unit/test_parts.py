@@ -29,8 +29,8 @@ def test_a_map_has_at_most_four_parameters(parameters: Any, word: str) -> None:
 
 def test_the_compiled_code_looks_at_the_length_too() -> None:
     taken = native_parts(
-        edges=[0.5], values=[0.1, 0.9], counts=None, label_sums=None, edge_keys=None, weight_sums=None, weighted_label_sums=None,
-        weight_square_sums=None, pairs=None, kind="step", scheme="other", ties="none", map="none", map_parameters=(),
+        edges=[0.5], values=[0.1, 0.9], counts=None, label_sums=None, edge_keys=None, weight_sums=None,
+        weighted_label_sums=None, weight_square_sums=None, pairs=None, kind="step", scheme="other", ties="none", map="none", map_parameters=(),
         score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="", rates=None,
         out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
     )  # fmt: skip
