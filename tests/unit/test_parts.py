@@ -34,8 +34,8 @@ def test_the_compiled_code_looks_at_the_length_too() -> None:
     taken = native_parts(
         edges=[0.5], values=[0.1, 0.9], counts=None, label_sums=None, edge_keys=None, weight_sums=None,
         weighted_label_sums=None, weight_square_sums=None, pairs=None, kind="step", scheme="other", ties="none", map="none",
-        map_parameters=(), score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="", rates=None,
-        out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
+        map_parameters=(), score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="",
+        rates=None, out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
     )  # fmt: skip
     assert fb.BinnedModel._create(**taken).n_bins == 2
     with pytest.raises(fb.InputError, match="map_parameters has 8 entries"):
@@ -199,7 +199,7 @@ def test_keys_and_seed_exclude_each_other(method: str) -> None:
 SUMS = {"weight_sums": [6.0, 9.0], "weighted_label_sums": [0.75, 8.25], "weight_square_sums": [4.0, 8.5]}
 CONTRADICTIONS = [
     ("weighted_label_sums", 0, 6.25),
-    ("weighted_label_sums", 1, math.nextafter(9.0, 10.0) + 1e-9),
+    ("weighted_label_sums", 1, 9.001),
     ("weight_square_sums", 0, 3.5),
     ("weight_square_sums", 0, 36.5),
     ("weight_square_sums", 1, 0.0),
@@ -232,9 +232,7 @@ def test_weights_that_contradict_themselves(name: str, bin_number: int, value: f
     model = made(**SUMS)
     sums = list(SUMS[name])
     sums[bin_number] = value
-    with pytest.raises(
-        fb.InputError, match="^the weight sums are negative, not finite, only partly given, or such as no weights"
-    ):
+    with pytest.raises(fb.InputError, match=r"the weight sums are .*, or such as no weights have"):
         made(**{**SUMS, name: sums})
     before = SUMS[name][bin_number]
     assert forged(model.to_bytes(), before, before) == model.to_bytes()
