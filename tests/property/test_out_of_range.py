@@ -29,6 +29,7 @@ CALIBRATORS = {
     "explicit": lambda **given: fb.ExplicitBinning([0.25, 0.5], **given),
     "scaling-binning": lambda **given: fb.ScalingBinning(3, scaler="none", **given),
     "isotonic": lambda **given: fb.IsotonicCalibration(**given),
+    "Venn-Abers": lambda **given: fb.IVAP(**given),
     "interpolated": lambda **given: fb.IsotonicCalibration(interpolate=True, **given),
 }
 
@@ -57,6 +58,8 @@ def test_clipping_is_clamping_by_hand(name: str, data: st.DataObject) -> None:
         assert [model.predict_one(float(s), int(k)) for s, k in zip(scores, keys, strict=True)] == [
             refusing.predict_one(float(s), int(k)) for s, k in zip(by_hand, keys, strict=True)
         ]
+        if model.pairs is not None:
+            assert fb.predict_venn(model, scores).tolist() == fb.predict_venn(refusing, by_hand).tolist()
         if model.kind == "step":
             assert model.assign(scores, keys=keys).tolist() == refusing.assign(by_hand, keys=keys).tolist()
     outside = np.flatnonzero(scores != by_hand)
