@@ -172,6 +172,13 @@ def test_single_arguments_of_another_type(changes: dict[str, Any], told: str) ->
     assert str(caught.value) == told
 
 
+def test_pairs_entry_by_entry() -> None:
+    assert made(pairs=[[0.0, 0.25], [0.75, 1]]) == made(pairs=np.array([[0.0, 0.25], [0.75, 1.0]]))
+    assert made(pairs=[np.array([0.0, 0.25]), (0.75, 1)]) == made(pairs=np.array([[0.0, 0.25], [0.75, 1.0]]))
+    with pytest.raises(fb.InputTypeError, match=r"^pairs\[1\]\[1\] must be a real number, got True$"):
+        made(pairs=[[0.0, 0.25], [0.75, True]])
+
+
 def test_rows_of_different_lengths() -> None:
     with pytest.raises(fb.InputError, match=r"^values has rows of different lengths$"):
         made(values=[[0.1], [0.9, 0.2]])
