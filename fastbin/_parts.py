@@ -251,14 +251,12 @@ def _column(given: Any, name: str) -> Array:
     if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
         raise InputError(f"{name} has masked entries; a model needs all of them")
     dtype: type[Any] = DTYPES.get(name, np.float64)
-    if isinstance(given, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in given):
-        # Entry by entry: NumPy makes doubles of a list of small and large integers, and numbers of bool among numbers.
-        low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if name in DTYPES else (0, 0)
-        check = (lambda entry, at: check_integer(entry, at, low, high)) if name in DTYPES else check_number
-        return np.array([check(entry, f"{name}[{i}]") for i, entry in enumerate(given)], dtype)
     try:
-        array = np.asarray(given)
+        # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.
+        array = np.array(_entries(given, name, dtype), dtype) if isinstance(given, (list, tuple)) else np.asarray(given)
     except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{name} has rows of different lengths") from error
     if array.size == 0:
         return np.zeros(array.shape, dtype)
@@ -272,3 +270,17 @@ def _column(given: Any, name: str) -> Array:
             if before.item() != after.item():
                 raise InputError(f"{name}[{at}] is {before.item()!r}, which {np.dtype(dtype).name} does not hold")
     return column
+
+
+def _entries(given: Any, name: str, dtype: type[Any]) -> list[Any]:
+    """The entries of a list, and of lists in it, each checked by itself."""
+    found: list[Any] = []
+    for i, entry in enumerate(given):
+        place = f"{name}[{i}]"
+        if isinstance(entry, (list, tuple)) or (isinstance(entry, np.ndarray) and entry.ndim):
+            found.append(_entries(entry, place, dtype))
+        elif dtype is np.float64:
+            found.append(check_number(entry, place))
+        else:
+            found.append(check_integer(entry, place, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)))
+    return found

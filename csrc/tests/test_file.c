@@ -9,6 +9,7 @@
 
 #if !defined(_WIN32)
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -187,6 +188,31 @@ static void test_what_stands_at_the_path(void) {
   fastbin_model_free(other);
 }
 
+/* A pipe with a name stays one, and whoever reads from it gets the whole model. */
+static void test_pipes(void) {
+  fastbin_model_spec full = full_spec();
+  fastbin_model *model = must_create(&full), *again = NULL;
+  unsigned char bytes[4096];
+  struct stat status;
+  ssize_t size;
+  int reader;
+  mkdir(in_folder("pipes"), 0700);
+  REQUIRE(mkfifo(in_folder("pipes/model.fbm"), 0600) == 0);
+  reader = open(in_folder("pipes/model.fbm"), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  CHECK(fastbin_model_save(model, in_folder("pipes/model.fbm")) == FASTBIN_OK);
+  size = read(reader, bytes, sizeof bytes);
+  CHECK(size == (ssize_t)fastbin_model_size(model));
+  CHECK(size > 0 && fastbin_model_read(bytes, (size_t)size, &again) == FASTBIN_OK);
+  CHECK(lstat(in_folder("pipes/model.fbm"), &status) == 0 && S_ISFIFO(status.st_mode));
+  CHECK(files_left("pipes") == 1);
+  close(reader);
+  remove(in_folder("pipes/model.fbm"));
+  rmdir(in_folder("pipes"));
+  fastbin_model_free(model);
+  fastbin_model_free(again);
+}
+
 #endif
 
 int main(int argc, char **argv) {
@@ -197,6 +223,7 @@ int main(int argc, char **argv) {
 #if !defined(_WIN32)
   test_failures_leave_the_old_file();
   test_what_stands_at_the_path();
+  test_pipes();
 #endif
   remove(in_folder("model.fbm"));
   return finish();

@@ -137,6 +137,9 @@ class IVAP(Calibrator):
     ----------
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -172,8 +175,9 @@ class IVAP(Calibrator):
     array([0.3333, 0.6667])
     """
 
-    def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
+    def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0), out_of_range: str = "refuse") -> None:
         self.score_range = score_range
+        self.out_of_range = out_of_range
 
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
@@ -210,6 +214,7 @@ class IVAP(Calibrator):
         self.model_ = BinnedModel.from_parts(
             edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
             n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()), pairs=pairs,
+            out_of_range=self.out_of_range,
         )  # fmt: skip
         return self
 

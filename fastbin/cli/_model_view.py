@@ -40,9 +40,8 @@ def facts(model: BinnedModel) -> list[str]:
     if model.score_range is None:
         told.append("Scores may be any finite number.")
     elif model.score_range != (0.0, 1.0):
-        told.append(
-            f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{model.score_range[0]:g}, {model.score_range[1]:g}]."
-        )
+        low, high = model.score_range
+        told.append(f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{low:g}, {high:g}].")
     if model.out_of_range == "clip":
         told.append("Finite scores outside the range are clipped: they get the answer of its nearest end.")
     if 0 < model.n_bins < model.n_bins_asked:

@@ -29,6 +29,7 @@ CALIBRATORS = {
     "explicit": lambda **given: fb.ExplicitBinning([0.25, 0.5], **given),
     "scaling-binning": lambda **given: fb.ScalingBinning(3, scaler="none", **given),
     "isotonic": lambda **given: fb.IsotonicCalibration(**given),
+    "Venn-Abers": lambda **given: fb.IVAP(**given),
     "interpolated": lambda **given: fb.IsotonicCalibration(interpolate=True, **given),
 }
 
@@ -57,6 +58,8 @@ def test_clipping_is_clamping_by_hand(name: str, data: st.DataObject) -> None:
         assert [model.predict_one(float(s), int(k)) for s, k in zip(scores, keys, strict=True)] == [
             refusing.predict_one(float(s), int(k)) for s, k in zip(by_hand, keys, strict=True)
         ]
+        if model.pairs is not None:
+            assert fb.predict_venn(model, scores).tolist() == fb.predict_venn(refusing, by_hand).tolist()
         if model.kind == "step":
             assert model.assign(scores, keys=keys).tolist() == refusing.assign(by_hand, keys=keys).tolist()
     outside = np.flatnonzero(scores != by_hand)
@@ -96,7 +99,7 @@ def test_the_policy_is_a_parameter_like_others(name: str) -> None:
     labels = np.arange(40) % 2
     with pytest.raises(fb.InputError, match=r"^scores\[39\] is 1\.5"):  # a fit refuses in any case
         made.fit(np.append(np.linspace(0, 1, 39), 1.5), labels)
-    with pytest.raises(fb.InputError, match="^out_of_range is 'clamp'; choose"):
+    with pytest.raises(fb.InputError, match=r"^out_of_range is 'clamp'; choose"):
         made.set_params(out_of_range="clamp").fit(np.linspace(0, 1, 40), labels)
 
 

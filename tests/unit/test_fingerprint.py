@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +18,7 @@ import fastbin as fb
 import strategies
 from fastbin import assess
 from fastbin._fingerprint import EdgeCounts, chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
+from fastbin.cli import command_line
 from reference.keys import fingerprint as reference_fingerprint
 
 SCHEMES_AND_TIES = [
@@ -169,6 +173,25 @@ def test_the_calibration_set_does_not_confirm() -> None:
     frequencies = np.ones(40_000, np.int64)
     assert assess.check_certificate(model, scores, labels, sample_weight=frequencies).is_calibration_set
     assert not assess.check_certificate(model, scores, labels, sample_weight=2 * frequencies).is_calibration_set
+
+
+def test_the_command_line_notices_the_file_of_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scores, labels = drawn(4000, 6)
+    rows = [f"{score!r},{label}" for score, label in zip(scores.tolist(), labels.astype(int).tolist(), strict=True)]
+    Path("s.csv").write_text("\n".join(["score,label", *rows]) + "\n")
+    Path("turned.csv").write_text("\n".join(["score,label", *rows[::-1]]) + "\n")
+    Path("less.csv").write_text("\n".join(["score,label", *rows[:2000]]) + "\n")
+    told = "test samples are the calibration set (they have its fingerprint"
+    for method in ("umd", "ums", "fixed-width"):
+        fitted = CliRunner().invoke(command_line, ["fit", "s.csv", "--method", method, "--n-bins", "5", "-o", "m.fbm"])
+        assert fitted.exit_code == 0
+        for file, is_told in (("s.csv", True), ("turned.csv", True), ("less.csv", False)):
+            shown = CliRunner().invoke(command_line, ["assess", "m.fbm", file])
+            assert shown.exit_code == 0
+            assert (told in " ".join(shown.output.split())) == is_told, (method, file)
+            found = json.loads(CliRunner().invoke(command_line, ["assess", "m.fbm", file, "--json"]).output)
+            assert found["check"]["is_calibration_set"] == is_told
 
 
 def test_a_promise_that_the_calibration_set_breaks_is_contradicted() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import decimal
+import math
+import struct
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import fastbin as fb
 from fastbin._parts import native_parts
 from fastbin.scale import fit_chunks
+from reference.keys import fmix
 
 PARTS: dict[str, Any] = {"edges": [0.5], "values": [0.1, 0.9], "counts": [10, 10], "label_sums": [1, 9]}
 
@@ -29,10 +32,10 @@ def test_a_map_has_at_most_four_parameters(parameters: Any, word: str) -> None:
 
 def test_the_compiled_code_looks_at_the_length_too() -> None:
     taken = native_parts(
-        edges=[0.5], values=[0.1, 0.9], counts=None, label_sums=None, edge_keys=None, weight_sums=None, weighted_label_sums=None,
-        weight_square_sums=None, pairs=None, kind="step", scheme="other", ties="none", map="none", map_parameters=(),
-        score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="", rates=None,
-        out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
+        edges=[0.5], values=[0.1, 0.9], counts=None, label_sums=None, edge_keys=None, weight_sums=None,
+        weighted_label_sums=None, weight_square_sums=None, pairs=None, kind="step", scheme="other", ties="none", map="none",
+        map_parameters=(), score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="",
+        rates=None, out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
     )  # fmt: skip
     assert fb.BinnedModel._create(**taken).n_bins == 2
     with pytest.raises(fb.InputError, match="map_parameters has 8 entries"):
@@ -169,6 +172,13 @@ def test_single_arguments_of_another_type(changes: dict[str, Any], told: str) ->
     assert str(caught.value) == told
 
 
+def test_pairs_entry_by_entry() -> None:
+    assert made(pairs=[[0.0, 0.25], [0.75, 1]]) == made(pairs=np.array([[0.0, 0.25], [0.75, 1.0]]))
+    assert made(pairs=[np.array([0.0, 0.25]), (0.75, 1)]) == made(pairs=np.array([[0.0, 0.25], [0.75, 1.0]]))
+    with pytest.raises(fb.InputTypeError, match=r"^pairs\[1\]\[1\] must be a real number, got True$"):
+        made(pairs=[[0.0, 0.25], [0.75, True]])
+
+
 def test_rows_of_different_lengths() -> None:
     with pytest.raises(fb.InputError, match=r"^values has rows of different lengths$"):
         made(values=[[0.1], [0.9, 0.2]])
@@ -188,6 +198,53 @@ def test_keys_and_seed_exclude_each_other(method: str) -> None:
     with pytest.raises(fb.InputError, match=r"^keys and seed are both given"):
         call(scores, *table, keys=keys, seed=3)
     assert len(call(scores, *table, keys=keys)) == len(call(scores, *table, seed=3)) == 100
+
+
+# ------------------------------------------------------------------------------------------------- weights
+
+# Ten samples in each bin: sum w = 6 and 9, of label 1 .75 and 8.25, sum w w = 4 and 8.5 (at least 36 / 10, at most 36).
+SUMS = {"weight_sums": [6.0, 9.0], "weighted_label_sums": [0.75, 8.25], "weight_square_sums": [4.0, 8.5]}
+CONTRADICTIONS = [
+    ("weighted_label_sums", 0, 6.25),
+    ("weighted_label_sums", 1, 9.001),
+    ("weight_square_sums", 0, 3.5),
+    ("weight_square_sums", 0, 36.5),
+    ("weight_square_sums", 1, 0.0),
+    ("weight_sums", 1, 8.0),
+    ("weight_sums", 0, 7.0),
+    ("weight_sums", 0, 0.0),
+    ("weight_sums", 0, -6.0),
+    ("weight_sums", 0, math.nan),
+    ("weight_square_sums", 1, math.inf),
+]
+
+
+def checksum(data: bytes) -> int:
+    state = 0
+    for (word,) in struct.iter_unpack("<Q", data):
+        state = fmix(state ^ word)
+    return state
+
+
+def forged(data: bytes, before: float, after: float) -> bytes:
+    """The file with one number replaced, and a checksum that fits."""
+    place = data.index(struct.pack("<d", before))
+    assert data.count(struct.pack("<d", before)) == 1
+    changed = data[:place] + struct.pack("<d", after) + data[place + 8 : -8]
+    return changed + struct.pack("<Q", checksum(changed))
+
+
+@pytest.mark.parametrize(("name", "bin_number", "value"), CONTRADICTIONS)
+def test_weights_that_contradict_themselves(name: str, bin_number: int, value: float) -> None:
+    model = made(**SUMS)
+    sums = list(SUMS[name])
+    sums[bin_number] = value
+    with pytest.raises(fb.InputError, match=r"the weight sums are .*, or such as no weights have"):
+        made(**{**SUMS, name: sums})
+    before = SUMS[name][bin_number]
+    assert forged(model.to_bytes(), before, before) == model.to_bytes()
+    with pytest.raises(fb.FormatError, match="contradict"):
+        fb.BinnedModel.from_bytes(forged(model.to_bytes(), before, value))
 
 
 # ------------------------------------------------------------------------------------------------- weights of zero
