@@ -115,8 +115,8 @@ typedef enum fastbin_status {
   /* The call. */
   FASTBIN_ERROR_ARGUMENT = 10,      /* NULL where a pointer is required, a size of zero, an unknown enumerator, a model
                                        of a kind that cannot do this */
-  FASTBIN_ERROR_STRUCT_SIZE = 11,   /* struct_size was not set, is smaller than the first release of the struct, or
-                                       covers members that are set but that this version of the library does not know */
+  FASTBIN_ERROR_STRUCT_SIZE = 11,   /* struct_size was not set, is not that of a release of the struct, or covers members
+                                       that are set but that this version of the library does not know */
   FASTBIN_ERROR_MEMORY = 20,        /* malloc failed, or the size does not fit in a size_t */
   FASTBIN_ERROR_BUFFER = 21,        /* the buffer given is smaller than the result */
   /* The scores. */

@@ -68,7 +68,7 @@ static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {
 fastbin_status fastbin_check_spec(const fastbin_model_spec *spec);
 int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
-/* The size of fastbin_model_spec in 0.1.0: the least that struct_size may be. */
+/* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header say. */
 #define FIRST_SPEC_SIZE offsetof(fastbin_model_spec, pairs)
 
 /* model.c: whether a struct of the API has a size, and only members, that this version of the library knows. */

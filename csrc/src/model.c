@@ -10,12 +10,13 @@
 #include <stdlib.h>
 
 /*
- * Structs only grow at their end, so a shorter struct than the first release's is a mistake, and a longer one than is known
- * comes from a caller newer than this library: it may not have set anything that this library would ignore.
+ * Structs only grow at their end, from release to release. So a size below the one that is known is that of the first release
+ * or a mistake, which may end within a pointer; and a larger one comes from a caller newer than this library: it may not have
+ * set anything that this library would ignore.
  */
 int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size) {
   const unsigned char *bytes = given;
-  if (struct_size < first_size) return 0;
+  if (struct_size < known_size) return struct_size == first_size;
   for (size_t i = known_size; i < struct_size; i++) {
     if (bytes[i] != 0) return 0;
   }
@@ -134,7 +135,7 @@ fastbin_status fastbin_model_describe(const fastbin_model *model, fastbin_model_
   size_t struct_size;
   if (!model || !spec) return FASTBIN_ERROR_ARGUMENT;
   struct_size = spec->struct_size;
-  if (struct_size < FIRST_SPEC_SIZE) return FASTBIN_ERROR_STRUCT_SIZE;
+  if (struct_size < sizeof *spec && struct_size != FIRST_SPEC_SIZE) return FASTBIN_ERROR_STRUCT_SIZE;
   memset(spec, 0, struct_size);
   memcpy(spec, &model->spec, struct_size < sizeof *spec ? struct_size : sizeof *spec);
   spec->struct_size = struct_size;

@@ -199,8 +199,11 @@ static void test_struct_sizes(void) {
   later.spec.struct_size = sizeof later;
   later.new_member = 7;
   CHECK(fastbin_model_create(&later.spec, &model) == FASTBIN_ERROR_STRUCT_SIZE && model == NULL);
-  later.spec.struct_size = FIRST_SIZE - 1;
-  CHECK(fastbin_model_create(&later.spec, &model) == FASTBIN_ERROR_STRUCT_SIZE);
+  for (size_t size = 0; size < sizeof later.spec; size++) { /* those between two releases would end within a member */
+    later.spec.struct_size = size;
+    if (size == FIRST_SIZE) continue;
+    CHECK(fastbin_model_create(&later.spec, &model) == FASTBIN_ERROR_STRUCT_SIZE && model == NULL);
+  }
   CHECK(fastbin_model_create(NULL, &model) == FASTBIN_ERROR_ARGUMENT && model == NULL);
   CHECK(fastbin_model_create(&later.spec, NULL) == FASTBIN_ERROR_ARGUMENT);
   fastbin_model_free(NULL);
