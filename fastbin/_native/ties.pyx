@@ -16,7 +16,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from fastbin._native.cfastbin cimport fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key, fastbin_split_key
+from fastbin._native.cfastbin cimport (
+    fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key, fastbin_split_key,
+)
 
 cdef extern from "keys.h":
     uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
