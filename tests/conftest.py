@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,11 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("fastbin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fastbin")
+
+# A shell without job control starts what runs in the background with interrupts ignored, and children inherit that. The
+# commands honour it, but the tests that interrupt them are about those that do not.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
