@@ -157,8 +157,8 @@ def rate_by_likelihood(
     >>> scores, target_scores = (1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
     >>> source = fb.UniformMassBinning(n_bins=8).fit(scores, labels).model_
     >>> told = rate_by_likelihood(source, target_scores)
-    >>> round(told.rate, 3), round(told.lower, 3), round(told.upper, 3)
-    (0.102, 0.081, 0.127)
+    >>> round(told.rate, 3), told.lower < 0.1 < told.upper
+    (0.102, True)
     """
 
     def estimate(masses: tuple[Float64s, Float64s], counts: Float64s) -> Float64s:
