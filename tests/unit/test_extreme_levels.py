@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 import fastbin as fb
 from fastbin import bounds, guarantees
@@ -77,9 +78,10 @@ def normal_tail(a: float, b: float, p: float, upper: bool) -> float:
 )
 @pytest.mark.parametrize("upper", [False, True])
 def test_quantiles_of_large_counts(a: float, b: float, tail: float, upper: bool) -> None:
-    """Never more than the tail; a trifle less where an older SciPy knows its own functions to four or five digits."""
+    """SciPy 1.12 knows its own functions to four or five digits there, and errs outwards; later ones to six."""
     (point,) = beta_quantile(np.array([a]), np.array([b]), tail, upper=upper)
-    assert tail * (1 - 2e-5) <= normal_tail(a, b, float(point), upper) <= tail * (1 + 3e-6)
+    outwards = 2e-5 if scipy.__version__.startswith("1.12.") else 3e-6
+    assert tail * (1 - outwards) <= normal_tail(a, b, float(point), upper) <= tail * (1 + 3e-6)
 
 
 def test_intervals_shrink_with_the_count_up_to_the_largest() -> None:
