@@ -29,9 +29,9 @@ from machine import processor
 from measure import Contestant, paired
 
 import fastbin as fb
+from fastbin._fit.quantiles import Fold
+from fastbin._fit.rows import Rows
 from fastbin._native.model import EmptyCall
-from fastbin.binning.fold import Fold
-from fastbin.binning.rows import Rows
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "csrc"

@@ -37,15 +37,15 @@ from fastbin._load import load
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
-    from fastbin import assess, bounds, guarantees, online, plots, report, scale, shift
+    from fastbin import assess, guarantees, intervals, io, online, plots, report, shift
+    from fastbin._fit.monotone import monotone_model
     from fastbin._keys import hash_keys
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
-    from fastbin.binning.monotone import monotone_model
     from fastbin.binning.scaling_binning import ScalingBinning
     from fastbin.binning.uniform_mass import UniformMassBinning
-    from fastbin.binning.venn import IVAP, merge_venn, predict_venn
+    from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
     from fastbin.guarantees import choose_n_bins, epsilon
     from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 
@@ -54,7 +54,7 @@ _HOMES = {
     "BetaScaling": "fastbin.scaling",
     "ExplicitBinning": "fastbin.binning.explicit",
     "FixedWidthBinning": "fastbin.binning.fixed_width",
-    "IVAP": "fastbin.binning.venn",
+    "VennAbers": "fastbin.binning.venn",
     "IsotonicCalibration": "fastbin.binning.isotonic",
     "PlattScaling": "fastbin.scaling",
     "ScalingBinning": "fastbin.binning.scaling_binning",
@@ -64,13 +64,12 @@ _HOMES = {
     "epsilon": "fastbin.guarantees",
     "hash_keys": "fastbin._keys",
     "merge_venn": "fastbin.binning.venn",
-    "monotone_model": "fastbin.binning.monotone",
+    "monotone_model": "fastbin._fit.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "bounds", "guarantees", "online", "plots", "report", "scale", "shift")
+_MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift")
 
 __all__ = [
-    "IVAP",
     "BetaScaling",
     "BinnedModel",
     "ExplicitBinning",
@@ -88,12 +87,14 @@ __all__ = [
     "ScalingBinning",
     "TemperatureScaling",
     "UniformMassBinning",
+    "VennAbers",
     "assess",
-    "bounds",
     "choose_n_bins",
     "epsilon",
     "guarantees",
     "hash_keys",
+    "intervals",
+    "io",
     "load",
     "merge_venn",
     "monotone_model",
@@ -101,7 +102,6 @@ __all__ = [
     "plots",
     "predict_venn",
     "report",
-    "scale",
     "shift",
 ]
 

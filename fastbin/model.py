@@ -16,8 +16,8 @@ import numpy.typing as npt
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._parts import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
 from fastbin._scalars import check_alpha, check_seed
+from fastbin._schemes import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
 from fastbin._validation import ScoreRange, as_key_array, as_scores, refuse_kind, refuse_scores
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin import _parts
+from fastbin import _schemes
 from fastbin._native.owner import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,13 +166,13 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("table", "enum", "prefix"),
     [
-        pytest.param(_parts.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
-        pytest.param(_parts.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
-        pytest.param(_parts.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
-        pytest.param(_parts.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
-        pytest.param(_parts.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
-        pytest.param(_parts.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
-        pytest.param(_parts.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
+        pytest.param(_schemes.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
+        pytest.param(_schemes.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
+        pytest.param(_schemes.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
+        pytest.param(_schemes.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
+        pytest.param(_schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
+        pytest.param(_schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
+        pytest.param(_schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
     ],
 )
 def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str) -> None:

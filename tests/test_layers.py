@@ -113,15 +113,15 @@ def test_imports_go_down() -> None:
 def test_the_readers_of_imports_see_them_all(tmp_path: Path) -> None:
     """The rule above is worth what its readers find: imports in functions, in Cython, over several lines."""
     python = tmp_path / "sample.py"
-    python.write_text("import fastbin.model as m\ndef f():\n    from fastbin import bounds, scaling\n")
-    assert list(python_names(python)) == [("fastbin.model", 1), ("fastbin.bounds", 3), ("fastbin.scaling", 3)]
+    python.write_text("import fastbin.model as m\ndef f():\n    from fastbin import intervals, scaling\n")
+    assert list(python_names(python)) == [("fastbin.model", 1), ("fastbin.intervals", 3), ("fastbin.scaling", 3)]
     cython = tmp_path / "sample.pyx"
     cython.write_text(
         '"""\nfrom fastbin import never\n"""\ncimport numpy as cnp, fastbin.model\nfrom fastbin._native.c cimport *\n'
-        "cdef void f():\n    from fastbin.bounds import (\n        sidak as s,\n        wilson,\n    )\n"
+        "cdef void f():\n    from fastbin.intervals import (\n        sidak as s,\n        wilson,\n    )\n"
     )
     assert sorted(cython_names(cython)) == [
-        ("fastbin._native.c.*", 5), ("fastbin.bounds.sidak", 7), ("fastbin.bounds.wilson", 7), ("numpy", 4),
+        ("fastbin._native.c.*", 5), ("fastbin.intervals.sidak", 7), ("fastbin.intervals.wilson", 7), ("numpy", 4),
     ]  # fmt: skip
 
 

@@ -22,9 +22,9 @@ import fastbin as fb
 ROOT = Path(__file__).resolve().parent.parent
 
 # What `import fastbin` gives, and the documentation explains: no more, no less.
-NAMESPACES = ("assess", "bounds", "guarantees", "hash_keys", "online", "plots", "report", "scale", "shift")
+NAMESPACES = ("assess", "guarantees", "hash_keys", "intervals", "io", "online", "plots", "report", "shift")
 CALIBRATORS = (
-    "IVAP", "BetaScaling", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling", "ScalingBinning",
+    "VennAbers", "BetaScaling", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling", "ScalingBinning",
     "TemperatureScaling", "UniformMassBinning",
 )  # fmt: skip
 ERRORS = (

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
@@ -22,6 +21,7 @@ from fastbin.assess._binomial import (
 )
 from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
 from fastbin.guarantees import Certificate
+from fastbin.intervals import bonferroni, clopper_pearson
 from fastbin.model import BinnedModel
 
 __all__ = ["check_certificate", "samples_to_check"]
@@ -224,7 +224,7 @@ def _verdict_of(
         power=power,
         p_value=min(1.0, n_tested * min(p_values)),
         claims=claims,
-        intervals=bounds.clopper_pearson(sums, counts, bounds.bonferroni(alpha, n_tested)),
+        intervals=clopper_pearson(sums, counts, bonferroni(alpha, n_tested)),
         counts=counts,
         label_sums=sums,
         p_values=np.array(p_values),

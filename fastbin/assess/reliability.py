@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
 from fastbin.assess._gaps import gaps_rounded_up
 from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
+from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
 
 __all__ = ["ReliabilityTable", "reliability_table"]
 
@@ -166,7 +166,7 @@ def reliability_table(
     -----
     The intervals are Clopper & Pearson's (1934), exact for bins of one value. In a bin of several values the frequencies of
     its samples differ, and the label sum varies less than a binomial one (Hoeffding 1956), so the interval for their mean is
-    conservative. Importance-weighted bins get `fastbin.bounds.self_normalised_hoeffding`. They cover the truth behind the
+    conservative. Importance-weighted bins get `fastbin.intervals.self_normalised_hoeffding`. They cover the truth behind the
     *test* samples, which must not have been used in the fit.
 
     O(n log n) time, O(n) memory. A bin of continuous predictions stands for their mean, not for its middle (Gupta, Podkopaev &
@@ -208,11 +208,11 @@ def table_of_groups(
     int_counts, int_sums = counts[seen].astype(np.int64), label_sums[seen].astype(np.int64)
     intervals = None
     if alpha is not None and (not samples.is_weighted or weight_bound is not None):
-        level = bounds.sidak(alpha, len(int_counts)) if simultaneous else alpha
+        level = sidak(alpha, len(int_counts)) if simultaneous else alpha
         if not samples.is_weighted:
-            intervals = bounds.clopper_pearson(int_sums, int_counts, level)
+            intervals = clopper_pearson(int_sums, int_counts, level)
         else:
-            intervals = bounds.self_normalised_hoeffding(ones[seen], totals[seen], int_counts, level, weight_bound)
+            intervals = self_normalised_hoeffding(ones[seen], totals[seen], int_counts, level, weight_bound)
     return ReliabilityTable(
         grouping=groups.grouping,
         n_bins_asked=groups.n_bins if groups.values is not None else n_bins,

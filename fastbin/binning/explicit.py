@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning
+from fastbin._fit.exact_sums import require_weight
+from fastbin._fit.fingerprint import tally_fingerprint
+from fastbin._fit.monotone import monotone_model
+from fastbin._fit.rows import Rows, check_rows
+from fastbin._fit.tally import bins_between, tally
 from fastbin._scalars import check_score_range
 from fastbin._validation import check_edges, compare_labels
-from fastbin.binning.fingerprint import tally_fingerprint
-from fastbin.binning.monotone import monotone_model
-from fastbin.binning.rows import Rows, check_rows
-from fastbin.binning.tally import bins_between, tally
-from fastbin.binning.weighting import require_weight
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._fit.pull_back import pull_back
+from fastbin._fit.recipe import check_n_bins
+from fastbin._fit.rows import Rows
 from fastbin.binning.explicit import FixedEdges
-from fastbin.binning.pull_back import pull_back
-from fastbin.binning.recipe import check_n_bins
-from fastbin.binning.rows import Rows
 from fastbin.scaling.maps import fitted_scaler
 
 __all__ = ["FixedWidthBinning", "even_edges"]

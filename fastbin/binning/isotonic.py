@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
+from fastbin._fit.distinct import Knots, WeightedKnots, count_knots, weigh_knots
+from fastbin._fit.exact_sums import exact_sums
+from fastbin._fit.fingerprint import tally_fingerprint
+from fastbin._fit.rows import Rows, check_rows
+from fastbin._fit.tally import bins_between, tally
 from fastbin._scalars import check_score_range
 from fastbin._validation import compare_labels
-from fastbin.binning.fingerprint import tally_fingerprint
-from fastbin.binning.knots import Knots, WeightedKnots, count_knots, weigh_knots
-from fastbin.binning.rows import Rows, check_rows
-from fastbin.binning.tally import bins_between, tally
-from fastbin.binning.weighting import exact_sums
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class IsotonicCalibration(Calibrator):
     See Also
     --------
     UniformMassBinning : with monotone values, keeps a certificate.
-    IVAP : a pair of isotonic fits whose pair of probabilities is valid.
+    VennAbers : a pair of isotonic fits whose pair of probabilities is valid.
 
     Notes
     -----

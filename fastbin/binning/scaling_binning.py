@@ -9,18 +9,18 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError, InputTypeError
+from fastbin._fit.boundaries import cut_rows
+from fastbin._fit.exact_sums import ExactSums, exact_sums, require_weight, tally_weights
+from fastbin._fit.fingerprint import fit_fingerprint
+from fastbin._fit.mean_scores import Scaled, means_between_seams
+from fastbin._fit.order import FitOrder, bins_of_rows
+from fastbin._fit.partition import divide, make_seams, n_tied
+from fastbin._fit.recipe import check_n_bins
+from fastbin._fit.rows import Rows, check_rows, check_tie_keys
+from fastbin._fit.split import part_sizes, split_in_three
+from fastbin._fit.tally import bins_between, tally
 from fastbin._scalars import check_choice, check_count, check_score_range, check_seed
 from fastbin._validation import ScoreRange, compare_labels
-from fastbin.binning.boundaries import cut_rows
-from fastbin.binning.fingerprint import fit_fingerprint
-from fastbin.binning.fit_order import FitOrder, bins_of_rows
-from fastbin.binning.mean_scores import Scaled, means_between_seams
-from fastbin.binning.partition import divide, make_seams, n_tied
-from fastbin.binning.recipe import check_n_bins
-from fastbin.binning.rows import Rows, check_rows, check_tie_keys
-from fastbin.binning.tally import bins_between, tally
-from fastbin.binning.three_parts import part_sizes, split_in_three
-from fastbin.binning.weighting import ExactSums, exact_sums, require_weight, tally_weights
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import fitted_scaler

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
+from fastbin._fit.boundaries import cut_rows
+from fastbin._fit.exact_sums import tally_weights
+from fastbin._fit.order import FitOrder, fit_split, weigh_rows
+from fastbin._fit.recipe import Recipe
+from fastbin._fit.rows import check_rows, check_tie_keys
 from fastbin._scalars import check_count
 from fastbin._validation import compare_labels
-from fastbin.binning.boundaries import cut_rows
-from fastbin.binning.fit_order import FitOrder, fit_split, weigh_rows
-from fastbin.binning.recipe import Recipe
-from fastbin.binning.rows import check_rows, check_tie_keys
 from fastbin.binning.venn import predict_venn
-from fastbin.binning.weighting import tally_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
+from fastbin._fit.distinct import Knots, count_knots
+from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW
+from fastbin._fit.rows import Rows, check_rows
 from fastbin._scalars import check_score_range
 from fastbin._validation import compare_labels
-from fastbin.binning.knots import Knots, count_knots
-from fastbin.binning.partition import KEY_ABOVE, KEY_BELOW
-from fastbin.binning.rows import Rows, check_rows
 from fastbin.guarantees.evidence import require_guarantee
 from fastbin.model import BinnedModel
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fastbin.guarantees import Certificate
 
-__all__ = ["IVAP", "merge_venn", "predict_venn", "venn_pairs"]
+__all__ = ["VennAbers", "merge_venn", "predict_venn", "venn_pairs"]
 
 Float64s = npt.NDArray[np.float64]
 UInt64s = npt.NDArray[np.uint64]
@@ -69,7 +69,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
     if model.scheme == "isotonic":
         raise GuaranteeError(
             "the blocks of isotonic regression look at labels, so adding a sample may move them and its bin's pair is not "
-            "valid (Gupta, Podkopaev & Ramdas 2020, Appendix E, needs a fixed taxonomy); fit IVAP, the isotonic Venn "
+            "valid (Gupta, Podkopaev & Ramdas 2020, Appendix E, needs a fixed taxonomy); fit VennAbers, the isotonic Venn "
             "predictor"
         )
     require_guarantee(model)
@@ -130,7 +130,7 @@ def merge_venn(pairs: Any) -> Float64s:
     return np.asarray(p1 / (1.0 - p0 + p1))
 
 
-class IVAP(Calibrator):
+class VennAbers(Calibrator):
     """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
 
     Parameters
@@ -167,7 +167,7 @@ class IVAP(Calibrator):
     Examples
     --------
     >>> import fastbin as fb
-    >>> cal = fb.IVAP().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> cal = fb.VennAbers().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
     >>> cal.predict_venn([0.15, 0.35])
     array([[0. , 0.5],
            [0.5, 1. ]])

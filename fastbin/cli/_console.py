@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fastbin.scale import Table
+    from fastbin.io import Table
 
 __all__ = ["console", "discard", "note", "reading", "say", "working"]
 

@@ -12,7 +12,7 @@ from fastbin._errors import InputError
 from fastbin.cli._streams import told_name
 
 if TYPE_CHECKING:
-    from fastbin.scale import Table
+    from fastbin.io import Table
 
 __all__ = ["choose_column", "choose_columns", "in_words_of", "open_input"]
 
@@ -39,8 +39,8 @@ OPTION_WORDS = {
 
 def open_input(path: str, csv_format: Mapping[str, Any], watch: Callable[[bytes], object] | None = None) -> Table:
     """A table that is named on the command line; `csv_format` is what `table_options` collects."""
-    from fastbin.scale import open_table
-    from fastbin.scale.base import arrow
+    from fastbin.io import open_table
+    from fastbin.io.base import arrow
 
     if os.name == "posix":
         # Signals end the process at once; PyArrow would take them for itself while it reads.

@@ -15,11 +15,11 @@ from fastbin._errors import InputError
 from fastbin._keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._native.ties import row_keys
 from fastbin._validation import look_like_ids
-from fastbin.scale.base import arrow
-from fastbin.scale.columns import MISSING
+from fastbin.io.base import arrow
+from fastbin.io.columns import MISSING
 
 if TYPE_CHECKING:
-    from fastbin.scale import Table
+    from fastbin.io import Table
 
 __all__ = ["KeyOptions", "KeySource"]
 

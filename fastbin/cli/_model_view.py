@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError
-from fastbin._parts import SCHEME_NAMES
+from fastbin._schemes import SCHEME_NAMES
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel

@@ -11,14 +11,14 @@ from fastbin._errors import InputError
 from fastbin._validation import clip_scores
 from fastbin.cli._console import reading
 from fastbin.cli._files import in_words_of
-from fastbin.scale.columns import read_numbers
-from fastbin.scale.tables import PARQUET_SUFFIXES, arrow
-from fastbin.scale.writing import format_of, open_writer, schema_of
+from fastbin.io.columns import read_numbers
+from fastbin.io.tables import PARQUET_SUFFIXES, arrow
+from fastbin.io.writing import format_of, open_writer, schema_of
 
 if TYPE_CHECKING:
     from fastbin.cli._key_column import KeySource
+    from fastbin.io import Table
     from fastbin.model import BinnedModel
-    from fastbin.scale import Table
 
 __all__ = ["Scorer"]
 

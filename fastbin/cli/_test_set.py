@@ -9,13 +9,13 @@ from fastbin._errors import InputError
 from fastbin.cli._console import reading, working
 from fastbin.cli._files import choose_columns, in_words_of, open_input
 from fastbin.cli._streams import check_inputs, load_model
-from fastbin.scale.columns import holds_whole_numbers, read_numbers
-from fastbin.scale.labels import Labels
+from fastbin.io.columns import holds_whole_numbers, read_numbers
+from fastbin.io.labels import Labels
 
 if TYPE_CHECKING:
+    from fastbin.io import Table
     from fastbin.model import BinnedModel
     from fastbin.report import Assessment
-    from fastbin.scale import Table
 
 __all__ = ["assess_file"]
 

@@ -9,7 +9,7 @@ import click
 from fastbin.cli._options import SEED, alpha_option, examples, label_option, quiet_option, score_option, table_options
 
 if TYPE_CHECKING:
-    from fastbin.scale import Table
+    from fastbin.io import Table
     from fastbin.shift import LabelShift
 
 __all__ = ["command"]
@@ -129,7 +129,7 @@ def _fit(shift: LabelShift, argument: str, table: Table, column: str, positive: 
     from fastbin._errors import InputError
     from fastbin.cli._console import reading, working
     from fastbin.cli._files import in_words_of
-    from fastbin.scale import read_columns
+    from fastbin.io import read_columns
 
     label = column if argument == "labels" else None
     with reading(table, "reading") as update:

@@ -29,8 +29,8 @@ from fastbin.cli._options import (
 
 if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
+    from fastbin.io import Table
     from fastbin.model import BinnedModel
-    from fastbin.scale import Table
 
 __all__ = ["command"]
 
@@ -175,7 +175,7 @@ def _fit(
 
     from fastbin.cli._console import working
     from fastbin.cli._files import in_words_of
-    from fastbin.scale import read_columns
+    from fastbin.io import read_columns
 
     whole = _whole_columns(table, columns)
 
@@ -198,7 +198,7 @@ def _fit(
 
 def _whole_columns(table: Table, columns: dict[str, str]) -> list[str]:
     """The weights, if they are whole numbers throughout: then they are frequencies."""
-    from fastbin.scale.columns import holds_whole_numbers
+    from fastbin.io.columns import holds_whole_numbers
 
     weights = columns.get("sample_weight")
     if weights is None:
@@ -231,12 +231,12 @@ def _hold(table: Table, read: Callable[..., Generator[Any, None, None]], most_ro
 def _fit_in_passes(
     table: Table, columns: dict[str, str], calibrator: Calibrator, read: Callable[..., Generator[Any, None, None]]
 ) -> BinnedModel:
+    from fastbin._fit.batches import fit_chunks
     from fastbin.cli._console import reading, working
     from fastbin.cli._files import in_words_of
-    from fastbin.scale import fit_chunks
 
     with working("preparing"):  # the first fit ever compiles its kernels
-        import_module("fastbin._kernels.fold")
+        import_module("fastbin._kernels.quantiles")
     parameters = {name: value for name, value in calibrator.get_params().items() if name != "split"}
     with in_words_of(table, columns), reading(table, "pass 1") as update:
         return fit_chunks(lambda: read(lambda _: None), **parameters, progress=lambda n_passes, _: update(f"pass {n_passes}"))

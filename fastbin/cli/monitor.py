@@ -11,8 +11,8 @@ from fastbin.cli._options import ALPHA, SEED, examples, json_option, key_options
 if TYPE_CHECKING:
     from fastbin.cli._key_column import KeyOptions
     from fastbin.cli._state import StateFile
+    from fastbin.io import Table
     from fastbin.online import CalibrationMonitor, MonitorReport
-    from fastbin.scale import Table
 
 __all__ = ["command"]
 
@@ -170,8 +170,8 @@ def _look(monitor: CalibrationMonitor, table: Table, columns: _Columns) -> None:
 
     from fastbin.cli._console import reading
     from fastbin.cli._files import choose_columns, in_words_of
-    from fastbin.scale.columns import read_numbers
-    from fastbin.scale.labels import Labels
+    from fastbin.io.columns import read_numbers
+    from fastbin.io.labels import Labels
 
     score, label = choose_columns(table, columns.score, columns.label)
     keys = columns.key.source(table) if columns.key.column is not None else None

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastbin import bounds
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.radius import exact_radius
+from fastbin.intervals import sidak
 
 __all__ = ["KINDS", "epsilon", "hoeffding_epsilon", "interior_counts"]
 
@@ -119,7 +119,7 @@ def epsilon(
         return max(
             math.sqrt(0.25 / count + delta * delta) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells
         )
-    level = alpha if kind == "marginal" else bounds.sidak(alpha, n_bins)
+    level = alpha if kind == "marginal" else sidak(alpha, n_bins)
     radius = max(exact_radius(count, level) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells)
     if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha
         radius = min(radius, _ece(n, n_bins, alpha, scheme))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
@@ -28,6 +27,7 @@ from fastbin.guarantees.evidence import (
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.moved import certify_moved
 from fastbin.guarantees.radius import exact_radius
+from fastbin.intervals import clopper_pearson, sidak
 
 __all__ = ["certify"]
 
@@ -122,7 +122,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
 
 
 def _level(interior: Interior, alpha: float, kind: str) -> float:
-    return alpha if kind == "marginal" else bounds.sidak(alpha, int(np.count_nonzero(interior.is_covered)))
+    return alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(interior.is_covered)))
 
 
 _SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
@@ -150,7 +150,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _P
 
 def _clopper_pearson(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
     level = _level(interior, alpha, kind)
-    intervals = interval_of_interior(interior, bounds.clopper_pearson, level)
+    intervals = interval_of_interior(interior, clopper_pearson, level)
     values = np.asarray(evidence.values, dtype=np.float64)
     radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
     theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {_binomial(evidence)}"
@@ -258,7 +258,7 @@ def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_s
     if not interior.is_covered.all():
         return None
     known = evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
-    level = bounds.sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
+    level = sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
     smallest = int(interior.counts.min())
     direct = ece_bound(interior.counts, n_seen, alpha)
     # A frequency near one half alone strays as far as this, so nothing is lost by not looking at many radii.

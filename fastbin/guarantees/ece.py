@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count, check_level
-from fastbin.bounds._beta import beta_quantile
+from fastbin.intervals._beta import beta_quantile
 
 __all__ = ["ece_bound", "mass_upper"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputTypeError
-from fastbin._parts import ClassRates
+from fastbin._schemes import ClassRates
 
 __all__ = ["Evidence", "Interior", "as_evidence", "interior_of", "is_moved", "require_guarantee", "require_means"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fastbin import bounds
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
 from fastbin.guarantees.evidence import (
@@ -20,16 +19,17 @@ from fastbin.guarantees.evidence import (
     require_guarantee,
 )
 from fastbin.guarantees.moved import moved_interval
+from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 
 __all__ = ["interval", "interval_of_interior"]
 
 BinBound = Callable[[Any, Any, float], Float64Array]
 
 _METHODS: dict[str, BinBound] = {
-    "clopper-pearson": bounds.clopper_pearson,
-    "hoeffding": bounds.hoeffding,
-    "empirical-bernstein": bounds.empirical_bernstein,
-    "wilson": bounds.wilson,
+    "clopper-pearson": clopper_pearson,
+    "hoeffding": hoeffding,
+    "empirical-bernstein": empirical_bernstein,
+    "wilson": wilson,
 }
 
 
@@ -110,7 +110,7 @@ def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool)
     n_covered = int(np.count_nonzero(interior.is_covered))
     level = alpha
     if simultaneous and n_covered > 1:
-        share = bounds.sidak if method == "clopper-pearson" else bounds.bonferroni
+        share = sidak if method == "clopper-pearson" else bonferroni
         level = share(alpha, n_covered)
     return interval_of_interior(interior, _METHODS[method], level)
 
@@ -122,5 +122,5 @@ def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float6
         raise GuaranteeError("Wilson's interval is about unweighted samples; use fb.shift.weighted_interval")
     counts = np.asarray(evidence.counts)
     n_covered = int(np.count_nonzero(counts))
-    level = bounds.sidak(alpha, n_covered) if simultaneous and n_covered > 1 else alpha
-    return bounds.wilson(evidence.label_sums, counts, level)
+    level = sidak(alpha, n_covered) if simultaneous and n_covered > 1 else alpha
+    return wilson(evidence.label_sums, counts, level)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._errors import GuaranteeError
-from fastbin._parts import ClassRate
+from fastbin._schemes import ClassRate
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.evidence import Evidence
+from fastbin.intervals import clopper_pearson
 
 __all__ = ["certificate_from_intervals", "certify_moved", "move_odds", "moved_interval"]
 
@@ -64,7 +64,7 @@ def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float]
 def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
     if rate.origin == "given":
         return rate.rate, rate.rate
-    low, high = bounds.clopper_pearson([rate.n_positive], [rate.n_samples], level)[0]
+    low, high = clopper_pearson([rate.n_positive], [rate.n_samples], level)[0]
     return float(low), float(high)
 
 

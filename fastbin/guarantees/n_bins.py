@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._dependencies import needed_for
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
@@ -18,6 +17,7 @@ from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
 from fastbin.guarantees.risk import integer_cube_root
 from fastbin.guarantees.samples import samples_needed
+from fastbin.intervals import sidak
 
 __all__ = ["TradeOff", "auto_n_bins", "choose_n_bins", "trade_off"]
 
@@ -134,7 +134,7 @@ def _largest_in_block(n: int, q: int, smallest: int, alpha: float, epsilon: floa
     """The largest n_bins with (n + 1) // n_bins == q whose worst failure probability is within its level."""
 
     def fits(n_bins: int, failure: float) -> bool:
-        return failure <= (alpha if kind == "marginal" else bounds.sidak(alpha, n_bins))
+        return failure <= (alpha if kind == "marginal" else sidak(alpha, n_bins))
 
     largest = (n + 1) // q
     failure = worst_failure(q - 1, epsilon)

@@ -106,7 +106,7 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
     n_in_bin : int
         Number of samples averaged, at least 1.
     alpha : float
-        Failure probability, from 1e-100 to 1/2. For several bins at once pass ``fb.bounds.sidak(alpha, n_bins)``.
+        Failure probability, from 1e-100 to 1/2. For several bins at once pass ``fb.intervals.sidak(alpha, n_bins)``.
 
     Returns
     -------

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from fastbin import bounds
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import UNIFORM_MASS
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
+from fastbin.intervals import sidak
 
 __all__ = ["samples_needed"]
 
@@ -81,7 +81,7 @@ def samples_needed(
     enough = _by_hoeffding(epsilon, n_bins, alpha, kind, scheme)
     if bound == "hoeffding":
         return enough
-    level = alpha if kind == "marginal" else bounds.sidak(alpha, n_bins)
+    level = alpha if kind == "marginal" else sidak(alpha, n_bins)
     needed, with_boundary = 2 * n_bins, (False,) if scheme == "umd" or n_bins == 1 else (False, True)
     for boundary in with_boundary:
         # A bin averages at most all samples; from `enough` on every bin's count is larger than any that fails.

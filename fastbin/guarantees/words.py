@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Context, Decimal
 
-from fastbin._parts import ClassRate, ClassRates
+from fastbin._schemes import ClassRate, ClassRates
 
 __all__ = ["moved_by", "sureness"]
 
@@ -51,7 +51,7 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
 
     Examples
     --------
-    >>> from fastbin._parts import ClassRate, ClassRates
+    >>> from fastbin._schemes import ClassRate, ClassRates
     >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
     >>> for part in moved_by(1 / 9, rates).split("; "):
     ...     print(part)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_choice
+from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched, theorem6
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ def time_uniform_interval(
     check_choice(method, "method", tuple(THEOREMS))
     level = alpha
     if simultaneous:
-        level = (bounds.bonferroni if method == "theorem6" else bounds.sidak)(alpha, len(counts))
+        level = (bonferroni if method == "theorem6" else sidak)(alpha, len(counts))
     if method == "beta-binomial":
-        return bounds.beta_binomial(label_sums, counts, level)
+        return beta_binomial(label_sums, counts, level)
     if variances is None:
         raise GuaranteeError(
             f"method={method!r} needs the running variance (Gupta, Podkopaev & Ramdas 2020, equation 20), which depends on the "
             "order of the labels; a merge, or going on from a fit, has lost it; use method='beta-binomial'"
         )
-    return (bounds.stitched if method == "stitched" else bounds.theorem6)(label_sums, counts, variances, level)
+    return (stitched if method == "stitched" else theorem6)(label_sums, counts, variances, level)
 
 
 def intersect(intervals: Float64s, within: Any) -> Float64s:

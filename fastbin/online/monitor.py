@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._calibrator import as_model
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
 from fastbin._validation import check_labels
+from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport
@@ -216,7 +216,7 @@ class CalibrationMonitor(State):
         with self._lock:
             state = self._state
             counts, ones, _ = state.stream.tally()
-            intervals = bounds.beta_binomial(ones, counts, bounds.sidak(self.alpha, len(counts)))
+            intervals = beta_binomial(ones, counts, sidak(self.alpha, len(counts)))
             return MonitorReport(
                 n_samples=self.n_samples,
                 alpha=self.alpha,

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
-from fastbin._parts import SCHEME_NAMES
+from fastbin._schemes import SCHEME_NAMES
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from fastbin import bounds
 from fastbin.guarantees.words import sureness
+from fastbin.intervals import clopper_pearson, sidak
 from fastbin.report.assessment import Assessment
 
 __all__ = ["bins_table", "facts_table", "scores_table"]
@@ -80,8 +80,8 @@ def _tested(found: Assessment, form: str) -> list[list[str]]:
     assert check is not None
     counts, label_sums = check.counts.tolist(), check.label_sums.tolist()
     rates = [f"{ones / count:{form}}" if count else "" for ones, count in zip(label_sums, counts, strict=True)]
-    level = bounds.sidak(found.alpha, max(1, sum(count > 0 for count in counts)))
-    ends = bounds.clopper_pearson(check.label_sums, check.counts, level).tolist()
+    level = sidak(found.alpha, max(1, sum(count > 0 for count in counts)))
+    ends = clopper_pearson(check.label_sums, check.counts, level).tolist()
     intervals = [_range(low, high, form) if count else "" for (low, high), count in zip(ends, counts, strict=True)]
     verdicts = [f'<span class="{verdict.replace(" ", "-")}">{SIGNS[verdict]} {verdict}</span>' for verdict in check.verdicts]
     return [rates, intervals, verdicts]

@@ -281,8 +281,8 @@ class ImportanceWeightedBinning(Calibrator):
         alpha : float in (0, 1)
             The chance that any interval misses (each one's, where not `simultaneous`).
         method : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
-            The functions of `fastbin.bounds`. "betting" does not depend on the order of samples; "betting-in-order" draws the
-            order from the seed; it is narrower by a fifth or so where weights are within a small factor of each other, and
+            The functions of `fastbin.intervals`. "betting" does not depend on the order of samples; "betting-in-order" draws
+            the order from the seed; it is narrower by a fifth or so where weights are within a small factor of each other, and
             wider where a few samples carry most of the weight. "self-normalised-hoeffding" is what `weighted_interval` gives
             from the model alone. "theorem7" (with `weight_min`) and "theorem10" (with `relative_mass` at the fit) are Gupta,
             Podkopaev & Ramdas 2020, with the constants of their proofs. Choose before looking at the results.

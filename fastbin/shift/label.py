@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin._parts import ClassRate, ClassRates
 from fastbin._scalars import check_choice
+from fastbin._schemes import ClassRate, ClassRates
 from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
 from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel, IntervalMethod

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha, check_unit_interval
 from fastbin._validation import check_labels, check_scores
 from fastbin.guarantees.moved import move_odds
+from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
 
 __all__ = ["RateEstimate", "check_rate", "rate_from_labels", "shift_probabilities", "source_rate_of"]
@@ -103,7 +103,7 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:
     if checked.shape[0] == 0:
         raise InputError("labels is empty; give target labels, or estimate the rate from scores with rate_by_likelihood")
     n, ones = checked.shape[0], int(checked.sum(dtype=np.int64))
-    lower, upper = bounds.clopper_pearson([ones], [n], check_alpha(alpha))[0]
+    lower, upper = clopper_pearson([ones], [n], check_alpha(alpha))[0]
     return RateEstimate(ones / n, float(lower), float(upper), "labels", n)
 
 

@@ -8,10 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin import bounds
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin.intervals import (
+    betting,
+    betting_in_order,
+    bonferroni,
+    self_normalised_hoeffding,
+    sidak,
+    theorem7,
+    theorem10,
+    weighted_empirical_bernstein,
+)
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import WeightedRows
 
@@ -82,8 +91,8 @@ def weighted_interval(
 ) -> Float64s:
     """Intervals for the target frequency of label 1 in each bin of a weighted model, from its tally alone.
 
-    Self-normalised Hoeffding (`fastbin.bounds.self_normalised_hoeffding`): all that a saved model allows. The betting intervals
-    of `ImportanceWeightedBinning.interval` are narrower and need the samples.
+    Self-normalised Hoeffding (`fastbin.intervals.self_normalised_hoeffding`): all that a saved model allows. The betting
+    intervals of `ImportanceWeightedBinning.interval` are narrower and need the samples.
 
     Parameters
     ----------
@@ -137,8 +146,7 @@ def weighted_interval(
     level = level_per_bin(weights, alpha, simultaneous)
     # The lower end is least when label-1 samples weigh as little and label-0 samples as much as they may; the upper reversed.
     lower, upper = (
-        bounds.self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, weight_bound)
-        for up in (1.0 / error, error)
+        self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, weight_bound) for up in (1.0 / error, error)
     )
     return np.stack([lower[:, 0], upper[:, 1]], axis=1)
 
@@ -185,17 +193,17 @@ def interval_of_rows(
             "'self-normalised-hoeffding'"
         )
     if method == "betting-in-order":
-        return bounds.betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **told)
+        return betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **told)
     if method == "empirical-bernstein":
-        return bounds.weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **told)
+        return weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **told)
     if method == "theorem7":
         if limits.weight_min is None:
             raise InputError("weight_min is None; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight")
         sums = model.weighted_label_sums, model.weight_sums, model.counts
-        return bounds.theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
+        return theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
     if relative_mass is None:
         raise InputError("Gupta, Podkopaev & Ramdas 2020, Theorem 10 needs relative_mass, known, at the fit")
-    return bounds.theorem10(rows.weights, rows.labels, level, bound, relative_mass, **told)
+    return theorem10(rows.weights, rows.labels, level, bound, relative_mass, **told)
 
 
 def _betting(rows: WeightedRows, level: float, limits: WeightLimits, told: dict[str, Any]) -> Float64s:
@@ -203,12 +211,12 @@ def _betting(rows: WeightedRows, level: float, limits: WeightLimits, told: dict[
     weights, labels, bins = rows
     bound, error = limits.weight_bound, limits.weight_error
     if error == 1.0:
-        return bounds.betting(weights, labels, level, bound, **told)
+        return betting(weights, labels, level, bound, **told)
     light = weights / error
     # A true weight is at most the bound, too.
     heavy = np.maximum(light, np.minimum(weights * error, np.broadcast_to(np.asarray(bound, float), (told["n_bins"],))[bins]))
-    lower = bounds.betting(np.where(labels == 1, light, heavy), labels, level, bound, **told)
-    upper = bounds.betting(np.where(labels == 1, heavy, light), labels, level, bound, **told)
+    lower = betting(np.where(labels == 1, light, heavy), labels, level, bound, **told)
+    upper = betting(np.where(labels == 1, heavy, light), labels, level, bound, **told)
     return np.stack([lower[:, 0], upper[:, 1]], axis=1)
 
 
@@ -258,7 +266,7 @@ def level_per_bin(weight_sums: Float64s, alpha: float, simultaneous: bool, union
     n_known = int(np.count_nonzero(weight_sums))
     if not simultaneous or n_known < 2:
         return check_alpha(alpha)
-    return bounds.bonferroni(alpha, n_known) if union else bounds.sidak(alpha, n_known)
+    return bonferroni(alpha, n_known) if union else sidak(alpha, n_known)
 
 
 def _require_weights(model: BinnedModel) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import fastbin as fb
 import strategies
-from fastbin.binning.venn import IVAP
+from fastbin.binning.venn import VennAbers
 
 
 def peer(name: str) -> ModuleType:
@@ -127,6 +127,6 @@ def test_ivap_is_that_of_venn_abers(n: int, levels: int | None) -> None:
     theirs = venn_abers.VennAbers()
     theirs.fit(np.stack([1 - scores, scores], axis=1), labels)
     merged, pairs = theirs.predict_proba(np.stack([1 - queries, queries], axis=1))
-    ours = IVAP().fit(scores, labels)
+    ours = VennAbers().fit(scores, labels)
     assert np.allclose(ours.predict_venn(queries), pairs, rtol=0, atol=1e-12)
     assert np.allclose(ours.predict(queries), merged[:, 1], rtol=0, atol=1e-12)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fastbin.binning import fold
-from fastbin.scale import chunks, fit_chunks
+from fastbin._fit import batches as chunks
+from fastbin._fit import quantiles as fold
+from fastbin._fit.batches import fit_chunks
 from strategies import LAYOUTS, CalibrationData
 
 SCHEME_AND_TIES = [("umd", "random"), ("umd", "upper"), ("umd", "isolate"), ("ze", "random"), ("ze", "upper")]

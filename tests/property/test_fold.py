@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from fastbin.binning import cells, fold
-from fastbin.binning.cells import RootMap, choose_node, choose_root, codes_of, scores_of
-from fastbin.binning.fold import Fold, boundary_groups
-from fastbin.binning.rows import Rows
-from fastbin.binning.sorting import BoundaryGroups, groups_by_sorting
+from fastbin._fit import histogram as cells
+from fastbin._fit import quantiles as fold
+from fastbin._fit.histogram import RootMap, choose_node, choose_root, codes_of, scores_of
+from fastbin._fit.quantiles import Fold, boundary_groups
+from fastbin._fit.rows import Rows
+from fastbin._fit.sorting import BoundaryGroups, groups_by_sorting
 
 SIZES = (200, 3000, 20_000)
 
@@ -125,7 +126,7 @@ def test_codes_order_like_scores_and_come_back() -> None:
 
 def test_a_root_map_states_ranges_that_hold_its_rows() -> None:
     """Every kind of map, with and without points, puts each row into a cell whose stated codes include it."""
-    from fastbin._kernels.fold import locate
+    from fastbin._kernels.quantiles import locate
 
     rng = np.random.default_rng(7)
     seen = set()
@@ -173,7 +174,7 @@ def test_a_node_always_makes_progress() -> None:
 
 def test_counters_are_emptied_on_the_way() -> None:
     """More rows than the packed counters take at one go, all of them in two cells."""
-    from fastbin._kernels.fold import MAX_PACKED
+    from fastbin._kernels.quantiles import MAX_PACKED
 
     n = MAX_PACKED + 70_001
     scores = np.where(np.arange(n) % 3 == 0, 0.25, 0.75)

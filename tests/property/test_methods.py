@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fastbin.binning.monotone import monotone_model
-from fastbin.binning.rows import BLOCK, check_rows
-from fastbin.binning.tally import BinTally, tally
-from fastbin.binning.venn import IVAP, merge_venn, predict_venn
+from fastbin._fit.monotone import monotone_model
+from fastbin._fit.rows import BLOCK, check_rows
+from fastbin._fit.tally import BinTally, tally
+from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import fit, some_map
 from reference import isotonic
 from reference.partitions import explicit_edges
@@ -181,7 +181,7 @@ def test_interpolated_isotonic(weighting: str, draw: st.DataObject) -> None:
 def test_ivap(draw: st.DataObject) -> None:
     margins = draw.draw(st.booleans())
     data = draw.draw(strategies.calibration_data(max_size=40, margins=margins), "data")
-    fitted = IVAP(score_range=data.score_range).fit(**data.arrays())
+    fitted = VennAbers(score_range=data.score_range).fit(**data.arrays())
     queries = strategies.queries(data, data.scores[:8], draw.draw(st.randoms(use_true_random=False)))[:30]
     expected = [isotonic.ivap(data.scores, data.labels, query) for query in queries]
     pairs = fitted.predict_venn(np.array(queries))
@@ -239,7 +239,7 @@ METHODS = {
     "scaling-binning": lambda: fb.ScalingBinning(3, scaler="none"),
     "scaling-binning, own map": lambda: fb.ScalingBinning(3),
     "scaling-binning in parts": lambda: fb.ScalingBinning(2, scheme="split"),
-    "ivap": lambda: IVAP(),
+    "ivap": lambda: VennAbers(),
 }
 
 

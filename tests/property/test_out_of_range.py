@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
+from fastbin._fit.batches import fit_chunks
 from fastbin.assess import check_certificate
-from fastbin.scale import fit_chunks
 from reference.step_model import clamped
 
 CALIBRATORS = {
@@ -29,7 +29,7 @@ CALIBRATORS = {
     "explicit": lambda **given: fb.ExplicitBinning([0.25, 0.5], **given),
     "scaling-binning": lambda **given: fb.ScalingBinning(3, scaler="none", **given),
     "isotonic": lambda **given: fb.IsotonicCalibration(**given),
-    "Venn-Abers": lambda **given: fb.IVAP(**given),
+    "Venn-Abers": lambda **given: fb.VennAbers(**given),
     "interpolated": lambda **given: fb.IsotonicCalibration(interpolate=True, **given),
 }
 

@@ -1,4 +1,4 @@
-"""Intervals for one bin, and radii for all of them: the twin of fastbin.bounds and fastbin.guarantees.
+"""Intervals for one bin, and radii for all of them: the twin of fastbin.intervals and fastbin.guarantees.
 
 Binomial probabilities are exact (fractions, no incomplete beta function), and everything that is defined as "the largest p
 such that" is found by halving an interval. Slow in the number of samples: meant for bins of up to a few hundred.

@@ -11,7 +11,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin import assess, bounds
+from fastbin import assess, intervals
 from fastbin.assess._gaps import gaps_rounded_up
 from oracle import Case, close, number
 
@@ -130,10 +130,10 @@ def test_auto_groups_by_value_where_values_repeat() -> None:
 def test_intervals_are_exact_and_shared_among_bins() -> None:
     predictions, labels = [0.1] * 50 + [0.9] * 70, [1] * 5 + [0] * 45 + [1] * 66 + [0] * 4
     table = assess.reliability_table(predictions, labels, alpha=0.1)
-    expected = bounds.clopper_pearson([5, 66], [50, 70], bounds.sidak(0.1, 2))
+    expected = intervals.clopper_pearson([5, 66], [50, 70], intervals.sidak(0.1, 2))
     np.testing.assert_array_equal(table.intervals, expected)
     each = assess.reliability_table(predictions, labels, alpha=0.1, simultaneous=False)
-    np.testing.assert_array_equal(each.intervals, bounds.clopper_pearson([5, 66], [50, 70], 0.1))
+    np.testing.assert_array_equal(each.intervals, intervals.clopper_pearson([5, 66], [50, 70], 0.1))
 
 
 def test_importance_weights_have_intervals_only_with_a_bound() -> None:

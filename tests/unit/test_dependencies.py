@@ -27,7 +27,7 @@ class Block:
 sys.meta_path.insert(0, Block())
 import numpy as np
 import fastbin as fb
-import fastbin.scale.tables
+import fastbin.io.tables
 
 model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], counts=[500, 500], label_sums=[100, 350], scheme="umd")
 scores = np.linspace(0.001, 0.999, 1000)
@@ -47,8 +47,8 @@ CALLS = {
         "model.certificate()",
         "fb.epsilon(1000, n_bins=10)",
         "fb.choose_n_bins(1000, epsilon=0.1)",
-        "fb.bounds.wilson([3], [10], alpha=0.1)",
-        "fb.bounds.beta_binomial([3], [10], alpha=0.1)",
+        "fb.intervals.wilson([3], [10], alpha=0.1)",
+        "fb.intervals.beta_binomial([3], [10], alpha=0.1)",
         "fb.PlattScaling().fit(scores, labels)",
         "fb.TemperatureScaling().fit(scores, labels)",
         "fb.BetaScaling().fit(scores, labels)",
@@ -66,7 +66,7 @@ CALLS = {
         "fb.plots.step_plot(model)",
         "fb.report.render_report(fb.report.assess_model(model, scores, labels))",
     ),
-    "pyarrow": ("cli", "fb.scale.tables.arrow()"),
+    "pyarrow": ("cli", "fb.io.tables.arrow()"),
 }
 
 

@@ -13,9 +13,9 @@ import pytest
 import scipy
 
 import fastbin as fb
-from fastbin import bounds, guarantees
-from fastbin.bounds._beta import beta_quantile
+from fastbin import guarantees, intervals
 from fastbin.guarantees.words import sureness
+from fastbin.intervals._beta import beta_quantile
 
 SMALLEST = 1e-100
 
@@ -37,7 +37,7 @@ def inwards(end: float, towards: float) -> float:
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 1e-3, 1e-12, 1e-50, SMALLEST, 1e-110])
 @pytest.mark.parametrize(("x", "n"), [(0, 1), (1, 5), (2, 5), (4, 5), (3, 40), (20, 40), (39, 40), (60, 200), (200, 200)])
 def test_clopper_pearson_is_valid_and_tight_at_any_level(x: int, n: int, alpha: float) -> None:
-    (lower, upper) = bounds.clopper_pearson([x], [n], alpha)[0].tolist()
+    (lower, upper) = intervals.clopper_pearson([x], [n], alpha)[0].tolist()
     half, slack = Fraction(alpha) / 2, Fraction(1, 10**5)
     assert 0.0 <= lower <= x / n <= upper <= 1.0
     if x > 0:
@@ -87,14 +87,15 @@ def test_quantiles_of_large_counts(a: float, b: float, tail: float, upper: bool)
 def test_intervals_shrink_with_the_count_up_to_the_largest() -> None:
     for share in (0.5, 0.125, 1e-9):
         counts = np.array([10**k for k in range(11, 16)] + [2**53])
-        ends = bounds.clopper_pearson((counts * share).astype(np.int64), counts, 0.01)
+        ends = intervals.clopper_pearson((counts * share).astype(np.int64), counts, 0.01)
         assert (np.diff(ends[:, 1] - ends[:, 0]) < 0.0).all()
         standard = np.sqrt(share * (1 - share) / counts)
         np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / standard, 2 * 2.5758, rtol=0.05 if share < 1e-6 else 1e-3)
 
 
 @pytest.mark.parametrize(
-    "method", [bounds.clopper_pearson, bounds.hoeffding, bounds.empirical_bernstein, bounds.wilson, bounds.beta_binomial]
+    "method",
+    [intervals.clopper_pearson, intervals.hoeffding, intervals.empirical_bernstein, intervals.wilson, intervals.beta_binomial],
 )
 @pytest.mark.parametrize("count", [2**53 + 1, 10**16, 2**62])
 def test_larger_counts_are_refused(method: Callable[..., Any], count: int) -> None:
@@ -113,23 +114,23 @@ TALLY = ([3, 40], [10, 80])
 PAIRS = ([0.5, 1.5] * 40, [1, 0] * 40)
 
 OF_A_BIN: dict[str, Callable[[float], Any]] = {
-    "clopper_pearson": lambda alpha: bounds.clopper_pearson(*TALLY, alpha),
-    "hoeffding": lambda alpha: bounds.hoeffding(*TALLY, alpha),
-    "empirical_bernstein": lambda alpha: bounds.empirical_bernstein(*TALLY, alpha),
-    "wilson": lambda alpha: bounds.wilson(*TALLY, alpha),
-    "beta_binomial": lambda alpha: bounds.beta_binomial(*TALLY, alpha),
-    "stitched": lambda alpha: bounds.stitched(*TALLY, [2.0, 20.0], alpha),
-    "theorem6": lambda alpha: bounds.theorem6(*TALLY, [2.0, 20.0], alpha),
-    "self_normalised_hoeffding": lambda alpha: bounds.self_normalised_hoeffding([190.0], [300.0], [300], alpha, 1.5),
-    "theorem7": lambda alpha: bounds.theorem7([190.0], [300.0], [300], alpha, 0.5, 1.5),
-    "theorem10": lambda alpha: bounds.theorem10(*PAIRS, alpha, 1.5, 1.0),
-    "weighted_empirical_bernstein": lambda alpha: bounds.weighted_empirical_bernstein(*PAIRS, alpha, 1.5),
-    "betting": lambda alpha: bounds.betting(*PAIRS, alpha, 1.5),
-    "betting_in_order": lambda alpha: bounds.betting_in_order(*PAIRS, alpha, 1.5),
+    "clopper_pearson": lambda alpha: intervals.clopper_pearson(*TALLY, alpha),
+    "hoeffding": lambda alpha: intervals.hoeffding(*TALLY, alpha),
+    "empirical_bernstein": lambda alpha: intervals.empirical_bernstein(*TALLY, alpha),
+    "wilson": lambda alpha: intervals.wilson(*TALLY, alpha),
+    "beta_binomial": lambda alpha: intervals.beta_binomial(*TALLY, alpha),
+    "stitched": lambda alpha: intervals.stitched(*TALLY, [2.0, 20.0], alpha),
+    "theorem6": lambda alpha: intervals.theorem6(*TALLY, [2.0, 20.0], alpha),
+    "self_normalised_hoeffding": lambda alpha: intervals.self_normalised_hoeffding([190.0], [300.0], [300], alpha, 1.5),
+    "theorem7": lambda alpha: intervals.theorem7([190.0], [300.0], [300], alpha, 0.5, 1.5),
+    "theorem10": lambda alpha: intervals.theorem10(*PAIRS, alpha, 1.5, 1.0),
+    "weighted_empirical_bernstein": lambda alpha: intervals.weighted_empirical_bernstein(*PAIRS, alpha, 1.5),
+    "betting": lambda alpha: intervals.betting(*PAIRS, alpha, 1.5),
+    "betting_in_order": lambda alpha: intervals.betting_in_order(*PAIRS, alpha, 1.5),
     "exact_radius": lambda alpha: guarantees.exact_radius(30, alpha),
     "mass_upper": lambda alpha: guarantees.mass_upper([99], 1000, alpha),
-    "sidak": lambda alpha: bounds.sidak(alpha, 10),
-    "bonferroni": lambda alpha: bounds.bonferroni(alpha, 10),
+    "sidak": lambda alpha: intervals.sidak(alpha, 10),
+    "bonferroni": lambda alpha: intervals.bonferroni(alpha, 10),
 }
 OF_ALL_BINS: dict[str, Callable[[float], Any]] = {
     **{f"interval {method}": (lambda alpha, m=method: MODEL.interval(alpha, m)) for method in ("clopper-pearson", "hoeffding")},
@@ -215,9 +216,9 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
         lambda: MODEL.predict_set([0.5], alpha=alpha),
         lambda: fb.epsilon(1000, 10, alpha),
         lambda: fb.choose_n_bins(1000, alpha),
-        lambda: bounds.clopper_pearson([1], [5], alpha),
-        lambda: bounds.sidak(alpha, 3),
-        lambda: bounds.betting(*PAIRS, alpha, 1.5),
+        lambda: intervals.clopper_pearson([1], [5], alpha),
+        lambda: intervals.sidak(alpha, 3),
+        lambda: intervals.betting(*PAIRS, alpha, 1.5),
         lambda: guarantees.conformal_sets(SCORES, LABELS, SCORES, alpha),
         lambda: guarantees.bin_sets(MODEL, alpha),
         lambda: fb.assess.squared_ece(SCORES, LABELS, alpha=alpha),

@@ -10,8 +10,8 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.binning.rows import check_rows
-from fastbin.binning.tally import BinTally, bins_between, tally
+from fastbin._fit.rows import check_rows
+from fastbin._fit.tally import BinTally, bins_between, tally
 from oracle import Case, close
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from guarantee.evidence import Fitted, fitted, uniform_mass
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation.evidence import Fitted, fitted, uniform_mass
 
 import fastbin
-from fastbin import GuaranteeError, InputError, bounds, guarantees
+from fastbin import GuaranteeError, InputError, guarantees, intervals
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas
@@ -104,7 +104,7 @@ def test_hoeffding_certificates_equal_the_formulas(scheme: str, kind: str) -> No
 @pytest.mark.parametrize("scheme", ["ums", "fixed-width", "explicit"])
 def test_other_partitions_are_promised_what_their_counts_allow(scheme: str) -> None:
     model = fitted([3, 0, 40, 90], [50, 0, 81, 100], scheme=scheme, n_samples=231, ties="none")
-    level = bounds.sidak(0.1, 3)
+    level = intervals.sidak(0.1, 3)
     prior = guarantees.certify(model, 0.1, bound="a-priori")
     assert prior.epsilon == max(guarantees.exact_radius(n, level) for n in (50, 81, 100))
     assert prior.uncovered_bins == (1,)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guarantee.evidence import fitted, uniform_mass
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation.evidence import fitted, uniform_mass
 
-from fastbin import InputError, InputTypeError, bounds, guarantees
+from fastbin import InputError, InputTypeError, guarantees, intervals
 from oracle import Case, cases, close
 from reference import bounds as reference
 
@@ -95,7 +95,7 @@ def test_the_choice_between_the_two_bounds_looks_at_counts_alone() -> None:
 
 def test_counts_that_are_random_leave_a_tenth_of_alpha_to_the_masses() -> None:
     model = fitted([30, 40], [150, 150], scheme="fixed-width", ties="none", n_samples=300)
-    radius = guarantees.exact_radius(150, bounds.sidak(0.09, 2))
+    radius = guarantees.exact_radius(150, intervals.sidak(0.09, 2))
     assert guarantees.certify(model, 0.1, "ece").epsilon == radius < guarantees.ece_bound([150, 150], 300, 0.1)
     empty = fitted([30, 0], [300, 0], scheme="fixed-width", ties="none", n_samples=300)
     assert "McDiarmid" in guarantees.certify(empty, 0.1, "ece").theorem  # an empty bin has no radius

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guarantee.evidence import fitted, uniform_mass
+from simulation.evidence import fitted, uniform_mass
 
-from fastbin import GuaranteeError, InputError, bounds, guarantees
-from fastbin._parts import ClassRate, ClassRates
+from fastbin import GuaranteeError, InputError, guarantees
+from fastbin._schemes import ClassRate, ClassRates
 from fastbin.guarantees.moved import move_odds
+from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from reference import bounds as reference
 
 
@@ -18,10 +19,10 @@ from reference import bounds as reference
 def test_intervals_share_alpha_among_the_bins_that_hold_samples(simultaneous: bool) -> None:
     model = fitted([3, 0, 40], [50, 0, 80], scheme="fixed-width", ties="none", n_samples=130)
     for method, bound, share in (
-        ("clopper-pearson", bounds.clopper_pearson, bounds.sidak),
-        ("hoeffding", bounds.hoeffding, bounds.bonferroni),
-        ("empirical-bernstein", bounds.empirical_bernstein, bounds.bonferroni),
-        ("wilson", bounds.wilson, bounds.sidak),
+        ("clopper-pearson", clopper_pearson, sidak),
+        ("hoeffding", hoeffding, bonferroni),
+        ("empirical-bernstein", empirical_bernstein, bonferroni),
+        ("wilson", wilson, sidak),
     ):
         level = share(0.1, 2) if simultaneous else 0.1
         found = guarantees.interval(model, 0.1, method, simultaneous)
@@ -40,7 +41,7 @@ def test_intervals_move_with_the_class_rates() -> None:
     assert ends[1, 1] == 1.0
     counted = given._replace(target=ClassRate("counted", 0.5, 200, 100))
     wider = guarantees.interval(replace(model, odds_ratio=3.0, rates=counted), 0.1)
-    low, high = bounds.clopper_pearson([100], [200], 0.05)[0]
+    low, high = clopper_pearson([100], [200], 0.05)[0]
     at_half = guarantees.interval(model, 0.05)
     np.testing.assert_allclose(wider[:, 0], move_odds(at_half[:, 0], 0.25, low))
     np.testing.assert_allclose(wider[:, 1], move_odds(at_half[:, 1], 0.25, high))
@@ -78,7 +79,7 @@ def test_intervals_refuse_what_certificates_refuse_except_the_approximate_one() 
 def test_a_boundary_label_may_have_been_either(scheme: str) -> None:
     # The first bin's 12 of 40 hold one boundary label: 12 of 39 or 11 of 39 are its own. The last bin has none.
     model = fitted([12, 30], [40, 41], scheme=scheme, n_samples=81)
-    level = bounds.sidak(0.1, 2)
+    level = sidak(0.1, 2)
     low, high = reference.clopper_pearson(11, 39, level)[0], reference.clopper_pearson(12, 39, level)[1]
     intervals = guarantees.interval(model, 0.1)
     np.testing.assert_allclose(intervals[0], [low, high], atol=1e-12)
@@ -97,6 +98,6 @@ def test_boundary_labels_at_the_ends(label_sum: int, count: int) -> None:
         assert guarantees.certify(model).uncovered_bins == (0,)
     else:
         own = count - 1
-        level = bounds.sidak(0.1, 2)
+        level = sidak(0.1, 2)
         feasible = [reference.clopper_pearson(x, own, level) for x in (label_sum, label_sum - 1) if 0 <= x <= own]
         np.testing.assert_allclose(first, [min(i[0] for i in feasible), max(i[1] for i in feasible)], atol=1e-12)

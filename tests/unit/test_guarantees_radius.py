@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import GuaranteeError, InputError, InputTypeError, bounds, guarantees
+from fastbin import GuaranteeError, InputError, InputTypeError, guarantees, intervals
 from fastbin.guarantees.apriori import interior_counts
 from oracle import Case, cases, close
 from reference import bounds as reference
@@ -89,7 +89,7 @@ def test_the_grid_search_finds_the_maximum_at_large_counts(n: int, alpha: float)
     ],
 )
 def test_known_radii(n: int, at_10: float, at_5: float, at_1: float, sidak_10: float, sidak_20: float) -> None:
-    levels = (0.1, 0.05, 0.01, bounds.sidak(0.1, 10), bounds.sidak(0.1, 20))
+    levels = (0.1, 0.05, 0.01, intervals.sidak(0.1, 10), intervals.sidak(0.1, 20))
     found = [round(guarantees.exact_radius(n, level), 4) for level in levels]
     np.testing.assert_allclose(found, [at_10, at_5, at_1, sidak_10, sidak_20], atol=1.01e-4)
 
@@ -222,7 +222,7 @@ def test_samples_needed_for_a_tenth_with_ten_bins() -> None:
 
 
 def test_exact_epsilon_is_the_worst_of_the_bins() -> None:
-    level = bounds.sidak(0.1, 7)
+    level = intervals.sidak(0.1, 7)
     radii = {count: guarantees.exact_radius(count, level) for count in (142, 143)}
     assert guarantees.epsilon(1002, 7, 0.1) == max(radii.values())
     ze = max(radii[142] + 1 / 143, radii[143] + 1 / 144)

@@ -23,7 +23,7 @@ CALIBRATORS = [
     fb.ExplicitBinning([0.5]),
     fb.IsotonicCalibration(),
     fb.ScalingBinning(5),
-    fb.IVAP(),
+    fb.VennAbers(),
     fb.PlattScaling(),
     fb.TemperatureScaling(),
     fb.BetaScaling(),

@@ -18,7 +18,7 @@ import pytest
 
 import fastbin as fb
 from fastbin._files import replace_file
-from fastbin._parts import KINDS, SCHEME_NAMES, SCHEMES, TIES
+from fastbin._schemes import KINDS, SCHEME_NAMES, SCHEMES, TIES
 from fresh_python import run_python
 
 PARTS: dict[str, Any] = {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import oracle
-from fastbin import bounds
+from fastbin import intervals
 from fastbin.online import CalibrationMonitor
 from fastbin.online.mixture import TwoSidedMixture
 from monitored import EDGES, VALUES, outcomes, refuses, run, served
@@ -216,7 +216,7 @@ def test_an_alarm_in_words_and_numbers() -> None:
     assert text.endswith("What a rate is now may differ from its average.")
     assert f"(established at outcome {worst.named_at})" in text
     counts, sums = np.array([b.count for b in report.bins]), np.array([b.label_sum for b in report.bins])
-    expected = bounds.beta_binomial(sums, counts, bounds.sidak(0.05, 4))
+    expected = intervals.beta_binomial(sums, counts, intervals.sidak(0.05, 4))
     assert [b.interval for b in report.bins] == [tuple(row) for row in expected.tolist()]
     content = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert content["named"] == [3, 2]

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.binning import fold
-from fastbin.scale import chunks, fit_chunks
+from fastbin._fit import batches as chunks
+from fastbin._fit import quantiles as fold
+from fastbin._fit.batches import fit_chunks
 
 N = 1000
 RNG = np.random.default_rng(0)

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin.scale import open_table, read_columns
-from fastbin.scale.columns import MISSING, holds_whole_numbers
-from fastbin.scale.text import BLOCK_BYTES
-from fastbin.scale.writing import open_writer, schema_of
+from fastbin.io import open_table, read_columns
+from fastbin.io.columns import MISSING, holds_whole_numbers
+from fastbin.io.text import BLOCK_BYTES
+from fastbin.io.writing import open_writer, schema_of
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -57,7 +57,7 @@ def error_of(path: Path, content: str | bytes, names: tuple[str, ...] = ("p", "y
         ("a.txt", "p\ty\n0.1\t1\n0.2\t0\n"),
         ("without_suffix", "p,y\n0.1,1\n0.2,0\n"),
         ("a.csv", "y,other,p\n1,ü,1e-1\n0,,.2\n"),
-        ("a.csv.gz", gzip.compress(b"p,y\n0.1,1\n0.2,0\n")),
+        ("a.csv.gz", gzip.compress(b"p,y\n0.1,1\n0.2,0\n", mtime=0)),
         ("a.csv.bz2", bz2.compress(b"p,y\n0.1,1\n0.2,0\n")),
         ("A.CSV", "p,y\n0.1,1\n0.2,0\n"),
     ],
@@ -183,7 +183,7 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
         ("a.xlsx", b"PK\x03\x04" + bytes(100), "neither CSV nor Parquet"),
         ("a.csv", b"p,y\n1,1\n" + b'1,"' + b"x" * 3_000_000, "quotation mark left open"),
         ("a.csv.gz", b"p,y\n1,1\n", "is damaged"),
-        ("a.csv.gz", gzip.compress(b"p,y\n" + b"0.123,1\n" * 10_000)[:-20], "is damaged"),
+        ("a.csv.gz", gzip.compress(b"p,y\n" + b"0.123,1\n" * 10_000, mtime=0)[:-20], "is damaged"),
         ("a.parquet", b"PAR1 and then something else", "no Parquet file, or a damaged one"),
         ("a.parquet", b"", "no Parquet file, or a damaged one"),
     ],

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.scale import open_table, read_columns
+from fastbin.io import open_table, read_columns
 from fresh_python import environment
 
 RNG = np.random.default_rng(7)

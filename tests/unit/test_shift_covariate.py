@@ -12,7 +12,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin import bounds, shift
+from fastbin import intervals, shift
 from fastbin.shift import ImportanceWeightedBinning
 from oracle import Case, close
 
@@ -97,7 +97,7 @@ def test_self_normalised_hoeffding_is_the_oracles(case: Case) -> None:
 @oracle.cases("bet_grid_ci")
 def test_order_free_betting_is_the_oracles(case: Case) -> None:
     told = case.inputs
-    ends = bounds.betting(told["w"], told["labels"], told["alpha"], told["U"], stakes=tuple(told["kappas"]))
+    ends = intervals.betting(told["w"], told["labels"], told["alpha"], told["U"], stakes=tuple(told["kappas"]))
     assert close(ends[0].tolist(), case.expected["ci"], case.tolerance)
 
 
@@ -201,17 +201,17 @@ def test_intervals_are_those_of_bounds_at_sidaks_level() -> None:
         scores, labels, weights, relative_mass=[4, 4 / 3, 4 / 5, 4 / 7]
     )
     told = {"bins": np.searchsorted([0.25, 0.5, 0.75], scores, side="right"), "n_bins": 4}
-    sidak, union = bounds.sidak(0.1, 4), 0.025
+    sidak, union = intervals.sidak(0.1, 4), 0.025
     limits = np.array([0.5, 1.0, 1.5, 2.0])
     expected = {
-        "betting": bounds.betting(weights, labels, sidak, limits, **told),
-        "betting-in-order": bounds.betting_in_order(weights, labels, sidak, limits, seed=0, **told),
-        "empirical-bernstein": bounds.weighted_empirical_bernstein(weights, labels, sidak, limits, **told),
-        "theorem10": bounds.theorem10(weights, labels, union, limits, [4, 4 / 3, 4 / 5, 4 / 7], **told),
+        "betting": intervals.betting(weights, labels, sidak, limits, **told),
+        "betting-in-order": intervals.betting_in_order(weights, labels, sidak, limits, seed=0, **told),
+        "empirical-bernstein": intervals.weighted_empirical_bernstein(weights, labels, sidak, limits, **told),
+        "theorem10": intervals.theorem10(weights, labels, union, limits, [4, 4 / 3, 4 / 5, 4 / 7], **told),
     }
     for method, ends in expected.items():
         np.testing.assert_array_equal(cal.interval(0.1, method, weight_bound=limits), ends, err_msg=method)
-    alone = bounds.betting(weights, labels, 0.1, limits, **told)
+    alone = intervals.betting(weights, labels, 0.1, limits, **told)
     np.testing.assert_array_equal(cal.interval(0.1, simultaneous=False, weight_bound=limits), alone)
     np.testing.assert_array_equal(cal.predict_interval([0.9], weight_bound=limits), expected["betting"][[3]])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin import bounds
+from fastbin import intervals
 from fastbin.online import StreamingBinning
 from fresh_python import run_python
 
@@ -218,12 +218,12 @@ def test_a_snapshot_forgets_what_only_the_fit_had() -> None:
 def test_intervals_are_the_bounds(method: Any, simultaneous: bool) -> None:
     stream = counted()
     counts, sums, variances = stream.tally()
-    share = bounds.bonferroni if method == "theorem6" else bounds.sidak
+    share = intervals.bonferroni if method == "theorem6" else intervals.sidak
     level = share(0.05, 4) if simultaneous else 0.05
     expected = {
-        "beta-binomial": lambda: bounds.beta_binomial(sums, counts, level),
-        "stitched": lambda: bounds.stitched(sums, counts, variances, level),
-        "theorem6": lambda: bounds.theorem6(sums, counts, variances, level),
+        "beta-binomial": lambda: intervals.beta_binomial(sums, counts, level),
+        "stitched": lambda: intervals.stitched(sums, counts, variances, level),
+        "theorem6": lambda: intervals.theorem6(sums, counts, variances, level),
     }[method]()
     assert np.array_equal(stream.interval(0.05, method, simultaneous), expected)
     assert np.array_equal(StreamingBinning([0.5]).interval(0.05, method, simultaneous), [[0.0, 1.0]] * 2)
@@ -306,7 +306,7 @@ def test_going_on_from_a_fit() -> None:
     cal = fb.UniformMassBinning(n_bins=5).fit(scores, labels)
     stream = StreamingBinning(cal, continue_fit=True)
     assert stream.model().values.tolist() == cal.model_.values.tolist()
-    assert np.array_equal(stream.interval(), bounds.beta_binomial(stream.label_sums, stream.counts, bounds.sidak(0.1, 5)))
+    assert np.array_equal(stream.interval(), intervals.beta_binomial(stream.label_sums, stream.counts, intervals.sidak(0.1, 5)))
     assert stream.running_variances is None
     stream.update(*rows(500, seed=1))
     assert stream.n_samples == 1500

@@ -11,7 +11,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.binning.venn import IVAP, merge_venn, predict_venn, venn_pairs
+from fastbin.binning.venn import VennAbers, merge_venn, predict_venn, venn_pairs
 from oracle import Case, close
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
@@ -32,7 +32,7 @@ def test_pairs_of_bins(case: Case) -> None:
 
 @oracle.cases("ivap")
 def test_ivap(case: Case) -> None:
-    cal = IVAP().fit(case.inputs["scores"], case.inputs["labels"])
+    cal = VennAbers().fit(case.inputs["scores"], case.inputs["labels"])
     expected = case.expected
     pair = cal.predict_venn([case.inputs["query"]])
     assert close(pair[0].tolist(), [expected["p0"], expected["p1"]], case.tolerance)
@@ -48,7 +48,7 @@ def test_uniform_mass_leaves_boundary_samples_out() -> None:
 def test_nan_goes_through_where_asked() -> None:
     model = fb.UniformMassBinning(3).fit(SCORES, LABELS).model_
     assert np.isnan(predict_venn(model, [np.nan], nan="propagate")).all()
-    assert np.isnan(IVAP().fit(SCORES, LABELS).predict_venn([0.5, np.nan], nan="propagate")[1]).all()
+    assert np.isnan(VennAbers().fit(SCORES, LABELS).predict_venn([0.5, np.nan], nan="propagate")[1]).all()
     with pytest.raises(fb.InputError, match=re.escape("scores[1] is NaN")):
         predict_venn(model, [0.5, np.nan])
 
@@ -56,7 +56,7 @@ def test_nan_goes_through_where_asked() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: fb.IsotonicCalibration().fit(SCORES, LABELS), "fit IVAP, the isotonic Venn predictor"),
+        (lambda: fb.IsotonicCalibration().fit(SCORES, LABELS), "fit VennAbers, the isotonic Venn predictor"),
         (lambda: fb.PlattScaling().fit(SCORES, LABELS), "Theorem 3"),
         (lambda: fb.UniformMassBinning(3, scheme="ze").fit(SCORES, LABELS), "scheme 'ze' averages the label of a boundary"),
         (lambda: fb.UniformMassBinning(3, scheme="umb").fit(SCORES, LABELS), "scheme 'umb' averages the label of a boundary"),
@@ -73,7 +73,7 @@ def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:
 
 
 def test_ivap_between_knots_and_beyond() -> None:
-    cal = IVAP().fit([0.3, 0.5, 0.5, 0.7], [0, 1, 0, 1])
+    cal = VennAbers().fit([0.3, 0.5, 0.5, 0.7], [0, 1, 0, 1])
     pairs = cal.predict_venn([0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9])
     assert close(
         pairs.tolist(),
@@ -84,32 +84,32 @@ def test_ivap_between_knots_and_beyond() -> None:
 
 
 def test_ivap_steps_that_no_score_can_reach_are_left_out() -> None:
-    cal = IVAP().fit([0.0, 1.0], [0, 1])
+    cal = VennAbers().fit([0.0, 1.0], [0, 1])
     assert len(cal.pairs_) == cal.model_.n_bins <= 3
     assert close(cal.predict_venn([0.0, 0.5, 1.0]).tolist(), [[0, 1 / 2], [0, 1], [1 / 2, 1]], 1e-15)
-    single = IVAP(score_range=None).fit([3.0], [1])
+    single = VennAbers(score_range=None).fit([3.0], [1])
     assert close(single.predict_venn([2.0, 3.0, 4.0]).tolist(), [[0, 1], [1 / 2, 1], [1 / 2, 1]], 1e-15)
 
 
 def test_frequencies_are_repetition() -> None:
-    counted = IVAP().fit([0.2, 0.4, 0.6], [1, 0, 1], sample_weight=[2, 3, 0])
-    repeated = IVAP().fit([0.2, 0.2, 0.4, 0.4, 0.4], [1, 1, 0, 0, 0])
+    counted = VennAbers().fit([0.2, 0.4, 0.6], [1, 0, 1], sample_weight=[2, 3, 0])
+    repeated = VennAbers().fit([0.2, 0.2, 0.4, 0.4, 0.4], [1, 1, 0, 0, 0])
     assert counted.model_ == repeated.model_
     assert counted.pairs_.tolist() == repeated.pairs_.tolist()
     assert (counted.model_.n_samples, counted.model_.n_positive) == (5, 2)
     with pytest.raises(fb.InputError, match=r"sample_weight is real.*exchangeable"):
-        IVAP().fit([0.2, 0.4], [1, 0], sample_weight=[1.0, 1.0])
+        VennAbers().fit([0.2, 0.4], [1, 0], sample_weight=[1.0, 1.0])
 
 
 def test_ivap_has_no_certificate() -> None:
-    cal = IVAP().fit(SCORES, LABELS)
+    cal = VennAbers().fit(SCORES, LABELS)
     for ask in (cal.certificate, lambda: cal.predict_interval([0.5]), lambda: cal.predict_set([0.5])):
         with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
             ask()
 
 
 def test_ivap_files_and_pickles(tmp_path) -> None:
-    cal = IVAP().fit(SCORES, LABELS)
+    cal = VennAbers().fit(SCORES, LABELS)
     cal.model_.save(tmp_path / "ivap.fbm")
     queries = np.linspace(0, 1, 101)
     assert fb.load(tmp_path / "ivap.fbm").predict(queries).tolist() == cal.predict(queries).tolist()
@@ -122,7 +122,7 @@ def test_many_samples() -> None:
     rng = np.random.default_rng(8)
     scores = rng.random(200_000)
     labels = (rng.random(200_000) < scores).astype(np.uint8)
-    cal = IVAP().fit(scores, labels)
+    cal = VennAbers().fit(scores, labels)
     queries = rng.random(5)
     for query, (p0, p1) in zip(queries, cal.predict_venn(queries), strict=True):
         for label, expected in ((0, p0), (1, p1)):
@@ -132,13 +132,13 @@ def test_many_samples() -> None:
 
 def test_not_fitted() -> None:
     with pytest.raises(fb.NotFittedError):
-        IVAP().predict([0.5])
+        VennAbers().predict([0.5])
     with pytest.raises(fb.NotFittedError):
-        IVAP().predict_venn([0.5])
+        VennAbers().predict_venn([0.5])
 
 
 def test_the_pairs_of_venn_abers_are_in_the_file(tmp_path: Path) -> None:
-    cal = IVAP().fit(SCORES, LABELS)
+    cal = VennAbers().fit(SCORES, LABELS)
     cal.model_.save(tmp_path / "venn.fbm")
     loaded = fb.load(tmp_path / "venn.fbm")
     grid = np.linspace(0, 1, 101)

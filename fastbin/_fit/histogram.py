@@ -1,0 +1,223 @@
+"""Where the fold puts its cells: maps from score to cell, chosen from a sorted sample.
+
+The choice sets the speed of a fit, never its result. Scores are handled as *codes*: the int64 that order like the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._fit.sorting import run_starts
+
+__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "scores_of"]
+
+Int64s = npt.NDArray[np.int64]
+Float64s = npt.NDArray[np.float64]
+
+# The kinds of root maps, as in `fastbin._kernels.quantiles`, which scoring and small fits must not import.
+LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
+NO_POINTS = np.empty(0)
+MAX_SPLITTERS = 2**11 - 1
+
+# From this share of repeated scores in the sample on, ties are worth cells of their own.
+TIED_SHARE = 0.05
+
+# Shares of the sample that a map may leave to its first and its last cell.
+TRIMMED_SHARES = 0.0, 1 / 1024, 1 / 128
+
+# Nanoseconds per row, as measured: of one pass by each map; of the points; of the counting alone and of a step of the search
+# for splitters; of looking into a row again. Only their ratios matter, and only for speed.
+LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST = 1.3, 1.35, 0.7, 0.8, 0.55, 30.0
+
+# A map that has rows looked into at no more than this cost, or than the nanoseconds that it takes to try the other maps, is
+# taken at once.
+GOOD_ENOUGH, CHOICE_COST = 0.5, 2e5
+
+
+def codes_of(scores: npt.NDArray[Any]) -> Int64s:
+    """The codes of float64 scores; 0.0 and -0.0 have the same one."""
+    bits = np.ascontiguousarray(scores, np.float64).view(np.int64)
+    sign = bits >> 63
+    return (bits ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))) - sign
+
+
+def scores_of(codes: Int64s) -> Float64s:
+    """The scores of codes."""
+    sign = codes >> 63
+    return ((codes + sign) ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
+
+
+class RootMap(NamedTuple):
+    """From any score to one of `n_cells` cells, monotonically: what `_kernels.quantiles.locate` takes, in turn."""
+
+    kind: int
+    origin: float
+    scale: float
+    base: int
+    shift: int
+    n_steps: int
+    points: Float64s
+    n_cells: int
+
+    @classmethod
+    def linear(cls, low: float, scale: float, n_steps: int, points: Float64s = NO_POINTS) -> RootMap:
+        """n_steps cells of equal width 1 / scale from `low` on."""
+        return cls(LINEAR, low, scale, 0, 0, n_steps, points, n_steps * (3 if points.size else 1))
+
+    @classmethod
+    def by_code(cls, base: int, shift: int, n_steps: int, points: Float64s = NO_POINTS) -> RootMap:
+        """n_steps cells of 2**shift codes each from `base` on."""
+        return cls(BY_CODE, 0.0, 0.0, base, shift, n_steps, points, n_steps * (3 if points.size else 1))
+
+    @classmethod
+    def by_splitters(cls, points: Float64s) -> RootMap:
+        """Cells between these scores, and one for each of them."""
+        return cls(BY_SPLITTERS, 0.0, 0.0, 0, 0, 0, points, 2 * len(points) + 1)
+
+    def steps_of(self, codes: Int64s) -> Int64s:
+        """The cells of the linear map or the map by code, before points divide them."""
+        if self.kind == LINEAR:
+            return np.clip((scores_of(codes) - self.origin) * self.scale, 0, self.n_steps - 1).astype(np.int64)
+        steps = (codes.astype(np.uint64) - np.uint64(self.base % 2**64)) >> np.uint64(self.shift)
+        return np.where(codes > self.base, np.minimum(steps, np.uint64(self.n_steps - 1)), np.uint64(0)).astype(np.int64)
+
+    def code_ranges(self, cells: Int64s, lowest: int, highest: int) -> tuple[Int64s, Int64s]:
+        """Codes between which all scores of each cell lie, given those of all scores."""
+        codes = codes_of(self.points)
+        if self.kind == BY_SPLITTERS:
+            at = np.minimum(cells // 2, len(codes) - 1)
+            low = np.where(cells % 2, codes[at], np.concatenate(([lowest - 1], codes))[cells // 2] + 1)
+            high = np.where(cells == self.n_cells - 1, highest, codes[at] - 1 + cells % 2)
+            return low, high
+        steps = cells // 3 if self.points.size else cells
+        if self.kind == LINEAR:
+            # One cell of slack on either side is far more than the rounding of the map can be.
+            with np.errstate(over="ignore"):  # beyond the greatest double there are no scores
+                low, high = (codes_of(self.origin + (steps + slack) / self.scale) for slack in (-1, 2))
+        else:
+            low = np.array([self.base + (step << self.shift) for step in steps.tolist()], np.int64)
+            high = np.array([min(self.base + ((step + 1) << self.shift) - 1, highest) for step in steps.tolist()], np.int64)
+        low = np.where(steps == 0, lowest, np.maximum(low, lowest))
+        high = np.where(steps == self.n_steps - 1, highest, np.minimum(high, highest))
+        if self.points.size:
+            side, point = cells % 3, codes[steps]
+            has_point = ~np.isnan(self.points[steps])
+            low = np.where(has_point & (side > 0), point + (side == 2), low)
+            high = np.where(has_point & (side < 2), point - (side == 0), high)
+        return low, high
+
+
+class Sample(NamedTuple):
+    """Some of the scores, in ascending order and each once, and how often it was seen."""
+
+    codes: Int64s
+    scores: Float64s
+    repeats: Int64s
+
+    @classmethod
+    def of(cls, sorted_codes: Int64s) -> Sample:
+        starts = run_starts(sorted_codes)
+        codes = sorted_codes[starts]
+        return cls(codes, scores_of(codes), np.append(starts[1:], len(sorted_codes)) - starts)
+
+    def collisions(self, steps: Int64s, points: Float64s) -> float:
+        """The chance that two draws fall in one cell, that of no point: the unbiased estimate of its sum of squared masses."""
+        size = int(self.repeats.sum())
+        repeats = self.repeats
+        if points.size:
+            inside = self.scores != points[steps]
+            steps, repeats = steps[inside], repeats[inside]
+        if steps.size == 0:
+            return 0.0
+        counts = np.add.reduceat(repeats, run_starts(steps))
+        return float(np.dot(counts, counts - 1)) / max(1, size * (size - 1))
+
+    def points(self, steps: Int64s, n_steps: int) -> Float64s:
+        """For each cell the score that was seen most often, if more than once; else NaN."""
+        points = np.full(n_steps, np.nan)
+        repeated = np.flatnonzero(self.repeats > 1)
+        order = repeated[np.argsort(self.repeats[repeated], kind="stable")]
+        points[steps[order]] = self.scores[order]  # the last assignment, of the most frequent, stays
+        return points
+
+    def splitters(self) -> Float64s:
+        """Quantiles without repetition, one less than a power of two of them (the last one repeated)."""
+        ends = np.cumsum(self.repeats)
+        quantiles = np.searchsorted(ends, np.arange(0, ends[-1], -(-int(ends[-1]) // MAX_SPLITTERS)), side="right")
+        chosen = self.scores[quantiles[run_starts(quantiles)]]
+        n_points = (1 << len(chosen).bit_length()) - 1
+        return np.concatenate([chosen, np.full(n_points - len(chosen), chosen[-1])])
+
+
+def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -> RootMap:
+    """A cheap map for n_rows rows like this sorted sample.
+
+    A map costs its two passes over the rows, and the looking into cells that hold a rank. Ranks fall into a cell in proportion
+    to its mass p, so the share of rows that has to be looked into is about n_ranks * sum(p**2).
+    """
+    if sample_codes.size == 0:
+        return RootMap.linear(0.0, float(n_cells), n_cells)
+    sample = Sample.of(sample_codes)
+    tied = 1.0 - len(sample.codes) / len(sample_codes)
+    best: tuple[float, RootMap] = (np.inf, RootMap.linear(0.0, 0.0, 1))
+    for pass_cost, root in _simple_maps(sample_codes, n_cells, with_points=tied > TIED_SHARE):
+        steps = root.steps_of(sample.codes)
+        if tied > TIED_SHARE:
+            root = root._replace(points=sample.points(steps, root.n_steps), n_cells=3 * root.n_steps)
+        look_cost = LOOK_COST * min(1.0, n_ranks * sample.collisions(steps, root.points))
+        best = min(best, (2 * pass_cost + look_cost, root), key=lambda option: option[0])
+        if look_cost * n_rows < max(GOOD_ENOUGH * n_rows, CHOICE_COST):
+            return best[1]
+    splitters = sample.splitters()
+    # A tied score is likely a splitter, and then settled by the first pass. The masses between k quantiles of a sample are
+    # those between k uniform points: their squares add up to 2 / k.
+    share = min(1.0, n_ranks * (1.0 - tied) * 2 / len(splitters))
+    pass_cost = COUNT_COST + SPLITTER_STEP_COST * len(splitters).bit_length()
+    return min(best, (2 * pass_cost + LOOK_COST * share, RootMap.by_splitters(splitters)), key=lambda option: option[0])[1]
+
+
+def _simple_maps(sample_codes: Int64s, n_cells: int, with_points: bool) -> Iterator[tuple[float, RootMap]]:
+    """Linear maps and maps by code, and what a pass by each costs: those that leave none of the sample outside first."""
+    # With points a step is three cells, and the points are read for every row: a quarter of the steps.
+    n_steps = n_cells // 4 if with_points else n_cells
+    point_cost = POINT_COST if with_points else 0.0
+    for trimmed in TRIMMED_SHARES:
+        # The first and the last cell take what lies outside, so that few far scores do not coarsen all cells.
+        cut = int(trimmed * sample_codes.size)
+        first, last = int(sample_codes[cut]), int(sample_codes[-1 - cut])
+        low, high = scores_of(sample_codes[[cut, -1 - cut]]).tolist()
+        scale = n_steps / (high - low) if high > low and np.isfinite(high - low) else 0.0
+        if scale > 0.0 and np.isfinite(scale):
+            yield LINEAR_COST + point_cost, RootMap.linear(low, scale, n_steps)
+        yield BY_CODE_COST + point_cost, RootMap.by_code(first, _shift_for(first, last, n_steps), n_steps)
+
+
+def _shift_for(low: int, high: int, n_cells: int) -> int:
+    """The least shift at which the codes low ... high need at most n_cells cells."""
+    return max(0, ((high - low) // n_cells).bit_length())
+
+
+def choose_node(sample_codes: Int64s, low: int, high: int, n_cells: int) -> tuple[int, int, int]:
+    """(base, shift, cells) for the codes low ... high of a cell that holds too many rows.
+
+    Where one value dominates the sample, three cells: below it, the value, above it. Else the span of the sample, if it is
+    narrower than the cell; else the whole cell, which always makes progress.
+    """
+    inside = sample_codes[np.searchsorted(sample_codes, low) : np.searchsorted(sample_codes, high, side="right")]
+    if high - low < n_cells:
+        return low, 0, high - low + 1
+    if inside.size >= 3:
+        middle = int(inside[inside.size // 2])
+        if 2 * int(np.count_nonzero(inside == middle)) >= inside.size:
+            return middle - 1, 0, 3
+        first, last = int(inside[0]), int(inside[-1])
+        if (last - first) < (high - low) // 8:
+            # One cell more than the sample fills, so that the last one holds only what lies beyond.
+            shift = _shift_for(first, last, n_cells - 2)
+            return first, shift, ((last - first) >> shift) + 2
+    shift = _shift_for(low, high, n_cells)
+    return low, shift, ((high - low) >> shift) + 1

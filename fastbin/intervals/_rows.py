@@ -1,0 +1,106 @@
+"""Weighted samples, bin by bin, as the weighted bounds take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin._scalars import check_count
+from fastbin._validation import check_labels, check_same_length, check_sample_weight
+from fastbin.intervals._tally import Float64Array
+
+__all__ = ["Rows", "last_rejected", "positive_per_bin", "weighted_means"]
+
+
+class Rows:
+    """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
+
+    def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
+        checked = check_sample_weight(weights, "weights")
+        if checked is None:
+            raise InputError("weights is None; without weights use clopper_pearson")
+        self.weights = checked.astype(np.float64)
+        self.labels = check_labels(labels)
+        self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
+        check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
+        if self.bins.dtype.kind not in "iu":
+            raise InputTypeError(f"bins has dtype {self.bins.dtype}; bin numbers are integers from 0")
+        self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
+        bad = (self.bins < 0) | (self.bins >= self.n_bins)
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise InputError(
+                f"bins[{first}] is {self.bins[first]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
+            )
+        self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
+        heavy = self.weights > self.bounds[self.bins]
+        if heavy.any():
+            first = int(np.argmax(heavy))
+            raise InputError(
+                f"weights[{first}] is {self.weights[first]}, above the weight_bound {self.bounds[self.bins[first]]} of its "
+                "bin; the bound must hold in the whole population"
+            )
+
+    def sums(self, values: Float64Array) -> Float64Array:
+        """The sum of `values` over each bin."""
+        return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.bins, minlength=self.n_bins)
+
+    def per_bin(self) -> Iterator[tuple[Float64Array, npt.NDArray[np.uint8]]]:
+        """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
+        order = np.lexsort((self.labels, self.weights, self.bins))
+        ends = np.cumsum(self.counts)[:-1]
+        relative = (self.weights / self.bounds[self.bins])[order]
+        yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)
+
+
+def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64Array:
+    """One number, or one per bin, as one per bin; positive and finite."""
+    try:
+        bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
+    except ValueError as error:
+        raise InputError(f"{name} must be one number or one for each of the {n_bins} bins: {error}") from error
+    bad = ~((bounds > 0.0) & np.isfinite(bounds))
+    if bad.any():
+        raise InputError(f"{name} is {bounds[np.argmax(bad)]}; it must be positive and finite, one number or one per bin")
+    return bounds
+
+
+def _sums(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Float64Array:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1 or (shape is not None and array.shape != shape):
+        raise InputError(f"{name} has shape {array.shape}; every bin needs one")
+    bad = ~((array >= 0.0) & np.isfinite(array))
+    if bad.any():
+        raise InputError(f"{name}[{int(np.argmax(bad))}] is {array[np.argmax(bad)]}; it must be finite and not negative")
+    return array
+
+
+def weighted_means(
+    weighted_label_sums: Any, weight_sums: Any, counts: Any
+) -> tuple[Float64Array, Float64Array, Float64Array, npt.NDArray[np.bool_]]:
+    """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
+    totals = _sums("weight_sums", weight_sums)
+    ones = _sums("weighted_label_sums", weighted_label_sums, totals.shape)
+    sizes = _sums("counts", counts, totals.shape)
+    known = (totals > 0.0) & (sizes > 0.0)
+    means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
+    filled = np.where(known, sizes, 1.0)
+    return means, np.where(known, totals / filled, 1.0), filled, known
+
+
+def last_rejected(rejects: Callable[[Float64Array], npt.NDArray[np.bool_]], n_bins: int) -> Float64Array:
+    """For each bin the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
+    low, high = np.zeros(n_bins), np.ones(n_bins)
+    for _ in range(46):
+        middle = (low + high) / 2.0
+        rejected = rejects(middle)
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return low

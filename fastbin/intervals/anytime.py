@@ -1,0 +1,225 @@
+"""Intervals that hold at every count of a growing bin at once, so that one may look as often as one likes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastbin._dependencies import needed_for
+from fastbin._errors import InputError
+from fastbin._scalars import check_level
+from fastbin._validation import check_labels
+from fastbin.intervals._tally import Float64Array, around, as_tally
+
+__all__ = ["beta_binomial", "running_variance", "stitched", "theorem6"]
+
+# The polynomial stitched boundary of Howard, Ramdas, McAuliffe & Sekhon (2021, Theorem 1) with eta = e, s = 1.4, m = 1 and
+# c = 1. Gupta, Podkopaev & Ramdas 2020 print (sqrt(e) + 1) / sqrt(2) for the second constant: safe, but looser.
+_K1 = (math.exp(0.25) + math.exp(-0.25)) / math.sqrt(2.0)
+_K2 = (math.sqrt(math.e) + 1.0) / 2.0
+_ZETA = 3.1055472779775806  # Riemann zeta at 1.4
+
+
+def running_variance(labels: Any) -> float:
+    """The variance process of Gupta, Podkopaev & Ramdas 2020, equation (20), before its clipping at 1.
+
+    The sum over the labels of (label - mean of the labels before it)^2. The paper leaves the mean before the first label
+    undefined; it is 1/2 here, which any fixed number in [0, 1] would do. The value depends on the order of the labels.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1, shape (n_samples,)
+        Labels of one bin in order of arrival. May be empty.
+
+    Returns
+    -------
+    float
+        Between 0 and n_samples.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When a label is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> round(running_variance([0, 1, 1, 0, 1, 0, 0, 1, 1, 1]), 9)
+    3.578505921
+    """
+    y = check_labels(labels).astype(np.float64)
+    if y.size == 0:
+        return 0.0
+    means = np.empty_like(y)
+    means[0] = 0.5
+    means[1:] = np.cumsum(y)[:-1] / np.arange(1, y.size)
+    return float(np.sum((y - means) ** 2))
+
+
+def _variances(running_variances: Any, n_bins: int) -> Float64Array:
+    variances = np.atleast_1d(np.asarray(running_variances, dtype=np.float64))
+    if variances.shape != (n_bins,):
+        raise InputError(f"running_variances has shape {variances.shape} for {n_bins} bins; every bin needs one")
+    bad = ~((variances >= 0.0) & np.isfinite(variances))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"running_variances[{first}] is {variances[first]}; it is a sum of squares, so finite and not negative"
+        )
+    return np.maximum(variances, 1.0)
+
+
+def _stitched_boundary(variances: Float64Array, alpha: float) -> Float64Array:
+    iterated = 1.4 * np.log1p(np.log(variances)) + math.log(2.0 * _ZETA / alpha)
+    return np.sqrt(_K1**2 * variances * iterated + (_K2 * iterated) ** 2) + _K2 * iterated
+
+
+def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64Array:
+    """Time-uniform interval from the stitched boundary of Howard et al. (2021), which Theorem 6 simplifies.
+
+    mean +- u(V) / count with u(V) = sqrt(k1^2 V l + k2^2 l^2) + k2 l and l = 1.4 ln ln(e V) + ln(2 zeta(1.4) / alpha),
+    where V is the running variance clipped at 1. Valid for labels in [0, 1]; 1.7 to 2.3 times narrower than `theorem6` from 500
+    labels on. For 0/1 labels `beta_binomial` is narrower still and needs no running variance.
+
+    Parameters
+    ----------
+    label_sums, counts : array of int, shape (n_bins,)
+        The tally so far. A bin with no sample gets [0, 1].
+    running_variances : array of float, shape (n_bins,)
+        Equation (20) for each bin, clipped at 1 or not (`running_variance`).
+    alpha : float
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        Lower and upper ends in [0, 1].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument has the wrong type, length or range.
+
+    Examples
+    --------
+    >>> stitched([500], [1000], [250.0], alpha=0.01).round(4)
+    array([[0.4176, 0.5824]])
+    """
+    sums, sizes = as_tally(label_sums, counts)
+    filled = np.maximum(sizes, 1)
+    radii = _stitched_boundary(_variances(running_variances, sizes.shape[0]), check_level(alpha)) / filled
+    return around(sums / filled, np.where(sizes > 0, radii, 1.0))
+
+
+def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64Array:
+    """Time-uniform interval of Gupta, Podkopaev & Ramdas 2020, Theorem 6, as printed in equation (21).
+
+    mean +- (7 sqrt(V ln(1 + ln V)) + 5.3 ln(6.3 / alpha)) / count, where V is the running variance clipped at 1. The theorem
+    covers B bins by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(6.3 B / alpha). The printed radius does not
+    follow from the boundary it simplifies once alpha is below about 2e-26, where it can fall under that boundary; the larger
+    of the two is returned, so the interval is valid for every alpha. Kept for comparison: `beta_binomial` is three times
+    narrower.
+
+    Parameters
+    ----------
+    label_sums, counts : array of int, shape (n_bins,)
+        The tally so far. A bin with no sample gets [0, 1].
+    running_variances : array of float, shape (n_bins,)
+        Equation (20) for each bin, clipped at 1 or not (`running_variance`).
+    alpha : float
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        Lower and upper ends in [0, 1].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument has the wrong type, length or range.
+
+    Examples
+    --------
+    >>> theorem6([500], [1000], [250.0], alpha=0.01).round(4)
+    array([[0.3143, 0.6857]])
+    """
+    sums, sizes = as_tally(label_sums, counts)
+    filled = np.maximum(sizes, 1)
+    variances = _variances(running_variances, sizes.shape[0])
+    alpha = check_level(alpha)
+    printed = 7.0 * np.sqrt(variances * np.log1p(np.log(variances))) + 5.3 * math.log(6.3 / alpha)
+    radii = np.maximum(printed, _stitched_boundary(variances, alpha)) / filled
+    return around(sums / filled, np.where(sizes > 0, radii, 1.0))
+
+
+def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[float, float] = (0.5, 0.5)) -> Float64Array:
+    """Time-uniform interval from the beta-binomial mixture martingale.
+
+    For the true frequency p, M(p) = Beta(a + x, b + n - x) / Beta(a, b) / (p^x (1 - p)^(n - x)) is a non-negative martingale of
+    mean 1 in the number n of samples (a mixture of likelihood ratios), so by Ville's inequality M(p) stays below 1 / alpha
+    for ever with probability at least 1 - alpha, and the interval {p: M(p) < 1 / alpha} covers p at every n at once. It needs
+    independent 0/1 labels of one frequency per bin; the streams of different bins are independent given where the samples
+    fell, so ``sidak(alpha, n_bins)`` covers all bins. Intervals of different times may be intersected.
+
+    Parameters
+    ----------
+    label_sums, counts : array of int, shape (n_bins,)
+        The tally so far. A bin with no sample gets [0, 1].
+    alpha : float
+        Failure probability of each bin over all times, from 1e-110 to 1/2.
+    prior : pair of float
+        a and b of the mixing Beta distribution, both positive and chosen before the data. (0.5, 0.5) loses little anywhere.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        Lower and upper ends in [0, 1]; exactly 0 at a label sum of 0, exactly 1 at a full one.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument has the wrong type, length or range.
+
+    Notes
+    -----
+    Both ends by bisection down to neighbouring doubles, taken outwards: O(n_bins) memory, about 60 passes over the bins. They
+    are within 1e-12 of the exact ends up to counts of 1e8, and within 1e-10 beyond.
+
+    Examples
+    --------
+    >>> beta_binomial([3, 500], [10, 1000], alpha=0.05).round(4)
+    array([[0.0325, 0.7476],
+           [0.4424, 0.5576]])
+    """
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import betaln
+
+    sums, sizes = as_tally(label_sums, counts)
+    a, b = prior
+    if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
+        raise InputError(f"prior is ({a!r}, {b!r}); both parameters of the mixing distribution must be positive and finite")
+    threshold = -math.log(check_level(alpha))
+    ones, zeros = sums.astype(np.float64), (sizes - sums).astype(np.float64)
+    evidence = betaln(a + ones, b + zeros) - betaln(a, b) - threshold
+    lower = _mixture_end(ones, zeros, evidence)
+    upper = 1.0 - _mixture_end(zeros, ones, evidence)
+    return np.stack([lower, upper], axis=1)
+
+
+def _mixture_end(ones: Float64Array, zeros: Float64Array, evidence: Float64Array) -> Float64Array:
+    """The largest p below the mean with ln M(p) still at or above the threshold; 0 where `ones` is 0."""
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy.special import xlog1py, xlogy
+
+    low, high = np.zeros_like(ones), ones / np.maximum(ones + zeros, 1.0)
+    while True:
+        middle = low + (high - low) / 2.0
+        open_bins = (middle > low) & (middle < high)
+        if not open_bins.any():
+            return low
+        log_martingale = evidence - xlogy(ones, middle) - xlog1py(zeros, -middle)
+        rejected = log_martingale >= 0.0
+        low = np.where(open_bins & rejected, middle, low)
+        high = np.where(open_bins & ~rejected, middle, high)

@@ -1,0 +1,111 @@
+"""Tables opened by their names: CSV, Parquet and Arrow IPC files, folders and patterns of them, standard input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from fastbin._errors import InputError
+from fastbin.io.base import (
+    COMPRESSIONS,
+    CSV_DELIMITERS,
+    IPC_SUFFIXES,
+    PARQUET_SUFFIXES,
+    Table,
+    arrow,
+    suffixes,
+)
+from fastbin.io.many import ManyTables, list_files
+from fastbin.io.text import CsvTable
+from fastbin.io.typed import IpcTable, ParquetTable
+
+__all__ = [
+    "COMPRESSIONS",
+    "CSV_DELIMITERS",
+    "PARQUET_SUFFIXES",
+    "CsvTable",
+    "IpcTable",
+    "ManyTables",
+    "ParquetTable",
+    "Table",
+    "arrow",
+    "open_table",
+    "suffixes",
+]
+
+
+def open_table(
+    path: str | os.PathLike[str],
+    delimiter: str | None = None,
+    *,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    watch: Callable[[bytes], object] | None = None,
+) -> Table:
+    """Open a CSV, Parquet or Arrow IPC file, or several as one table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``.csv``, ``.tsv``, ``.txt`` (also compressed: ``.csv.gz``, ...), ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``;
+        anything else is told by its first bytes. "-" reads CSV from the standard input; what comes from a pipe can be read
+        once. A folder, or a pattern such as ``day*.csv``, stands for all of its files in the order of their names, which must
+        have the same columns.
+    delimiter : str, optional
+        Of a CSV file; by default what its name or its header says.
+    decimal : {".", ","}
+        The decimal mark of the numbers in a CSV file. With a comma, a point in a number is refused: it may separate thousands.
+    encoding : str
+        Of a CSV file; any that Python knows. What is read is UTF-8 from then on.
+    watch : callable, optional
+        Given all bytes that are read from a pipe or the standard input, which cannot be looked at otherwise.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    InputError
+        If it is empty, of another kind, or has no header.
+    MissingDependencyError
+        If PyArrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fastbin.io import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "scores.csv")
+    ...     _ = path.write_text("p;y\\n0.25;0\\n0.75;1\\n")
+    ...     open_table(path).names
+    ['p', 'y']
+    """
+    path = os.fspath(path)
+
+    def open_one(file: str) -> Table:
+        return _open_file(file, delimiter, decimal, encoding)
+
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
+        return CsvTable(path, delimiter, decimal, encoding, watch)  # a pipe, from which nothing must be read to look at it
+    files = list_files(path)
+    return open_one(path) if files is None else ManyTables(path, files, open_one)
+
+
+def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) -> Table:
+    suffix, _ = suffixes(path)
+    if suffix not in CSV_DELIMITERS:
+        with open(path, "rb") as file:
+            start = file.read(4096)
+        if start.startswith(b"PAR1") or suffix in PARQUET_SUFFIXES:
+            return ParquetTable(path)
+        if start.startswith(b"FEA1"):
+            raise InputError(f"{path} is Feather, version 1; write it anew as version 2, CSV or Parquet")
+        if start.startswith(b"ARROW1") or suffix in IPC_SUFFIXES:
+            return IpcTable(path)
+        if start.startswith(b"PK") or (b"\0" in start and encoding == "utf-8"):
+            raise InputError(f"{path} is neither CSV nor Parquet; export the table as one of these")
+    return CsvTable(path, delimiter or CSV_DELIMITERS.get(suffix), decimal, encoding)

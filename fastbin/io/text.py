@@ -1,0 +1,231 @@
+"""CSV files: text with a header, every column as the bytes that stand in the file.
+
+Nothing is guessed from the first rows, a column that is not needed as numbers keeps its text to the byte, and
+`fastbin.io.columns` converts the others with errors that name row and column.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from fastbin._errors import InputError
+from fastbin.io.base import Table, arrow, open_for_arrow, suffixes, uses_threads
+
+__all__ = ["CsvTable"]
+
+# Tried in this order on the header of a file whose name does not say.
+USUAL_DELIMITERS = (",", "\t", ";", "|")
+
+# A megabyte of text at a time keeps the parser in the cache; a row must fit into one block.
+BLOCK_BYTES = 2**20
+LITTLE_BLOCK_BYTES = 2**16  # where memory is limited: PyArrow reads some dozens of blocks ahead
+HEADER_BYTES = 2**20
+
+
+class CsvTable(Table):
+    """Text with a header: every column is binary, exactly what stands between the delimiters."""
+
+    is_text = True
+
+    def __init__(
+        self,
+        path: str,
+        delimiter: str | None = None,
+        decimal: str = ".",
+        encoding: str = "utf-8",
+        watch: Callable[[bytes], object] | None = None,
+    ) -> None:
+        self.path, self.decimal = path, _check_decimal(decimal, delimiter)
+        self._encoding, self._watch = _check_encoding(encoding), watch
+        self._stream = self._open()
+        self._start = self._first_bytes()
+        self.delimiter, self.names = self._header(delimiter)
+        if self.can_be_read_again:
+            self._stream.close()
+            self._start = b""
+            self.total = os.path.getsize(path)
+
+    def _open(self) -> Any:
+        if self.can_be_read_again:
+            _, compression = suffixes(self.path)
+            self._file = open_for_arrow(self.path)
+            stream = self._file if compression is None else arrow().CompressedInputStream(self._file, compression)
+        else:
+            if self.path == "-" and sys.stdin is None:
+                raise InputError("standard input is closed; name a file")
+            stream = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            stream = stream if self._watch is None else _Stream(stream.read, self._watch)
+            stream = arrow().PythonFile(stream, mode="r")
+        if self._encoding == "utf-8":
+            return stream
+        return arrow().PythonFile(_Stream(_Decoded(stream, self._encoding, self.path).read), mode="r")
+
+    def _first_bytes(self) -> bytes:
+        try:
+            return bytes(self._stream.read(HEADER_BYTES))
+        except OSError as error:
+            raise InputError(self._reworded(error)) from None
+
+    def _header(self, delimiter: str | None) -> tuple[str, list[str]]:
+        if not self._start.strip():
+            raise InputError(f"{self.path} is empty; a header with column names is needed")
+        if b"\0" in self._start[:4096]:
+            raise InputError(f"{self.path} is not text; CSV and Parquet files can be read")
+        # A character that is cut off at the end becomes a replacement character, but no header is that long.
+        text = self._start.decode("utf-8-sig", errors="replace")
+        candidates = [one for one in USUAL_DELIMITERS if one != self.decimal] if delimiter is None else [delimiter]
+        try:
+            headers = [
+                next((record for record in csv.reader(io.StringIO(text), delimiter=one) if record), []) for one in candidates
+            ]
+        except csv.Error as error:
+            raise InputError(f"{self.path} has no header that could be read: {error}") from None
+        chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
+        names = headers[chosen]
+        if any("\ufffd" in name for name in names):
+            raise InputError(f"{self.path} has a header that is not UTF-8; say which encoding it is in, such as latin-1")
+        if all(_is_number(name.replace(self.decimal, ".")) for name in names):
+            raise InputError(f"{self.path} starts with numbers ({', '.join(names[:4])}); its first line must name the columns")
+        return candidates[chosen], names
+
+    def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
+        pa = arrow()
+        if self.can_be_read_again:
+            stream = self._open()
+        elif self._stream is None:
+            raise InputError(f"{self.path} can be read only once, since it is no file; save it to one first")
+        else:
+            stream, self._stream = pa.PythonFile(_Stream(_Replayed(self._start, self._stream).read), mode="r"), None
+        # One thread: several gain nothing here, and would lose the number of the row that an error is about.
+        options = {
+            "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes()),
+            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            "convert_options": pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(self.names, pa.binary()), include_columns=list(columns or [])
+            ),
+        }
+        try:
+            with stream, pa.csv.open_csv(stream, **options) as reader:
+                for batch in reader:
+                    self.done = self._file.tell() if self.total is not None else 0
+                    yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
+        except (pa.ArrowInvalid, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # not about the content
+                raise
+            raise InputError(self._reworded(error)) from None
+
+    def _reworded(self, error: Exception) -> str:
+        """PyArrow's errors in the words of the file: "CSV parse error: Row #3: Expected 2 columns, got 3: 0.2,0,7"."""
+        text = " ".join(str(error).split())
+        if "straddles two block boundaries" in text:
+            return f"{self.path} has a row of more than {_block_bytes():,} bytes; is a quotation mark left open?"
+        if isinstance(error, OSError):
+            return f"{self.path} is damaged: {text}"
+        _, found, rest = text.partition("Row #")
+        number, _, complaint = rest.partition(": ")
+        if found and number.isdigit():
+            return f"{self._record_place(int(number) - 1)}: {complaint[:200].replace('Expected', 'expected', 1)}"
+        return f"{self.path}: {text[:300]}"
+
+    def place(self, row: int) -> str:
+        return self._record_place(row + 1)
+
+    def _record_place(self, record: int) -> str:
+        """The line on which a record begins, the header being record 0; found by reading the file again, after an error."""
+        if not self.can_be_read_again:
+            return f"{'standard input' if self.path == '-' else self.path}, row {record}"
+        line = 1
+        with self._open() as stream:
+            text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding="latin-1", newline="")
+            reader = csv.reader(text, delimiter=self.delimiter)
+            for fields in reader:
+                if fields:
+                    if record == 0:
+                        break
+                    record -= 1
+                line = reader.line_num + 1
+        return f"{self.path}, line {line}"
+
+
+def _block_bytes() -> int:
+    return BLOCK_BYTES if uses_threads() else LITTLE_BLOCK_BYTES
+
+
+class _Stream(io.RawIOBase):
+    """Something to read bytes from, as a file of Python's; `watch` is given all that is read."""
+
+    def __init__(self, read: Callable[[int], bytes], watch: Callable[[bytes], object] | None = None) -> None:
+        self._read, self._watch = read, watch
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._read(len(buffer))
+        if self._watch is not None:
+            self._watch(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Replayed:
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, start: bytes, rest: Any) -> None:
+        self._start, self._rest = start, rest
+
+    def read(self, size: int) -> bytes:
+        data, self._start = self._start[:size], self._start[size:]
+        return data or bytes(self._rest.read(size))
+
+
+class _Decoded:
+    """A stream in another encoding, as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str, path: str) -> None:
+        self._stream, self._path, self._encoding = stream, path, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._rest = b""
+        self._at_end = False
+
+    def read(self, size: int) -> bytes:
+        while len(self._rest) < size and not self._at_end:
+            data = bytes(self._stream.read(BLOCK_BYTES))
+            self._at_end = not data
+            try:
+                self._rest += self._decoder.decode(data, self._at_end).encode("utf8")
+            except UnicodeError as error:
+                raise InputError(f"{self._path} is not in the encoding {self._encoding}: {error}") from None
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+def _check_encoding(encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)  # not one of Python's codecs that are no encodings
+    except (LookupError, TypeError, ValueError):
+        raise InputError(f"encoding is {encoding!r}, which is none that Python knows; try utf-8 or latin-1") from None
+    return name
+
+
+def _check_decimal(decimal: str, delimiter: str | None) -> str:
+    if decimal not in (".", ","):
+        raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
+    if decimal == delimiter:
+        raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
+    return decimal
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,147 @@
+"""Record batches as CSV and Parquet files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._files import is_replaceable
+from fastbin.io.tables import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, suffixes
+
+__all__ = ["Writer", "format_of", "open_writer", "schema_of"]
+
+
+class Writer(Protocol):
+    """Takes record batches of one schema."""
+
+    def write(self, batch: Any) -> None:
+        """Append the rows of a batch."""
+
+    def close(self) -> None:
+        """Write what is still to be written; the file underneath stays open."""
+
+
+def schema_of(table: Table, numbers: Sequence[str] = ()) -> Any:
+    """The types in which a table's columns are written: as they are, but of text the columns named are numbers."""
+    pa = arrow()
+    if table.schema is not None:
+        return table.schema
+    return pa.schema([(name, pa.float64() if name in numbers else pa.binary()) for name in table.names])
+
+
+def format_of(path: str, table: Table) -> str:
+    """The suffix of the format to write: that of the path, or else that of the table which was read."""
+    suffix, _ = suffixes(path)
+    if suffix in CSV_DELIMITERS or suffix in PARQUET_SUFFIXES:
+        return suffix
+    if suffix and path != "-" and is_replaceable(path):  # the name of a pipe may be any
+        known = ", ".join([*CSV_DELIMITERS, *PARQUET_SUFFIXES])
+        raise InputError(f"{path} would be of an unknown format; end its name in one of {known}")
+    return ".csv" if table.is_text or path == "-" else ".parquet"
+
+
+def open_writer(file: Any, path: str, table: Table, schema: Any) -> Writer:
+    """A writer of the format that `format_of` tells, into a binary file. CSV keeps a table's delimiter and decimal mark."""
+    suffix = format_of(path, table)
+    if suffix in PARQUET_SUFFIXES:
+        return _ParquetWriter(file, schema, table.is_text)
+    compression = None if path == "-" else suffixes(path)[1]
+    delimiter = CSV_DELIMITERS[suffix] or str(getattr(table, "delimiter", ","))
+    return _CsvWriter(file, schema, delimiter, compression, table.decimal)
+
+
+class _CsvWriter:
+    """Text with a header. Numbers are written with as many digits as bring back the same double; a null is an empty field."""
+
+    def __init__(self, file: Any, schema: Any, delimiter: str, compression: str | None, decimal: str) -> None:
+        pa = arrow()
+        for field in schema:
+            if pa.types.is_nested(field.type):
+                raise InputError(f"column {field.name} holds {field.type}, which CSV cannot; write a Parquet file")
+        self._delimiter, self._decimal = delimiter.encode(), decimal
+        self._is_compressed = compression is not None
+        self._stream = pa.CompressedOutputStream(_kept(file), compression) if self._is_compressed else file
+        self._write_rows([pa.array([name.encode()], pa.binary()) for name in schema.names])
+
+    def write(self, batch: Any) -> None:
+        if len(batch):
+            self._write_rows([self._text(column) for column in batch.columns])
+
+    def close(self) -> None:
+        if self._is_compressed:
+            self._stream.close()
+
+    def _text(self, column: Any) -> Any:
+        pa = arrow()
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if not pa.types.is_binary(column.type):
+            is_number = pa.types.is_floating(column.type)
+            column = column.cast(pa.string())
+            if is_number and self._decimal != ".":
+                column = pa.compute.replace_substring(column, ".", self._decimal)
+            column = column.cast(pa.binary())
+        return column.fill_null(b"")
+
+    def _write_rows(self, columns: list[Any]) -> None:
+        pa = arrow()
+        separator = pa.scalar(self._delimiter, pa.binary())
+        rows = pa.compute.binary_join_element_wise(*map(self._quoted, columns), separator)
+        lines = pa.compute.binary_join_element_wise(rows, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
+        # What the array holds end to end is the text to be written.
+        _, offsets, data = lines.buffers()
+        self._stream.write(memoryview(data)[: np.frombuffer(offsets, np.int32)[len(lines)]])
+
+    def _quoted(self, column: Any) -> Any:
+        """The column with quotation marks around values that hold a delimiter, a quotation mark or a line break."""
+        pa = arrow()
+        data = column.buffers()[2]
+        text = b"" if data is None else data.to_pybytes()
+        if not any(mark in text for mark in (b'"', b"\r", b"\n", self._delimiter)):
+            return column
+        special = pa.compute.match_substring_regex(column, b'["\r\n' + re.escape(self._delimiter) + b"]")
+        if not pa.compute.any(special).as_py():
+            return column
+        mark, nothing = pa.scalar(b'"', pa.binary()), pa.scalar(b"", pa.binary())
+        doubled = pa.compute.replace_substring(column, b'"', b'""')
+        return pa.compute.if_else(special, pa.compute.binary_join_element_wise(mark, doubled, mark, nothing), column)
+
+
+class _ParquetWriter:
+    """Columns of a schema; what was read as text becomes strings."""
+
+    def __init__(self, file: Any, schema: Any, from_text: bool) -> None:
+        pa = arrow()
+        is_text = [from_text and pa.types.is_binary(field.type) for field in schema]
+        fields = [field.with_type(pa.string()) if text else field for field, text in zip(schema, is_text, strict=True)]
+        self._schema = pa.schema(fields, metadata=schema.metadata)
+        self._writer = pa.parquet.ParquetWriter(_kept(file), self._schema)
+
+    def write(self, batch: Any) -> None:
+        pa = arrow()
+        try:
+            self._writer.write_batch(batch.cast(self._schema))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"the columns cannot be written as Parquet: {error}") from None
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _kept(file: Any) -> Any:
+    """A file as a stream of PyArrow's that leaves it open: only who opened it knows whether all went well."""
+    return arrow().PythonFile(_Unclosed(file), mode="w")
+
+
+class _Unclosed:
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        self.flush()

@@ -1,0 +1,189 @@
+"""Coverage and width of every bound, measured: the tables of docs/guarantees.md.
+
+    cd tests; python -m simulation.table             print them
+    cd tests; python -m simulation.table --write     put them into docs/guarantees.md, between its markers
+
+fastbin must be installed. Takes some minutes at the default 20,000 repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from simulation.simulation import POPULATIONS, Binned, binned
+
+from fastbin import guarantees
+from fastbin.intervals import (
+    betting,
+    betting_in_order,
+    bonferroni,
+    clopper_pearson,
+    empirical_bernstein,
+    self_normalised_hoeffding,
+    sidak,
+    theorem7,
+    weighted_empirical_bernstein,
+)
+
+ALPHA = 0.1
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guarantees.md"
+SIZES = ((1000, 10), (3000, 10), (5000, 25))
+
+
+def _markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+# ---------------------------------------------------------------------------------------------- promised before the labels
+
+
+def promised() -> str:
+    """What each bound promises for n samples and n_bins bins, before any label is seen."""
+    rows = []
+    for n, n_bins in ((500, 5), *SIZES, (20_000, 22), (100_000, 50)):
+        row = [f"{n:,}", str(n_bins)]
+        for kind in ("conditional", "marginal", "ece", "expected-ece"):
+            papers, ours = (guarantees.epsilon(n, n_bins, ALPHA, kind, bound) for bound in ("hoeffding", "a-priori"))
+            row += [_number(papers), _number(ours)]
+        rows.append(row)
+    header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
+    header += ["mean ECE by Theorem 4(b)", "by its proof"]
+    return _markdown(header, rows)
+
+
+# ---------------------------------------------------------------------------------------------- measured
+
+
+def _conditional(sample: Binned, bound: object, level: float) -> tuple[float, float]:
+    """How often all bins are covered, and the mean over repetitions of the largest radius around the value."""
+    flat = bound(sample.label_sums.ravel(), sample.counts.ravel(), level)  # type: ignore[operator]
+    intervals = flat.reshape(*sample.counts.shape, 2)
+    inside = (intervals[..., 0] <= sample.frequencies) & (sample.frequencies <= intervals[..., 1])
+    radii = np.maximum(intervals[..., 1] - sample.values, sample.values - intervals[..., 0])
+    return float(inside.all(axis=1).mean()), float(radii.max(axis=1).mean())
+
+
+def _fixed(sample: Binned, radius: float) -> float:
+    return float((sample.errors() <= radius).all(axis=1).mean())
+
+
+def conditional(n: int, n_bins: int, repetitions: int) -> str:
+    """Coverage and size of the conditional certificates."""
+    rows = []
+    promises = {bound: guarantees.epsilon(n, n_bins, ALPHA, bound=bound) for bound in ("hoeffding", "a-priori")}
+    for name, population in POPULATIONS.items():
+        sample = binned(population, n, n_bins, "umd", repetitions, seed=1)
+        bernstein = _conditional(sample, empirical_bernstein, bonferroni(ALPHA, n_bins))
+        exact = _conditional(sample, clopper_pearson, sidak(ALPHA, n_bins))
+        rows.append([name])
+        for coverage, size in (
+            (_fixed(sample, promises["hoeffding"]), promises["hoeffding"]),
+            bernstein,
+            (_fixed(sample, promises["a-priori"]), promises["a-priori"]),
+            exact,
+        ):
+            rows[-1] += [_share(coverage), _number(size)]
+    header = ["population"]
+    for bound in ("GR21 (8)", "GPR20 Theorem 4", "a-priori", "Clopper-Pearson"):
+        header += [f"{bound}: coverage", "epsilon"]
+    return _markdown(header, rows)
+
+
+def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
+    """Coverage and size of the marginal certificates and of those for the ECE."""
+    rows = []
+    papers = guarantees.epsilon(n, n_bins, ALPHA, "marginal", "hoeffding")
+    limit, direct = (guarantees.epsilon(n, n_bins, ALPHA, "ece", bound) for bound in ("hoeffding", "a-priori"))
+    for name, population in POPULATIONS.items():
+        sample = binned(population, n, n_bins, "umd", repetitions, seed=2)
+        flat = clopper_pearson(sample.label_sums.ravel(), sample.counts.ravel(), ALPHA)
+        intervals = flat.reshape(*sample.counts.shape, 2)
+        radii = np.maximum(intervals[..., 1] - sample.values, sample.values - intervals[..., 0])
+        errors, ece = sample.errors(), sample.ece()
+        rows.append(
+            [
+                name,
+                _share(float((sample.masses * (errors <= papers)).sum(axis=1).mean())),
+                _number(papers),
+                _share(float((sample.masses * (errors <= radii)).sum(axis=1).mean())),
+                _number(float(radii.max(axis=1).mean())),
+                _number(float((sample.masses * radii).sum(axis=1).mean())),
+                _number(float(ece.mean())),
+                _share(float((ece <= limit).mean())),
+                _number(limit),
+                _share(float((ece <= direct).mean())),
+                _number(direct),
+            ]
+        )
+    header = ["population", "GR21 (11): coverage", "epsilon", "Clopper-Pearson: coverage", "epsilon", "mean radius"]
+    header += ["mean ECE", "ECE by (8): coverage", "bound", "ECE direct: coverage", "bound"]
+    return _markdown(header, rows)
+
+
+def weighted(repetitions: int) -> str:
+    """Coverage and half-width of the weighted intervals at 299 samples, at the level of one of 10 bins."""
+    rows, level = [], sidak(ALPHA, 10)
+    grid = (np.arange(10**6) + 0.5) / 10**6
+    for name, low, high in (("weights in [0.5, 1.5]", 0.5, 1.5), ("weights in [0.2, 2.6]", 0.2, 2.6)):
+        target = float(((low + (high - low) * grid) * (0.25 + 0.5 * grid)).sum() / (low + (high - low) * grid).sum())
+        x = np.random.default_rng(5).random((repetitions, 299))
+        w, y = (low + (high - low) * x).ravel(), (np.random.default_rng(6).random(x.shape) < 0.25 + 0.5 * x).ravel()
+        bins, counts = np.repeat(np.arange(repetitions), 299), np.full(repetitions, 299)
+        sums = np.bincount(bins, w * y), np.bincount(bins, w), counts
+        row = [name]
+        for intervals in (
+            theorem7(*sums, bonferroni(ALPHA, 10), low, high),
+            self_normalised_hoeffding(*sums, level, high),
+            weighted_empirical_bernstein(w, y, level, high, bins=bins),
+            betting(w, y, level, high, bins=bins),
+            betting_in_order(w, y, level, high, bins=bins),
+        ):
+            covered = (intervals[:, 0] <= target) & (target <= intervals[:, 1])
+            row += [_share(float(covered.mean())), f"{np.diff(intervals, axis=1).mean() / 2:.3f}"]
+        rows.append(row)
+    header = ["setting"]
+    for method in ("Theorem 7", "Hoeffding", "Bernstein", "betting", "betting in order"):
+        header += [f"{method}: coverage", "half-width"]
+    return _markdown(header, rows)
+
+
+def tables(repetitions: int) -> dict[str, str]:
+    """Every table by the name of its marker."""
+    result = {"promised": promised(), "weighted": weighted(min(repetitions, 2000))}
+    for n, n_bins in SIZES:
+        result[f"conditional-{n}-{n_bins}"] = conditional(n, n_bins, repetitions)
+    result["marginal-1000-10"] = marginal_and_ece(1000, 10, repetitions)
+    result["marginal-3000-10"] = marginal_and_ece(3000, 10, repetitions)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=20_000)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/guarantees.md")
+    options = parser.parse_args()
+    page = PAGE.read_text(encoding="utf8") if options.write else ""
+    for name, table in tables(options.repetitions).items():
+        if not options.write:
+            print(f"\n{name}\n\n{table}")
+            continue
+        start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
+        before, rest = page.split(start)
+        page = f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}"
+    if options.write:
+        PAGE.write_text(page, encoding="utf8")
+
+
+if __name__ == "__main__":
+    main()

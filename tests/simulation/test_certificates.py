@@ -1,0 +1,221 @@
+"""Certificates fail at most as often as they say, in populations whose truth is known.
+
+Every repetition draws a sample, bins it with the NumPy binning of `simulation`, asks fastbin for the certificate of the tally,
+and compares with the true frequencies and masses of the bins. The fast tier runs a fixed seed with few repetitions, the slow
+tier 20,000 of them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.simulation import POPULATIONS, Binned, binned
+
+from fastbin import guarantees
+from fastbin.intervals import clopper_pearson, sidak
+
+FAST = [pytest.param(1500, 11, id="fast")]
+BOTH = [*FAST, pytest.param(20_000, 12, id="full", marks=pytest.mark.slow)]
+SCHEMES = ["umd", "ze", "umb", "ums", "fixed-width"]
+# Every population under the main scheme; under the others those that are hard in different ways. (Equal widths do not cut the
+# atoms of "tied" at positions that the simulation knows.)
+CASES = [("umd", name) for name in POPULATIONS] + [
+    (scheme, name)
+    for scheme in SCHEMES[1:]
+    for name in ("flat", "rare", "tied", "skewed")
+    if (scheme, name) != ("fixed-width", "tied")
+]
+
+
+def simulated(name: str, scheme: str, repetitions: int, seed: int, n: int = 400, n_bins: int = 8) -> Binned:
+    return binned(POPULATIONS[name], n, n_bins, scheme, repetitions, seed)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("scheme", "name"), CASES)
+def test_exact_conditional_certificates(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    failures = 0
+    for model, frequencies in zip(sample.models(), sample.frequencies, strict=True):
+        certificate = guarantees.certify(model, ALPHA)
+        errors = np.abs(frequencies - model.values)
+        covered = np.setdiff1d(np.arange(len(errors)), certificate.uncovered_bins)
+        failures += bool((errors[covered] > np.array(certificate.radii)[covered]).any())
+        assert certificate.epsilon == max(np.array(certificate.radii)[covered])
+    assert_at_most(failures, repetitions)
+    if (scheme, name) == ("umd", "flat"):
+        # At a frequency of one half the level is nearly used up: the certificate is not safe by being wide.
+        assert failures > 0.6 * ALPHA * repetitions
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("scheme", "name"), CASES)
+def test_exact_marginal_certificates(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    misses = np.empty(repetitions)
+    for i, (model, frequencies) in enumerate(zip(sample.models(), sample.frequencies, strict=True)):
+        certificate = guarantees.certify(model, ALPHA, "marginal")
+        missed = np.abs(frequencies - model.values) > np.array(certificate.radii)
+        missed[list(certificate.uncovered_bins)] = False
+        misses[i] = sample.masses[i][missed].sum()
+    assert_mean_at_most(misses, ALPHA)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("scheme", "name"), CASES)
+def test_ece_certificates(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    ece = sample.ece()
+    failures = sum(
+        error > guarantees.certify(model, ALPHA, "ece").epsilon for model, error in zip(sample.models(), ece, strict=True)
+    )
+    assert_at_most(failures, repetitions)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("name", list(POPULATIONS))
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_promises_made_before_the_labels(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    errors, ece = sample.errors(), sample.ece()
+    for bound in ("a-priori", "hoeffding"):
+        promised = {
+            kind: guarantees.epsilon(sample.n, 8, ALPHA, kind, bound, scheme=scheme)
+            for kind in ("conditional", "marginal", "ece")
+        }
+        assert_at_most(int((errors > promised["conditional"]).any(axis=1).sum()), repetitions)
+        assert_mean_at_most((sample.masses * (errors > promised["marginal"])).sum(axis=1), ALPHA)
+        assert_at_most(int((ece > promised["ece"]).sum()), repetitions)
+    for bound in ("a-priori", "hoeffding") if scheme == "umd" else ("a-priori",):
+        mean = guarantees.epsilon(sample.n, 8, ALPHA, "expected-ece", bound, scheme=scheme)
+        assert_mean_at_most(np.sqrt((sample.masses * errors**2).sum(axis=1)), mean)
+        assert_mean_at_most(ece, mean)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 4])
+@pytest.mark.parametrize("scheme", ["umd", "ze", "fixed-width"])
+def test_the_ece_of_few_bins(scheme: str, n_bins: int, repetitions: int, seed: int) -> None:
+    """Where the conditional radius is below the bound for the ECE, and is taken for it, as the counts decide."""
+    for name in ("flat", "linear"):
+        sample = simulated(name, scheme, repetitions, seed, n_bins=n_bins)
+        limits = [guarantees.certify(model, ALPHA, "ece").epsilon for model in sample.models()]
+        assert_at_most(int((sample.ece() > np.array(limits)).sum()), repetitions)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(
+    ("scheme", "name"), [("ums", "flat"), ("ums", "rare"), ("ums", "tied"), ("fixed-width", "rare"), ("fixed-width", "skewed")]
+)
+def test_promises_from_the_counts_alone(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    for bound in ("a-priori", "hoeffding"):
+        failures, misses = 0, []
+        for model, errors, masses in zip(sample.models(), sample.errors(), sample.masses, strict=True):
+            conditional, marginal = (guarantees.certify(model, ALPHA, kind, bound) for kind in ("conditional", "marginal"))
+            seen = model.counts > 0
+            failures += bool((errors[seen] > conditional.epsilon).any())
+            misses.append(masses[seen & (errors > marginal.epsilon)].sum())
+        assert_at_most(failures, len(misses))
+        assert_mean_at_most(np.array(misses), ALPHA)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("name", ["linear", "rare", "wave"])
+def test_values_made_monotone_by_looking_at_them(name: str, repetitions: int, seed: int) -> None:
+    # The values depend on the labels, and the certificate about them holds with the same alpha.
+    sample = simulated(name, "umd", repetitions, seed)
+    values = np.array([guarantees.linf_isotonic(value) for value in sample.values])
+    failures = sum(
+        bool((errors > np.array(guarantees.certify(model, ALPHA).radii)).any())
+        for model, errors in zip(sample.models(values), sample.errors(values), strict=True)
+    )
+    assert_at_most(failures, repetitions)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("method", ["clopper-pearson", "hoeffding", "empirical-bernstein"])
+@pytest.mark.parametrize(
+    ("scheme", "name"), [("umd", "flat"), ("umd", "rare"), ("umd", "tied"), ("ze", "rare"), ("umb", "skewed")]
+)
+def test_simultaneous_intervals(scheme: str, name: str, method: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    failures = 0
+    for model, frequencies in zip(sample.models(), sample.frequencies, strict=True):
+        intervals = guarantees.interval(model, ALPHA, method)
+        failures += bool(((frequencies < intervals[:, 0]) | (frequencies > intervals[:, 1])).any())
+    assert_at_most(failures, repetitions)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("name", ["flat", "tied", "skewed"])
+def test_masses_of_uniform_mass_bins_have_their_beta_law(name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, "umd", repetitions, seed)
+    upper = guarantees.mass_upper(sample.counts[0], sample.n, 0.05)
+    for b in range(8):
+        failures = int((sample.masses[:, b] > upper[b]).sum())
+        assert_at_most(failures, repetitions, 0.05)
+        # The quantile is exact, so misses are not rarer than it says either.
+        assert binom.cdf(failures, repetitions, 0.05) > 1e-6
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(
+    ("scheme", "name"), [("umd", "linear"), ("umd", "tied"), ("ze", "rare"), ("umb", "flat"), ("ums", "skewed")]
+)
+def test_sets_of_bins_cover_in_each_bin(scheme: str, name: str, repetitions: int, seed: int) -> None:
+    sample = simulated(name, scheme, repetitions, seed)
+    covered, by_chance = np.empty((repetitions, 8)), np.empty((repetitions, 8))
+    for i, (model, frequencies) in enumerate(zip(sample.models(), sample.frequencies, strict=True)):
+        truth = np.stack([1.0 - frequencies, frequencies], axis=1)
+        covered[i] = (truth * guarantees.bin_sets(model, 0.15)).sum(axis=1)
+        by_chance[i] = (truth * guarantees.bin_set_chances(model, 0.15)).sum(axis=1)
+    for b in range(8):
+        assert_mean_at_most(1.0 - covered[:, b], 0.15)
+        assert_mean_at_most(1.0 - by_chance[:, b], 0.15)
+        if scheme in ("umd", "ums"):
+            assert_mean_at_most(by_chance[:, b], 0.85)
+
+
+@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize("name", ["linear", "tied", "rare"])
+def test_conformal_sets_cover(name: str, repetitions: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, _, _, labels = POPULATIONS[name].draw(rng, repetitions, 31)
+    uniforms = rng.random(repetitions)
+    hits, exact = 0, 0
+    of_class = np.zeros((2, 2), dtype=np.int64)  # by the label of the next sample: hits, trials
+    for i in range(repetitions):
+        seen, y, new, label = scores[i, :-1], labels[i, :-1], scores[i, -1:], labels[i, -1]
+        hits += bool(guarantees.conformal_sets(new, seen, y, 0.2)[0, label])
+        exact += bool(guarantees.conformal_sets(new, seen, y, 0.2, uniforms=uniforms[i : i + 1])[0, label])
+        of_class[label] += guarantees.conformal_sets(new, seen, y, 0.2, class_conditional=True)[0, label], 1
+    assert_at_most(repetitions - hits, repetitions, 0.2)
+    assert_at_most(repetitions - exact, repetitions, 0.2)
+    assert binom.cdf(repetitions - exact, repetitions, 0.2) > 1e-6
+    for label_hits, trials in of_class.tolist():
+        assert_at_most(trials - label_hits, trials, 0.2)
+
+
+def test_choosing_the_bins_on_the_labels_would_break_the_promise() -> None:
+    # Why choose_n_bins looks at the number of samples alone: take the number of bins with the least leave-one-out Brier score
+    # on the same labels, quote the usual certificate, and it fails twice as often as it says.
+    repetitions, n, failures = 400, 1000, 0
+    labels = np.random.default_rng(9).random((repetitions, n)) < 0.5  # in order of score, of a score that says nothing
+    for y in labels:
+        sums_up_to = np.concatenate([[0], np.cumsum(y)])
+        least, chosen = math.inf, (np.empty(0), np.empty(0))
+        for n_bins in range(2, 41):
+            ranks = -(-np.arange(n_bins + 1) * (n + 1) // n_bins)
+            counts = np.diff(ranks) - 1
+            ones = sums_up_to[ranks[1:] - 1] - sums_up_to[ranks[:-1]]
+            brier = (ones * (counts - ones) * counts / (counts - 1.0) ** 2).sum() / counts.sum()
+            if brier < least:
+                least, chosen = brier, (ones, counts)
+        intervals = clopper_pearson(*chosen, sidak(ALPHA, len(chosen[1])))
+        failures += bool(((intervals[:, 0] > 0.5) | (intervals[:, 1] < 0.5)).any())
+    assert failures > 1.5 * ALPHA * repetitions

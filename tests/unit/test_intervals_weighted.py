@@ -1,0 +1,260 @@
+"""Intervals under importance weights: against slow loops, exact cases, and each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastbin import InputError, InputTypeError, intervals
+from fastbin.intervals._rows import Rows
+from fastbin.intervals.weighted import _theorem10_radius
+from oracle import Case, cases, close
+
+FROM_ROWS = [intervals.weighted_empirical_bernstein, intervals.betting, intervals.betting_in_order]
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> tuple[list[float], list[int], float]:
+    bound = draw(st.sampled_from([0.5, 1.0, 1.5, 4.0, 100.0]))
+    n = draw(st.integers(1, 40))
+    shares = draw(st.lists(st.sampled_from([0.0, 0.01, 0.25, 0.5, 0.9, 1.0]), min_size=n, max_size=n))
+    labels = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    return [share * bound for share in shares], labels, bound
+
+
+# ---------------------------------------------------------------------------------------------- slow twins
+
+
+def _halving(rejects: Callable[[float], bool]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    return low
+
+
+def _both_ends(lower_end: Callable[[Sequence[int]], float], labels: Sequence[int]) -> list[float]:
+    return [lower_end(labels), 1.0 - lower_end([1 - y for y in labels])]
+
+
+def slow_bernstein(weights: Sequence[float], labels: Sequence[int], alpha: float, bound: float) -> list[float]:
+    n, log_term = len(weights), math.log(3 / alpha)
+
+    def lower_end(y: Sequence[int]) -> float:
+        def rejects(theta: float) -> bool:
+            z = [w * (label - theta) for w, label in zip(weights, y, strict=True)]
+            mean = sum(z) / n
+            variance = sum((value - mean) ** 2 for value in z) / n
+            return mean > math.sqrt(2 * variance * log_term / n) + 3 * bound * log_term / n
+
+        return _halving(rejects) if rejects(0.0) else 0.0
+
+    return _both_ends(lower_end, labels)
+
+
+def slow_betting(weights: Sequence[float], labels: Sequence[int], alpha: float, bound: float) -> list[float]:
+    stakes = [0.001 * 950 ** (i / 13) for i in range(14)]
+
+    def lower_end(y: Sequence[int]) -> float:
+        def rejects(theta: float) -> bool:
+            fortune = 0.0
+            for stake in stakes:
+                fortune += math.prod(1 + stake * w / bound * (label / theta - 1) for w, label in zip(weights, y, strict=True))
+            return fortune / len(stakes) >= 2 / alpha
+
+        return _halving(rejects)
+
+    return _both_ends(lower_end, labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples(), st.floats(0.001, 0.5))
+def test_bernstein_and_betting_equal_their_definitions(sample: tuple[list[float], list[int], float], alpha: float) -> None:
+    weights, labels, bound = sample
+    found = intervals.weighted_empirical_bernstein(weights, labels, alpha, bound)[0]
+    np.testing.assert_allclose(found, slow_bernstein(weights, labels, alpha, bound), atol=1e-7)
+    found = intervals.betting(weights, labels, alpha, bound)[0]
+    np.testing.assert_allclose(found, slow_betting(weights, labels, alpha, bound), atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples(), st.floats(0.001, 0.5), st.integers(0, 2**64 - 1))
+def test_betting_in_order_rejects_exactly_what_a_martingale_reaches(
+    sample: tuple[list[float], list[int], float], alpha: float, seed: int
+) -> None:
+    weights, labels, bound = sample
+    interval = intervals.betting_in_order(weights, labels, alpha, bound, seed=seed)[0]
+    # The order is that of random raw numbers over the rows sorted by weight and label.
+    rows = sorted((w / bound, y) for w, y in zip(weights, labels, strict=True))
+    order = np.argsort(np.random.PCG64([seed, 0]).random_raw(len(rows)), kind="stable")
+    rows = [rows[i] for i in order]
+
+    def lower_end(y_of: Callable[[int], int]) -> float:
+        def rejects(theta: float) -> bool:
+            fortune, seen_weight, seen_ones, squares = 1.0, 0.0, 0.0, 0.25
+            for i, (w, label) in enumerate(rows):
+                stake = math.sqrt(2 * math.log(2 / alpha) * (i + 1) / (len(rows) * squares))
+                fortune *= 1 + min(stake, 0.75 / theta) * w * (y_of(label) - theta)
+                if fortune >= 2 / alpha:
+                    return True
+                squares += (w * (label - (0.5 + seen_ones) / (1 + seen_weight))) ** 2
+                seen_weight, seen_ones = seen_weight + w, seen_ones + w * label
+            return False
+
+        return _halving(rejects)
+
+    expected = [lower_end(lambda y: y), 1.0 - lower_end(lambda y: 1 - y)]
+    np.testing.assert_allclose(interval, expected, atol=1e-7)
+
+
+# ---------------------------------------------------------------------------------------------- oracle
+
+
+@cases("weighted_ci_hoeffding")
+def test_self_normalised_hoeffding_oracle(case: Case) -> None:
+    w, y = np.array(case.inputs["w"]), np.array(case.inputs["labels"])
+    found = intervals.self_normalised_hoeffding([w @ y], [w.sum()], [len(w)], case.inputs["alpha"], case.inputs["U"])[0]
+    assert close(found, [case.expected["lo"], case.expected["hi"]], case.tolerance)
+
+
+@cases("bet_grid_ci")
+def test_betting_oracle(case: Case) -> None:
+    inputs = case.inputs
+    found = intervals.betting(inputs["w"], inputs["labels"], inputs["alpha"], inputs["U"], stakes=tuple(inputs["kappas"]))[0]
+    assert close(found, case.expected["ci"], case.tolerance)
+
+
+@cases("thm7")
+def test_theorem7_oracle(case: Case) -> None:
+    inputs, expected = case.inputs, case.expected
+    level = intervals.bonferroni(inputs["alpha"], inputs["B"])
+    half = inputs["Nb"] / 2
+    found = intervals.theorem7([half], [2 * half], [inputs["Nb"]], level, inputs["L"], inputs["U"])[0]
+    radius = expected["explicit"] if expected["condition_holds"] else 1.0
+    assert close(found, [max(0.0, 0.5 - radius), min(1.0, 0.5 + radius)], case.tolerance)
+
+
+@cases("thm10")
+def test_theorem10_oracle(case: Case) -> None:
+    inputs = case.inputs
+    rows = Rows(inputs["w"], inputs["labels"], inputs["U"], None, None)
+    level = intervals.bonferroni(inputs["alpha"], inputs["B"])
+    estimates, radii = _theorem10_radius(rows, np.array([inputs["m_b"]]), level)
+    assert close(estimates[0], case.expected["estimate"], case.tolerance)
+    assert close(radii[0], case.expected["radius"], case.tolerance)
+    public = intervals.theorem10(inputs["w"], inputs["labels"], level, inputs["U"], inputs["m_b"])
+    assert public.tolist() == [[0.0, 1.0]]
+
+
+# ---------------------------------------------------------------------------------------------- properties
+
+
+@pytest.mark.parametrize("bound", FROM_ROWS)
+def test_bins_are_independent_of_each_other_and_of_the_order_of_rows(bound: Any) -> None:
+    rng = np.random.default_rng(5)
+    weights, labels, bins = rng.random(400) * 2, rng.integers(0, 2, 400), rng.integers(0, 3, 400)
+    together = bound(weights, labels, 0.05, [2.0, 3.0, 2.0, 2.0], bins=bins, n_bins=4)
+    assert together.shape == (4, 2)
+    assert together[3].tolist() == [0.0, 1.0]
+    alone = bound(weights[bins == 0], labels[bins == 0], 0.05, 2.0)[0]
+    assert together[0].tolist() == alone.tolist()
+    shuffle = rng.permutation(400)
+    again = bound(weights[shuffle], labels[shuffle], 0.05, [2.0, 3.0, 2.0, 2.0], bins=bins[shuffle], n_bins=4)
+    np.testing.assert_allclose(again, together, atol=1e-12)
+
+
+@pytest.mark.parametrize("bound", FROM_ROWS)
+def test_scaling_weights_and_bound_together_changes_nothing(bound: Any) -> None:
+    rng = np.random.default_rng(6)
+    weights, labels = rng.random(200), rng.integers(0, 2, 200)
+    np.testing.assert_allclose(bound(weights, labels, 0.05, 1.0), bound(weights * 8, labels, 0.05, 8.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("bound", FROM_ROWS)
+def test_exchanging_labels_mirrors_the_interval(bound: Any) -> None:
+    rng = np.random.default_rng(7)
+    weights, labels = rng.permutation(np.linspace(0.1, 1.0, 300)), rng.random(300) < 0.2
+    one, other = bound(weights, labels, 0.05, 1.0)[0], bound(weights, ~labels, 0.05, 1.0)[0]
+    np.testing.assert_allclose(one, 1.0 - other[::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("bound", FROM_ROWS)
+def test_without_weight_nothing_is_said(bound: Any) -> None:
+    assert bound([0.0, 0.0], [0, 1], 0.1, 1.0).tolist() == [[0.0, 1.0]]
+    assert bound([], [], 0.1, 1.0).tolist() == [[0.0, 1.0]]
+    assert bound([1.0] * 50, [0] * 50, 0.1, 1.0)[0, 0] == 0.0
+    assert bound([1.0] * 50, [1] * 50, 0.1, 1.0)[0, 1] == 1.0
+
+
+def test_the_order_of_widths_is_that_of_the_methods() -> None:
+    rng = np.random.default_rng(8)
+    n = 300
+    weights = rng.uniform(0.5, 1.5, n)
+    labels = rng.random(n) < 0.5
+    level = intervals.sidak(0.1, 10)
+    hoeffding = intervals.self_normalised_hoeffding([weights @ labels], [weights.sum()], [n], level, 1.5)
+    theorem7 = intervals.theorem7([weights @ labels], [weights.sum()], [n], intervals.bonferroni(0.1, 10), 0.5, 1.5)
+    grid, ordered = (bound(weights, labels, level, 1.5) for bound in (intervals.betting, intervals.betting_in_order))
+    widths = [float(np.diff(interval)[0, 0]) for interval in (ordered, grid, hoeffding, theorem7)]
+    assert widths == sorted(widths)
+    assert widths[0] / 2 < 0.11
+    assert widths[-1] == 1.0
+
+
+@pytest.mark.parametrize("bound", FROM_ROWS)
+@pytest.mark.parametrize(
+    ("weights", "labels", "options", "kind", "message"),
+    [
+        ([1.0, 3.0], [0, 1], {}, InputError, r"weights\[1\] is 3.0, above the weight_bound 2.0 of its bin"),
+        ([1.0, -1.0], [0, 1], {}, InputError, r"weights\[1\] is -1.0; weights must be finite and not negative"),
+        ([1.0, math.inf], [0, 1], {}, InputError, r"weights\[1\] is inf"),
+        ([1.0, 1.0], [0, 2], {}, InputError, r"labels\[1\] is 2"),
+        ([1.0], [0, 1], {}, InputError, "lengths differ"),
+        ([1.0, 1.0], [0, 1], {"bins": [0, 2], "n_bins": 2}, InputError, r"bins\[1\] is 2; with n_bins=2"),
+        ([1.0, 1.0], [0, 1], {"bins": [0.0, 1.0]}, InputTypeError, "bin numbers are integers"),
+        (None, [0, 1], {}, InputError, "without weights use clopper_pearson"),
+    ],
+)
+def test_bad_rows_are_named(
+    bound: Any, weights: Any, labels: list[int], options: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        bound(weights, labels, 0.1, 2.0, **options)
+
+
+def test_bad_settings_are_named() -> None:
+    with pytest.raises(InputError, match=r"weight_bound is 0\.0; it must be positive"):
+        intervals.betting([0.0], [1], 0.1, 0.0)
+    with pytest.raises(InputError, match="one number or one for each of the 2 bins"):
+        intervals.betting([1.0, 1.0], [1, 0], 0.1, [1.0, 1.0, 1.0], bins=[0, 1])
+    with pytest.raises(InputError, match="stakes is"):
+        intervals.betting([1.0], [1], 0.1, 1.0, stakes=(1.0,))
+    with pytest.raises(InputError, match="0 < weight_min <= weight_max"):
+        intervals.theorem7([1.0], [2.0], [2], 0.1, 0.0, 1.0)
+    with pytest.raises(InputError, match=r"weight_sums\[0\] is -2.0"):
+        intervals.self_normalised_hoeffding([1.0], [-2.0], [2], 0.1, 1.0)
+    with pytest.raises(InputError, match=r"counts has shape \(2,\); every bin needs one"):
+        intervals.self_normalised_hoeffding([1.0], [2.0], [2, 2], 0.1, 1.0)
+
+
+def test_betting_in_order_is_not_always_the_narrowest() -> None:
+    def half_widths(n: int, heavy: float, ratio: float) -> list[float]:
+        found = []
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            weights, labels = np.where(rng.random(n) < heavy, ratio, 1.0), rng.random(n) < 0.5
+            found.append(
+                [np.ptp(f(weights, labels, 0.0105, ratio)[0]) / 2 for f in (intervals.betting, intervals.betting_in_order)]
+            )
+        return np.mean(found, axis=0).tolist()
+
+    betting, in_order = half_widths(100, 0.02, 50.0)
+    assert betting < 0.43 < in_order  # a few samples carry the weight
+    betting, in_order = half_widths(300, 0.5, 2.0)
+    assert in_order < 0.9 * betting
