@@ -1,0 +1,15 @@
+"""Names for the types of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+UInt8s = npt.NDArray[np.uint8]
+Int64s = npt.NDArray[np.int64]
+UInt64s = npt.NDArray[np.uint64]
+Float64s = npt.NDArray[np.float64]
