@@ -17,7 +17,18 @@ from fastbin._errors import GuaranteeError, InputError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
 from fastbin._scalars import check_alpha, check_seed
-from fastbin._schemes import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
+from fastbin._schemes import (
+    KINDS,
+    MAPS,
+    OUT_OF_RANGE,
+    PARTS,
+    SCHEME_WORDS,
+    TIES,
+    WEIGHTS,
+    ClassRates,
+    native_parts,
+    rates_of_parts,
+)
 from fastbin._validation import ScoreRange, as_key_array, as_scores, refuse_kind, refuse_scores
 
 if TYPE_CHECKING:
@@ -162,7 +173,7 @@ class BinnedModel(NativeModel):
     @property
     def scheme(self) -> str:
         """How the partition and the values came about: "umd", "ze", "ums", "umb", "fixed-width", ..."""
-        return SCHEMES.get(self._codes[1], "other")
+        return SCHEME_WORDS.get(self._codes[1], "other")
 
     @property
     def ties(self) -> str:

@@ -1,20 +1,16 @@
-"""Groups of equal scores in rows that fit into one sort."""
+"""Groups of equal scores that hold a boundary, and how one sort finds them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._fit.rows import Chunk, Rows
 from fastbin._native.ties import group_digest
+from fastbin._typing import Array, Float64s, Int64s, UInt8s
 
-__all__ = ["BoundaryGroups", "RanksOf", "groups_at", "groups_by_sorting", "run_starts"]
-
-Int64s = npt.NDArray[np.int64]
-Float64s = npt.NDArray[np.float64]
 RanksOf = Callable[[int], Int64s]
 
 
@@ -38,14 +34,14 @@ class BoundaryGroups(NamedTuple):
         return group_digest(seed, np.ascontiguousarray(self.score), *map(np.ascontiguousarray, columns))
 
 
-def run_starts(ascending: npt.NDArray[Any]) -> Int64s:
+def run_starts(ascending: Array) -> Int64s:
     """Where each run of equal values of an ascending array begins."""
     if ascending.size == 0:
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
 
 
-def groups_at(score: Float64s, scores: Float64s, labels: npt.NDArray[np.uint8]) -> BoundaryGroups:
+def groups_at(score: Float64s, scores: Float64s, labels: UInt8s) -> BoundaryGroups:
     """The groups of these scores, which are among all `scores`; those ascend, each with its label. O(n)."""
     ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
     first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
@@ -53,7 +49,7 @@ def groups_at(score: Float64s, scores: Float64s, labels: npt.NDArray[np.uint8]) 
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
-    """As `fold.boundary_groups`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
+    """As `quantiles.boundary_groups`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
     parts = list(rows.chunks())
     scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
@@ -77,7 +73,7 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
     )  # fmt: skip
 
 
-def _sort_packed(scores: Float64s, labels: npt.NDArray[np.uint8], ranks_of: RanksOf) -> BoundaryGroups:
+def _sort_packed(scores: Float64s, labels: UInt8s, ranks_of: RanksOf) -> BoundaryGroups:
     """Scores that are not negative have a spare bit for the label, and order like their bits: one integer sort does it."""
     packed = (scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     packed <<= np.uint64(1)
