@@ -1,8 +1,6 @@
 """The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
 
-Arrays that C can read are handled here; hooks that the Python class above (`fastbin.online.StreamingBinning`) fills in raise
-the errors for bad scores and labels. C leaves it to the caller that one
-thread at a time touches a stream: a lock does that here, so threads may share one.
+The arrays are those that C can read. C allows one thread at a time to use a stream; a lock here lets threads share one.
 """
 
 cimport numpy as cnp
@@ -16,13 +14,13 @@ from threading import Lock
 import numpy as np
 
 from fastbin._errors import FastbinError, FormatError, InputError
+from fastbin._scalars import check_key
+from fastbin._validation import refuse_labels
 
 from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, error_of
+from fastbin._native.owner cimport ModelOwner, describe_rows, error_of, succeed, succeed_with
 
 cnp.import_array()
-
-__all__ = ["NativeStream", "read_monitor", "write_monitor"]
 
 cdef extern from "fastbin.h" nogil:
     ctypedef struct fastbin_stream:
@@ -69,15 +67,8 @@ cdef extern from "fastbin.h" nogil:
     void fastbin_monitor_free(fastbin_monitor *monitor)
 
 
-cdef int succeed(fastbin_status status) except -1:
-    """Raise for any status but success."""
-    if status != FASTBIN_OK:
-        raise error_of(status)
-    return 0
-
-
 cdef int succeed_as(fastbin_status status, str what) except -1:
-    """The same, where bytes that are refused are those of something else than a model."""
+    """The same for the bytes of something other than a model."""
     if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
         raise FormatError(str(error_of(status)).replace("model", what))
     return succeed(status)
@@ -186,22 +177,21 @@ cdef class NativeStream:
             If the score is NaN or outside the range, or the label neither 0 nor 1. Nothing is counted then.
         """
         cdef int32_t bin_number
-        cdef uint64_t tie_key
+        cdef uint64_t tie_key = 0
         cdef fastbin_status status = FASTBIN_OK
         cdef int y = 0
         self._require()
         if label == 1:
             y = 1
         elif label != 0:
-            self._refuse_labels(label, -1)
-        if key is not None and not 0 <= key < 0xFFFFFFFFFFFFFFFF:
-            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
+            raise InputError(f"label is {label!r}; labels are 0 and 1, or False and True")
+        if key is not None:
+            tie_key = check_key(key)
         with self.lock:
-            tie_key = key if key is not None else fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
+            if key is None:
+                tie_key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
             status = fastbin_stream_update_one(self.stream, score, tie_key, y, &bin_number)
-        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
-            self._refuse_scores(score, -1)
-        succeed(status)
+        succeed_with(status, &self.spec, score, -1)
         return bin_number
 
     def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
@@ -214,11 +204,7 @@ cdef class NativeStream:
         cdef const uint8_t *ys = &labels[0] if n else NULL
         cdef size_t bad_row = n
         self._require()
-        memset(&rows, 0, sizeof(rows))
-        rows.struct_size = sizeof(rows)
-        rows.scores, rows.score_stride, rows.n_rows = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0), n
-        rows.score_type = FASTBIN_FLOAT64 if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 else FASTBIN_FLOAT32
-        rows.nan_policy = FASTBIN_NAN_ERROR
+        describe_rows(&rows, scores)
         rows.seed = self.spec.seed if seed is None else seed
         if keys is not None and n:
             rows.keys = &keys[0]
@@ -226,11 +212,9 @@ cdef class NativeStream:
             rows.first_row = fastbin_stream_n_samples(self.stream)
             with nogil:
                 status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
-        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
-            self._refuse_scores(scores, bad_row)
         if status == FASTBIN_ERROR_ARGUMENT and bad_row < <size_t>n:
-            self._refuse_labels(np.asarray(labels), bad_row)
-        succeed(status)
+            refuse_labels(np.asarray(labels))
+        succeed_with(status, &self.spec, scores, bad_row)
         return bins
 
     def _merge(self, const unsigned char[::1] data):
@@ -293,16 +277,6 @@ cdef class NativeStream:
     def seed(self):
         """int: that of the partition; samples without a key get one from it and their row number."""
         return self.spec.seed
-
-    # ------------------------------------------------------------------ hooks
-
-    def _refuse_scores(self, scores, position):
-        """Raise for the bad score at this position, or for a single one (position -1)."""
-        raise InputError(f"bad score at {position}: {scores!r}")
-
-    def _refuse_labels(self, labels, position):
-        """Raise for the bad label at this position, or for a single one (position -1)."""
-        raise InputError(f"bad label at {position}: {labels!r}")
 
 
 def write_monitor(

@@ -26,8 +26,6 @@ cdef extern from "keys.h":
 
 cnp.import_array()
 
-__all__ = ["cut_groups", "digest", "group_digest", "group_keys", "hash_key", "row_keys", "rows_digest", "split_keys"]
-
 cdef enum:
     MAX_CELL_BITS = 12
     MAX_CELLS = 4096
