@@ -139,10 +139,10 @@ cdef class NativeModel(ModelOwner):
         if self.model == NULL:
             self._refuse_empty()
         describe_rows(&rows, scores)
-        if nan == "propagate":
+        if nan != "error":
+            if nan != "propagate":
+                raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
             rows.nan_policy = FASTBIN_NAN_PROPAGATE
-        elif nan != "error":
-            raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
         if keys is not None:
             if seed is not None:
                 raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")

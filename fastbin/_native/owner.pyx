@@ -5,7 +5,6 @@ The pointer is set once, before anybody else sees the object. The properties are
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -87,9 +86,7 @@ cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
 
     def __cinit__(self, *args, **kwargs):
-        self.model = NULL
         self.draw_seed = secrets.randbits(64)
-        self.n_draws = 0
 
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")

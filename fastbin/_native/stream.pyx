@@ -82,6 +82,13 @@ cdef object owned_by(type cls, fastbin_model *model):
     return owner
 
 
+cdef bytes bytes_of(const fastbin_stream *stream):
+    """The caller holds the lock."""
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(stream))
+    succeed(fastbin_stream_write(stream, PyBytes_AS_STRING(data), len(data)))
+    return data
+
+
 cdef class NativeStream:
     """Counts, label sums and running variances per bin, owned by C. Mutable; may be shared between threads."""
 
@@ -91,7 +98,6 @@ cdef class NativeStream:
     cdef object __weakref__
 
     def __cinit__(self, *args, **kwargs):
-        self.stream = NULL
         self.lock = Lock()
 
     def __dealloc__(self):
@@ -108,11 +114,9 @@ cdef class NativeStream:
     def _resume(self, const unsigned char[::1] data):
         """Go on from the bytes of FORMAT.md."""
         cdef fastbin_stream *stream
-        cdef fastbin_status status
         if data.shape[0] == 0:
             raise FormatError("no bytes: an empty file is not a stream")
-        status = fastbin_stream_read(&data[0], data.shape[0], &stream)
-        succeed_as(status, "stream")
+        succeed_as(fastbin_stream_read(&data[0], data.shape[0], &stream), "stream")
         self._adopt(stream)
 
     cdef int _adopt(self, fastbin_stream *stream) except -1:
@@ -130,12 +134,9 @@ cdef class NativeStream:
 
     def to_bytes(self):
         """The stream in the bytes of csrc/FORMAT.md, to go on from, bit for bit."""
-        cdef bytes data
         self._require()
         with self.lock:
-            data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(self.stream))
-            succeed(fastbin_stream_write(self.stream, PyBytes_AS_STRING(data), len(data)))
-        return data
+            return bytes_of(self.stream)
 
     def _partition(self, type cls):
         """The model whose bins are counted in, as an object of this subclass of `ModelOwner`."""
@@ -191,7 +192,8 @@ cdef class NativeStream:
             if key is None:
                 tie_key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
             status = fastbin_stream_update_one(self.stream, score, tie_key, y, &bin_number)
-        succeed_with(status, &self.spec, score, -1)
+        if status != FASTBIN_OK:
+            succeed_with(status, &self.spec, score, -1)
         return bin_number
 
     def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
@@ -233,11 +235,9 @@ cdef class NativeStream:
 
     def tally(self):
         """Counts, label sums and running variances of one moment: three arrays as the properties of these names."""
-        counts = np.empty(self.spec.n_bins, np.int64)
-        label_sums = np.empty(self.spec.n_bins, np.int64)
-        running_variances = np.empty(self.spec.n_bins, np.float64)
-        cdef int64_t[::1] count_view = counts
-        cdef int64_t[::1] sum_view = label_sums
+        counts, label_sums = np.empty(self.spec.n_bins, np.int64), np.empty(self.spec.n_bins, np.int64)
+        running_variances = np.empty(self.spec.n_bins)
+        cdef int64_t[::1] count_view = counts, sum_view = label_sums
         cdef double[::1] variance_view = running_variances
         cdef bint has_variance
         self._require()
@@ -285,8 +285,6 @@ def write_monitor(
 ):
     """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream."""
     cdef fastbin_monitor_spec spec
-    cdef fastbin_status status
-    cdef size_t size
     cdef bytes data
     stream._require()
     if not (tolerated.shape[0] == max_log_e.shape[0] == named_at.shape[0] == stream.spec.n_bins and tolerated.shape[1] == 2):
@@ -298,10 +296,8 @@ def write_monitor(
     spec.tolerated, spec.max_log_e, spec.named_at = &tolerated[0, 0], &max_log_e[0], &named_at[0]
     spec.seen, spec.n_seen = <const unsigned char *>PyBytes_AS_STRING(seen), len(seen) // FASTBIN_DIGEST_SIZE
     with stream.lock:
-        size = fastbin_monitor_size(&spec)
-        data = PyBytes_FromStringAndSize(NULL, size)
-        status = fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), size)
-    succeed_as(status, "monitor")
+        data = PyBytes_FromStringAndSize(NULL, fastbin_monitor_size(&spec))
+        succeed_as(fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), len(data)), "monitor")
     return data
 
 
@@ -309,19 +305,15 @@ def read_monitor(const unsigned char[::1] data):
     """The state in these bytes: what `write_monitor` takes, by name, with the stream in its own bytes."""
     cdef fastbin_monitor_spec spec
     cdef fastbin_monitor *monitor
-    cdef fastbin_status status = fastbin_monitor_read(&data[0], data.shape[0], &monitor)
-    cdef size_t size
-    cdef bytes stream
     cdef fastbin_model_spec model
-    succeed_as(status, "monitor")
+    cdef bytes stream
+    succeed_as(fastbin_monitor_read(&data[0], data.shape[0], &monitor), "monitor")
     try:
         spec.struct_size = sizeof(spec)
         fastbin_monitor_describe(monitor, &spec)
         model.struct_size = sizeof(model)
         fastbin_model_describe(fastbin_stream_partition(spec.stream), &model)
-        size = fastbin_stream_size(spec.stream)
-        stream = PyBytes_FromStringAndSize(NULL, size)
-        succeed(fastbin_stream_write(spec.stream, PyBytes_AS_STRING(stream), size))
+        stream = bytes_of(spec.stream)
         return {
             "stream": stream,
             "alpha": spec.alpha,
