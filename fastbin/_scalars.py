@@ -101,6 +101,13 @@ def check_seed(seed: Any, name: str = "seed") -> int:
     return check_count(seed, name, minimum=0, maximum=2**64 - 1)
 
 
+def check_key(key: Any, name: str = "key") -> int:
+    """One tie key, an integer in [0, 2**64 - 2]."""
+    if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64 - 1:
+        raise InputError(f"{name} is {key!r}; it must be an integer in [0, 2**64 - 2]")
+    return int(key)
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:

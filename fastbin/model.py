@@ -13,30 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._errors import GuaranteeError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._scalars import check_alpha, check_seed
-from fastbin._schemes import (
-    KINDS,
-    MAPS,
-    OUT_OF_RANGE,
-    PARTS,
-    SCHEME_WORDS,
-    TIES,
-    WEIGHTS,
-    ClassRates,
-    native_parts,
-    rates_of_parts,
-)
-from fastbin._validation import ScoreRange, as_key_array, as_scores, refuse_kind, refuse_scores
+from fastbin._scalars import check_alpha
+from fastbin._schemes import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEME_WORDS, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
+from fastbin._validation import ScoreRange
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
 __all__ = ["BinnedModel"]
 
-Array = npt.NDArray[Any]
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
@@ -184,12 +172,6 @@ class BinnedModel(NativeModel):
     def map(self) -> tuple[str, tuple[float, ...]]:
         """The smooth map and its parameters: the model itself if it is smooth, else evidence of what came before the bins."""
         return MAPS[self._codes[3]], self._map_parameters
-
-    @property
-    def score_range(self) -> ScoreRange:
-        """(low, high) that scores must lie in, or ``None`` where any finite score is welcome."""
-        low, high = self._score_limits
-        return None if low == -np.inf and high == np.inf else (low, high)
 
     @property
     def note(self) -> str:
@@ -375,29 +357,3 @@ class BinnedModel(NativeModel):
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
         return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"
-
-    # ------------------------------------------------------------------ what NativeModel asks for
-
-    def _coerce_rows(self, scores: Any, keys: Any) -> tuple[Array, npt.NDArray[np.uint64] | None]:
-        array = as_scores(scores)
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        array = array.view(np.ndarray)
-        return array, None if keys is None else as_key_array(keys, array.shape[0])
-
-    def _refuse_row(self, scores: Array, position: int) -> None:
-        refuse_scores(scores, self.score_range, first=position)
-
-    def _refuse_score(self, score: float) -> None:
-        refuse_scores(np.array([score]), self.score_range, name="score")
-
-    def _refuse_kind(self, score: Any) -> None:
-        refuse_kind(score)
-
-    def _check_key(self, key: Any) -> int:
-        if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64 - 1:
-            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
-        return int(key)
-
-    def _check_seed(self, seed: Any) -> int:
-        return check_seed(seed)

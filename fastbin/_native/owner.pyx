@@ -5,20 +5,20 @@ The pointer is set once, before anybody else sees the object. The properties are
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 import os
 import secrets
 
+import numpy as np
+
 from fastbin._errors import FastbinError, FormatError, InputError
+from fastbin._validation import refuse_scores
 
 from fastbin._native.cfastbin cimport *
 
 cnp.import_array()
-
-__all__ = ["ModelOwner", "library_version", "status_text"]
 
 cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
@@ -59,13 +59,34 @@ cdef object error_of(fastbin_status status):
     return FastbinError(text)
 
 
+cdef int succeed(fastbin_status status) except -1:
+    """Raise for any status but success."""
+    if status != FASTBIN_OK:
+        raise error_of(status)
+    return 0
+
+
+cdef object score_range_of(const fastbin_model_spec *spec):
+    """(low, high), or None where any finite score is accepted."""
+    if spec.score_min == -np.inf and spec.score_max == np.inf:
+        return None
+    return spec.score_min, spec.score_max
+
+
+cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1:
+    """The same after scoring: the error for a bad score names its row. Row -1: `scores` is one number."""
+    if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
+        if row < 0:
+            refuse_scores(np.array([scores]), score_range_of(spec), name="score")
+        refuse_scores(scores, score_range_of(spec), first=row)
+    return succeed(status)
+
+
 cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
 
     def __cinit__(self, *args, **kwargs):
-        self.model = NULL
         self.draw_seed = secrets.randbits(64)
-        self.n_draws = 0
 
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")
@@ -133,8 +154,7 @@ cdef class ModelOwner:
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef int32_t i
-        if status != FASTBIN_OK:
-            raise error_of(status)
+        succeed(status)
         self.spec.struct_size = sizeof(fastbin_model_spec)
         fastbin_model_describe(self.model, &self.spec)
         self.needs_keys = self.spec.delta > 0
@@ -145,16 +165,11 @@ cdef class ModelOwner:
 
     def to_bytes(self):
         """The model in the bytes of FORMAT.md: the same model always gives the same bytes."""
-        cdef size_t size
         cdef bytes data
-        cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
-        size = fastbin_model_size(self.model)
-        data = PyBytes_FromStringAndSize(NULL, size)
-        status = fastbin_model_write(self.model, PyBytes_AS_STRING(data), size)
-        if status != FASTBIN_OK:
-            raise error_of(status)
+        data = PyBytes_FromStringAndSize(NULL, fastbin_model_size(self.model))
+        succeed(fastbin_model_write(self.model, PyBytes_AS_STRING(data), len(data)))
         return data
 
     # ------------------------------------------------------------------ reading
@@ -268,8 +283,9 @@ cdef class ModelOwner:
         return tuple(self.spec.map_parameters[i] for i in range(4))
 
     @property
-    def _score_limits(self):
-        return self.spec.score_min, self.spec.score_max
+    def score_range(self):
+        """(low, high) that scores must lie in, or ``None`` where any finite score is accepted."""
+        return score_range_of(&self.spec)
 
     @property
     def _note(self):
