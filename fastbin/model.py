@@ -17,7 +17,20 @@ from fastbin._errors import GuaranteeError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
 from fastbin._scalars import check_alpha
-from fastbin._schemes import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEME_WORDS, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
+from fastbin._schemes import (
+    KINDS,
+    MAPS,
+    OUT_OF_RANGE,
+    PARTS,
+    SCHEME_WORDS,
+    SCHEMES,
+    TIES,
+    WEIGHTS,
+    ClassRates,
+    code_of,
+    native_parts,
+    rates_of_parts,
+)
 from fastbin._validation import ScoreRange
 
 if TYPE_CHECKING:
@@ -121,6 +134,17 @@ class BinnedModel(NativeModel):
                 map_parameters=map_parameters, note=note, pairs=pairs, rates=rates, out_of_range=out_of_range, weights=weights,
                 fingerprint=fingerprint,
             )
+        )  # fmt: skip
+
+    @classmethod
+    def _of(
+        cls, *, scheme: str = "other", ties: str = "none", score_range: ScoreRange, out_of_range: str = "refuse", **parts: Any
+    ) -> BinnedModel:
+        """As `from_parts` for parts that a fit has made, in the types and lengths that C takes: C checks the rest."""
+        low, high = (-np.inf, np.inf) if score_range is None else score_range
+        return cls._create(
+            scheme=SCHEMES[scheme].code, ties=code_of("ties", ties), score_min=low, score_max=high,
+            out_of_range=code_of("out_of_range", out_of_range), **parts,
         )  # fmt: skip
 
     def _replace(self, **changes: Any) -> BinnedModel:

@@ -8,7 +8,7 @@ from typing import Any
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
 from fastbin._fit.plan import CELLS_A_RANK, Answer, Plan
-from fastbin._fit.rows import Rows, check_rows
+from fastbin._fit.rows import Rows, check_rows, limits_of
 from fastbin._validation import ScoreRange
 
 Batches = Callable[[], Iterable[tuple[Any, ...]]]
@@ -47,7 +47,7 @@ class BatchesSource:
         self._weight_kind: str | None = None
         self._layout: Layout | None = None
         self.value_limit = MOST_LISTED
-        self.limits = Rows([], [], None, score_range).limits  # type: ignore[arg-type]
+        self.limits = limits_of(score_range)
 
     @property
     def is_weighted(self) -> bool:

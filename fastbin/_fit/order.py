@@ -8,13 +8,12 @@ split comes before the boundaries. So a model depends on which samples there are
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.groups import BoundaryGroups, run_starts
+from fastbin._fit.groups import BoundaryGroups
 from fastbin._fit.quantiles import boundary_groups
 from fastbin._fit.rows import Rows
 from fastbin._native.ties import cut_groups, group_keys
@@ -70,16 +69,10 @@ def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, brought: Brough
     """Find the boundary samples inside their groups of equal scores. Time O(len(ranks)) plus the sizes of tied groups."""
     key_seed = groups.digest(seed)
     within = ranks - groups.below
-    first = run_starts(groups.score)
-    ends = np.append(first, len(ranks))
     if brought is None:
-        score, equal, ones = groups.score[first], groups.equal[first], groups.equal_ones[first]
-        key, before, is_one = cut_groups(key_seed, score, equal, ones, ends, within)
+        key, before, is_one = cut_groups(key_seed, groups.score, groups.equal, groups.equal_ones, within)
     else:
-        key = np.empty(len(ranks), np.uint64)
-        before, is_one = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
-        for a, b in pairwise(ends.tolist()):
-            key[a:b], before[a:b], is_one[a:b] = brought.cut_group(float(groups.score[a]), within[a:b])
+        key, before, is_one = brought.cut_groups(groups.score, within)
     return Cuts(groups.score, key, ranks, groups.below_ones + before, is_one, groups, key_seed)
 
 
@@ -92,20 +85,20 @@ class BroughtKeys(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, boundary_scores: Float64s) -> BroughtKeys:
-        """The rows of these scores: all that `cut_group` will be asked for."""
+        """The rows of these scores: all that `cut_groups` will be asked for."""
         assert rows.keys is not None
         at = np.flatnonzero(np.isin(rows.scores, boundary_scores))
         scores, labels, keys = rows.scores[at].astype(np.float64), rows.labels[at], rows.keys[at]
         order = np.lexsort((keys, scores))
         return cls(scores[order], labels[order], keys[order])
 
-    def cut_group(self, score: float, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
-        """As `fastbin._native.ties.cut_groups` for one group."""
-        span = slice(np.searchsorted(self.scores, score), np.searchsorted(self.scores, score, side="right"))
-        keys, labels = self.keys[span], self.labels[span].astype(np.int64)
-        self.refuse_repeated(np.full(len(ranks), score), keys[ranks - 1])
-        ones_before = np.cumsum(labels) - labels
-        return keys[ranks - 1], ones_before[ranks - 1], labels[ranks - 1]
+    def cut_groups(self, scores: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
+        """As `fastbin._native.ties.cut_groups` for these groups."""
+        at = np.searchsorted(self.scores, scores) + ranks - 1
+        self.refuse_repeated(scores, self.keys[at])
+        labels = self.labels.astype(np.int64)
+        ones_before = np.concatenate([[0], np.cumsum(labels)])
+        return self.keys[at], ones_before[at] - ones_before[np.searchsorted(self.scores, scores)], labels[at]
 
     def refuse_repeated(self, scores: Float64s, keys: UInt64s) -> None:
         """Raise where a boundary sample shares both its score and its key: an edge could not stand between the two."""

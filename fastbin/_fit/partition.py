@@ -13,6 +13,7 @@ import numpy as np
 
 from fastbin._fit.groups import run_starts
 from fastbin._fit.order import Cuts
+from fastbin._fit.rows import limits_of
 from fastbin._fit.tally import Tally
 from fastbin._typing import Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import ScoreRange
@@ -49,8 +50,9 @@ class Partition:
     def model(self) -> BinnedModel:
         """A model that only knows its bins."""
         if self._model is None:
-            self._model = BinnedModel.from_parts(
-                edges=self.edges, edge_keys=self.edge_keys, values=np.zeros(self.n_bins), score_range=self.score_range
+            values = np.zeros(self.n_bins)
+            self._model = BinnedModel._of(
+                edges=self.edges, edge_keys=self.edge_keys, values=values, score_range=self.score_range
             )
         return self._model
 
@@ -66,7 +68,7 @@ class Partition:
 
 
 class CountedEdges(NamedTuple):
-    """One entry per edge, ascending; `ends` and `starts` are (edges, 2): samples, and those with label 1."""
+    """One entry per edge, ascending; `ends` and `starts` are (2, edges): samples, and those with label 1."""
 
     edge: Float64s
     edge_key: UInt64s
@@ -90,17 +92,15 @@ def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
     if ties == "lower":
         return CountedEdges(score, np.full(len(score), KEY_BELOW, np.uint64), past, past)
     # All boundary samples of one score stand at its single edge.
-    ones = np.add.reduceat(cuts.is_one, first) if len(first) else cuts.is_one
-    after = below + np.stack([repeats, ones], axis=1)
+    after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
     return CountedEdges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
 
 
 def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
-    before = np.stack([cuts.rank - 1, cuts.ones_before], axis=1)
-    past = before + np.stack([np.ones_like(cuts.is_one), cuts.is_one], axis=1)
+    past = np.array([cuts.rank, cuts.ones_before + cuts.is_one])
     # The first key above the boundary sample's own is the next one.
     edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
-    return CountedEdges(cuts.score, edge_key, past if counts_cuts else before, past)
+    return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
 
 
 def _isolating(cuts: Cuts) -> CountedEdges:
@@ -114,18 +114,18 @@ def _isolating(cuts: Cuts) -> CountedEdges:
         next_score = np.nextafter(score, np.inf) + 0.0  # the one after -5e-324 is -0.0
     parts = (
         _by_key(kept, counts_cuts=False, cut_below=False),
-        CountedEdges(np.concatenate([score, next_score]), above, *[np.concatenate([below, past])] * 2),
+        CountedEdges(np.concatenate([score, next_score]), above, *[np.concatenate([below, past], axis=1)] * 2),
     )
-    edge, edge_key, ends, starts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    edge, edge_key, ends, starts = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
     order = np.lexsort((edge_key, edge))
-    return CountedEdges(edge[order], edge_key[order], ends[order], starts[order])
+    return CountedEdges(edge[order], edge_key[order], ends[:, order], starts[:, order])
 
 
 def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
     """Samples and label-1 samples below the groups of some cuts, and up to their ends."""
     groups = cuts.group
-    below = np.stack([groups.below[at], groups.below_ones[at]], axis=1)
-    return below, below + np.stack([groups.equal[at], groups.equal_ones[at]], axis=1)
+    below = np.array([groups.below[at], groups.below_ones[at]])
+    return below, below + np.array([groups.equal[at], groups.equal_ones[at]])
 
 
 def is_isolated(cut_scores: Float64s) -> Bools:
@@ -140,6 +140,8 @@ def n_tied(scores: Float64s, sizes: Int64s, ties: str) -> int:
     `scores` of cuts, ascending, and the sizes of their groups.
     """
     deciding = sizes >= 2
+    if not deciding.any():
+        return 0
     if ties == "isolate":
         deciding &= ~is_isolated(scores)
     first = run_starts(scores)
@@ -148,12 +150,14 @@ def n_tied(scores: Float64s, sizes: Int64s, ties: str) -> int:
 
 def divide(edges: CountedEdges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
     """The bins between these edges, and what they count."""
-    zero, total = np.zeros((1, 2), np.int64), np.array([[n_samples, n_positive]])
-    sums = np.concatenate([edges.ends, total]) - np.concatenate([zero, edges.starts])
-    partition, kept = _without_empty_edges(edges.edge, edges.edge_key, score_range)
-    if not kept.all():
-        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=0)
-    return partition, Tally(sums[:, 0].copy(), sums[:, 1].copy())
+    totals = np.array([[n_samples], [n_positive]])
+    sums = np.concatenate([edges.ends, totals], axis=1)
+    sums[:, 1:] -= edges.starts
+    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
+    if partition.n_bins < sums.shape[1]:
+        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
+        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
+    return partition, Tally(*sums)
 
 
 def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
@@ -161,15 +165,17 @@ def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreR
 
     These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
     """
-    return _without_empty_edges(edges, edge_keys, score_range)[0]
+    low, high = limits_of(score_range)
+    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
+        return Partition(edges, edge_keys, score_range)  # the usual case, told from others because small fits would notice
+    kept = _can_hold_scores(edges, edge_keys, score_range)
+    return Partition(edges[kept], edge_keys[kept], score_range)
 
 
-def _without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> tuple[Partition, Bools]:
-    greatest = np.finfo(np.float64).max
-    low, high = (-greatest, greatest) if score_range is None else score_range
+def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
+    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
+    low, high = limits_of(score_range)
     above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
     kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
     kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
-    if kept.all():
-        return Partition(edges, edge_keys, score_range), kept
-    return Partition(edges[kept], edge_keys[kept], score_range), kept
+    return np.asarray(kept)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -31,6 +31,14 @@ from fastbin._validation import (
 
 BLOCK = 65536
 NO_WEIGHTS = np.empty(0, np.int64)
+
+
+GREATEST = float(np.finfo(np.float64).max)
+
+
+def limits_of(score_range: ScoreRange) -> tuple[float, float]:
+    """The least and the greatest score of a range; all finite ones for None."""
+    return (-GREATEST, GREATEST) if score_range is None else score_range
 
 
 class Chunk(NamedTuple):
@@ -74,7 +82,7 @@ class Rows:
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest score allowed."""
-        return self.score_range if self.score_range is not None else (-np.finfo(np.float64).max, np.finfo(np.float64).max)
+        return limits_of(self.score_range)
 
     def take(self, chosen: Any) -> Rows:
         """Some of the rows: a slice gives views."""
@@ -142,7 +150,7 @@ class Rows:
         step = max(1, len(self) // size)
         return np.ascontiguousarray(self.scores[::step], np.float64)
 
-    def refuse(self, bad_scores: bool) -> None:
+    def refuse(self, bad_scores: bool) -> NoReturn:
         """Raise for the first bad score or label: a kernel saw one."""
         if bad_scores:
             refuse_scores(self.scores, self.score_range, first_row=self.first_row)

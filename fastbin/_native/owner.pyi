@@ -39,12 +39,13 @@ class ModelOwner:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @classmethod
     def _create(
-        cls, *, kind: int, scheme: int, ties: int, n_bins_asked: int, edges: Array | None, edge_keys: Array | None,
-        values: Array | None, counts: Array | None, label_sums: Array | None, weight_sums: Array | None,
-        weighted_label_sums: Array | None, weight_square_sums: Array | None, score_min: float, score_max: float,
-        delta: float, odds_ratio: float, seed: int, n_samples: int, n_positive: int, n_tied: int,
-        map: int, map_parameters: tuple[float, ...], note: bytes, pairs: Float64s | None,
-        source_rate: _Rate, target_rate: _Rate, out_of_range: int, weights: int, fingerprint: int,
+        cls, *, edges: Array | None, values: Array | None, edge_keys: Array | None = None, counts: Array | None = None,
+        label_sums: Array | None = None, weight_sums: Array | None = None, weighted_label_sums: Array | None = None,
+        weight_square_sums: Array | None = None, pairs: Float64s | None = None, kind: int = 0, scheme: int = 0, ties: int = 0,
+        n_bins_asked: int = 0, score_min: float = ..., score_max: float = ..., delta: float = 0.0, odds_ratio: float = 1.0,
+        seed: int = 0, n_samples: int = 0, n_positive: int = 0, n_tied: int = 0, map: int = 0,
+        map_parameters: tuple[float, ...] = (), note: bytes = b"", source_rate: _Rate = ..., target_rate: _Rate = ...,
+        out_of_range: int = 0, weights: int = 0, fingerprint: int = 0,
     ) -> Self: ...  # fmt: skip
     @classmethod
     def _read(cls, data: bytes | memoryview) -> Self: ...

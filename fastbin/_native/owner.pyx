@@ -5,6 +5,7 @@ The pointer is set once, before anybody else sees the object. The properties are
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -82,6 +83,9 @@ cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, sco
     return succeed(status)
 
 
+NO_RATE = (0, 0.0, 0, 0)
+
+
 cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
 
@@ -98,14 +102,15 @@ cdef class ModelOwner:
 
     @classmethod
     def _create(
-        cls, *, int kind, int scheme, int ties, int n_bins_asked, const double[::1] edges, const uint64_t[::1] edge_keys,
-        const double[::1] values, const int64_t[::1] counts, const int64_t[::1] label_sums, const double[::1] weight_sums,
-        const double[::1] weighted_label_sums, const double[::1] weight_square_sums, double score_min, double score_max,
-        double delta, double odds_ratio, uint64_t seed, int64_t n_samples, int64_t n_positive, int64_t n_tied,
-        int map, tuple map_parameters, bytes note, const double[:, ::1] pairs, tuple source_rate, tuple target_rate,
-        int out_of_range, int weights, uint64_t fingerprint,
+        cls, *, const double[::1] edges, const double[::1] values, const uint64_t[::1] edge_keys=None,
+        const int64_t[::1] counts=None, const int64_t[::1] label_sums=None, const double[::1] weight_sums=None,
+        const double[::1] weighted_label_sums=None, const double[::1] weight_square_sums=None,
+        const double[:, ::1] pairs=None, int kind=0, int scheme=0, int ties=0, int n_bins_asked=0, double score_min=-INFINITY,
+        double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0, int64_t n_samples=0,
+        int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
+        tuple source_rate=NO_RATE, tuple target_rate=NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
     ):
-        """A model from its parts; arrays that do not apply are ``None``. C checks all of it."""
+        """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
         cdef fastbin_model_spec spec
         cdef int i

@@ -149,19 +149,71 @@ def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):
     return keys
 
 
+def pack_rows(const double[::1] scores, const uint8_t[::1] labels, double low, double high):
+    """uint64 (n,): each score and its label as one integer that orders like the score, label 1 first; for scores from 0 on.
+
+    None where a score is NaN or outside [low, high], or a label is neither 0 nor 1. O(n) time.
+    """
+    cdef Py_ssize_t i, n_good = 0
+    cdef uint64_t word
+    cdef double score
+    packed = np.empty(scores.shape[0], np.uint64)
+    cdef uint64_t[::1] filled = packed
+    with nogil:
+        for i in range(scores.shape[0]):
+            n_good += (scores[i] >= low) & (scores[i] <= high) & (labels[i] <= 1)
+            score = scores[i] + 0.0  # -0.0 and 0.0 are one score
+            memcpy(&word, &score, sizeof(word))
+            filled[i] = (word << 1) | (labels[i] ^ 1)
+    return packed if n_good == scores.shape[0] else None
+
+
+def groups_at_ranks(const uint64_t[::1] packed, const int64_t[::1] ranks):
+    """The groups of equal scores at ascending ranks, from 1, of sorted packed rows. O(n) time.
+
+    Returns
+    -------
+    scores : float64 (m,)
+    columns : int64 (4, m)
+        Rows with a lower score, those of them with label 1, rows with this score, those of them with label 1.
+    n_ones : int
+        All rows with label 1.
+    """
+    cdef Py_ssize_t i, row = 0, group, n = packed.shape[0]
+    cdef int64_t n_ones = 0, below = 0, below_ones = 0
+    cdef uint64_t word = 0
+    scores, columns = np.empty(ranks.shape[0]), np.empty((4, ranks.shape[0]), np.int64)
+    cdef double[::1] score = scores
+    cdef int64_t[:, ::1] column = columns
+    with nogil:
+        for i in range(ranks.shape[0]):
+            if row < ranks[i]:  # the rank lies beyond the group before
+                word = packed[ranks[i] - 1] >> 1
+                while packed[row] >> 1 != word:
+                    n_ones += 1 - (packed[row] & 1)
+                    row += 1
+                below, below_ones = row, n_ones
+                while row < n and packed[row] >> 1 == word:
+                    n_ones += 1 - (packed[row] & 1)
+                    row += 1
+            memcpy(&score[i], &word, sizeof(word))
+            column[0, i], column[1, i], column[2, i], column[3, i] = below, below_ones, row - below, n_ones - below_ones
+        while row < n:
+            n_ones += 1 - (packed[row] & 1)
+            row += 1
+    return scores, columns, n_ones
+
+
 def cut_groups(
-    uint64_t seed, const double[::1] scores, const int64_t[::1] counts, const int64_t[::1] ones, const int64_t[::1] first_rank,
-    const int64_t[::1] ranks,
+    uint64_t seed, const double[::1] scores, const int64_t[::1] counts, const int64_t[::1] ones, const int64_t[::1] ranks,
 ):
     """Find the samples of given ranks in groups ordered by key.
 
     Parameters
     ----------
     seed : int
-    scores, counts, ones : (groups,)
-        The groups: their score, how many samples, how many of these with label 1.
-    first_rank : int64 (groups + 1,)
-        Group g is asked for ranks[first_rank[g]:first_rank[g + 1]].
+    scores, counts, ones : (m,)
+        The group of each rank, ascending: its score, how many samples, how many of these with label 1.
     ranks : int64 (m,)
         Within a group ascending, distinct, and in [1, count].
 
@@ -178,7 +230,7 @@ def cut_groups(
     -----
     Time O(sum of counts), memory O(samples per cell times ranks).
     """
-    cdef Py_ssize_t m = ranks.shape[0], group, first
+    cdef Py_ssize_t m = ranks.shape[0], first = 0, end = 0
     cdef int failed = 0
     keys, ones_before, is_one = np.empty(m, np.uint64), np.empty(m, np.int64), np.empty(m, np.int64)
     cdef uint64_t[::1] key_view = keys
@@ -188,12 +240,13 @@ def cut_groups(
         raise MemoryError("no memory to order samples that share a score")
     cells.gathered, cells.capacity = NULL, 0
     with nogil:
-        for group in range(counts.shape[0]):
-            first = first_rank[group]
-            if not failed and first_rank[group + 1] > first:
-                failed = cut_group(
-                    cells, seed, scores[group], counts[group], ones[group], &ranks[first], first_rank[group + 1] - first,
-                    &key_view[first], &before_view[first], &one_view[first])
+        while end < m and not failed:
+            first = end
+            while end < m and scores[end] == scores[first]:
+                end += 1
+            failed = cut_group(
+                cells, seed, scores[first], counts[first], ones[first], &ranks[first], end - first, &key_view[first],
+                &before_view[first], &one_view[first])
         free(cells.gathered)
         free(cells)
     if failed:

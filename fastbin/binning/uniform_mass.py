@@ -234,7 +234,7 @@ class UniformMassBinning(Calibrator):
     def _build(
         self, checked: _Checked, partition: Partition, tally: Tally, groups: BoundaryGroups, n_bins: int, n_tied: int
     ) -> BinnedModel:
-        model = BinnedModel.from_parts(
+        model = BinnedModel._of(
             edges=partition.edges, edge_keys=partition.edge_keys, **tally.parts(required=True), n_bins_asked=n_bins,
             n_samples=groups.n_samples, n_positive=groups.n_positive, n_tied=n_tied, scheme=self.scheme, ties=self.ties,
             seed=checked.seed, delta=checked.delta, score_range=checked.score_range, out_of_range=self.out_of_range,
