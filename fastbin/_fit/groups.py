@@ -59,7 +59,8 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
             _refuse(rows, scores)
         packed.sort()
         score, columns, n_ones = groups_at_ranks(packed, ranks_of(packed.size))
-        return BoundaryGroups(score, *columns, packed.size, n_ones)
+        below, below_ones, equal, equal_ones = columns
+        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones)
     # A NaN comes through min and max, and fails the comparison.
     if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
         _refuse(rows, scores)

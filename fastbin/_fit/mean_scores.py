@@ -70,8 +70,8 @@ def _boundary_groups(partition: Partition, counted: CountedEdges, cuts: Cuts) ->
     edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
     pairs = zip(counted.edge.tolist(), counted.edge_key.tolist(), strict=True)
     bins = np.array([0, *(bisect_right(edges, pair) for pair in pairs)])
-    firsts = np.concatenate(([0], counted.starts[:, 0]))
-    ends = np.append(counted.ends[:, 0], cuts.group.n_samples)
+    firsts = np.concatenate(([0], counted.starts[0]))
+    ends = np.append(counted.ends[0], cuts.group.n_samples)
     score, at = np.unique(cuts.score, return_index=True)
     below = cuts.group.below[at]
     beyond = below + cuts.group.equal[at]

@@ -118,7 +118,7 @@ def _isolating(cuts: Cuts) -> CountedEdges:
     )
     edge, edge_key, ends, starts = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
     order = np.lexsort((edge_key, edge))
-    return CountedEdges(edge[order], edge_key[order], ends[:, order], starts[:, order])
+    return CountedEdges(edge[order], edge_key[order], np.take(ends, order, axis=1), np.take(starts, order, axis=1))
 
 
 def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
