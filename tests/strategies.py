@@ -222,7 +222,7 @@ class CalibrationData:
     scores: list[float]
     labels: list[int]
     weights: list[int] | list[float] | None = None
-    tie_keys: list[int] | None = None
+    keys: list[int] | None = None
     score_range: tuple[float, float] | None = (0.0, 1.0)
     origin: str = field(default="", compare=False)
 
@@ -234,20 +234,20 @@ class CalibrationData:
         return len(self.scores)
 
     def arrays(self, layout: str = "contiguous") -> dict[str, Any]:
-        """The arguments of `fit`, in a layout: scores, labels, sample_weight, tie_keys (absent where there are none)."""
+        """The arguments of `fit`, in a layout: scores, labels, sample_weight, keys (absent where there are none)."""
         place = LAYOUTS[layout]
         arguments = {"scores": place(np.array(self.scores, np.float64)), "labels": place(np.array(self.labels, np.uint8))}
         if self.weights is not None:
             integer = all(isinstance(weight, int) for weight in self.weights)
             arguments["sample_weight"] = place(np.array(self.weights, np.int64 if integer else np.float64))
-        if self.tie_keys is not None:
-            arguments["tie_keys"] = np.array(self.tie_keys, np.uint64)
+        if self.keys is not None:
+            arguments["keys"] = np.array(self.keys, np.uint64)
         return arguments
 
     def float32(self) -> CalibrationData:
         """The same with scores that float32 holds exactly, so that float32 and float64 columns must agree."""
         rounded = [_to_float32(score) for score in self.scores]
-        return CalibrationData(rounded, self.labels, self.weights, self.tie_keys, self.score_range, f"{self.origin}, float32")
+        return CalibrationData(rounded, self.labels, self.weights, self.keys, self.score_range, f"{self.origin}, float32")
 
 
 def make(shape: str, label_shape: str, n: int, seed: int, weighting: str = "none", *, keyed: bool = False) -> CalibrationData:
@@ -259,7 +259,7 @@ def make(shape: str, label_shape: str, n: int, seed: int, weighting: str = "none
         scores=scores,
         labels=LABEL_SHAPES[label_shape](rng, scores),
         weights=WEIGHTINGS[weighting](rng, n),
-        tie_keys=_distinct_keys(rng, n) if keyed else None,
+        keys=_distinct_keys(rng, n) if keyed else None,
         score_range=None if margins else (0.0, 1.0),
         origin=f"make({shape!r}, {label_shape!r}, {n}, {seed}, {weighting!r}, keyed={keyed})",
     )

@@ -253,7 +253,7 @@ KEY_ERRORS = [
 def test_bad_keys(keys: np.ndarray, error: type[Exception], told: str) -> None:
     refuses(error, told.format("keys"), model().predict, [0.1, 0.2], keys=keys)
     refuses(error, told.format("keys"), model().assign, [0.1, 0.2], keys=keys)
-    refuses(error, told.format("tie_keys"), fb.UniformMassBinning(1).fit, [0.1, 0.2], [0, 1], tie_keys=keys)
+    refuses(error, told.format("keys"), fb.UniformMassBinning(1).fit, [0.1, 0.2], [0, 1], keys=keys)
 
 
 @pytest.mark.parametrize("key", [-1, 2**64 - 1, 2**64, 0.5, 1.0, "a"])
@@ -274,14 +274,14 @@ def test_bad_seed_for_scoring(name: str, seed: Any) -> None:
 def test_repeated_tie_keys_at_a_boundary() -> None:
     """Two samples with one score and one key cannot be told apart by an edge that stands on them."""
     fit = fb.UniformMassBinning(3).fit
-    told = "tie_keys holds 9 more than once among rows with the score 0.5, *; keys must differ within one score"
-    refuses(fb.InputError, told, fit, [0.5] * 11, [0, 1] * 5 + [1], tie_keys=[9] * 11)
+    told = "keys holds 9 more than once among rows with the score 0.5, *; keys must differ within one score"
+    refuses(fb.InputError, told, fit, [0.5] * 11, [0, 1] * 5 + [1], keys=[9] * 11)
 
 
 def test_tie_keys_and_frequencies_exclude_each_other() -> None:
-    told = "tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
+    told = "keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
     weights, keys = np.ones(60, int), np.arange(60)
-    refuses(fb.InputError, told, fb.UniformMassBinning(5).fit, *columns(60), sample_weight=weights, tie_keys=keys)
+    refuses(fb.InputError, told, fb.UniformMassBinning(5).fit, *columns(60), sample_weight=weights, keys=keys)
 
 
 # ------------------------------------------------------------------------------------------------- configuration

@@ -94,8 +94,8 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
         expected = fitted(scores, labels, sample_weight=weights)
         assert fitted(scores, labels, sample_weight=container(weights)) == expected
     keys = np.arange(N, dtype=np.uint64) * (12345 << 32)
-    expected = fitted(scores, labels, tie_keys=keys)
-    assert fitted(scores, labels, tie_keys=container(keys)) == expected
+    expected = fitted(scores, labels, keys=keys)
+    assert fitted(scores, labels, keys=container(keys)) == expected
     assert expected.predict(scores, keys=container(keys)).tolist() == expected.predict(scores, keys=keys).tolist()
 
 

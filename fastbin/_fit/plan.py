@@ -54,15 +54,20 @@ class Cells(NamedTuple):
 
     def __add__(self, other: Cells) -> Cells:  # type: ignore[override]
         """The cells of all rows. Where cells of the two overlap they become one, which is coarser and as true."""
-        parts = [(*cells.ends(np.flatnonzero(cells.n_samples)), *(column[cells.n_samples > 0] for column in cells[:3]))
-                 for cells in (self, other)]  # fmt: skip
-        low, high, interval, n_samples, n_positive = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        columns = zip(self._filled(), other._filled(), strict=True)
+        interval, low, high, n_samples, n_positive = (np.concatenate(pair) for pair in columns)
+        if len(low) == 0:
+            return self
         order = np.argsort(low, kind="stable")
-        reached = np.maximum.accumulate(high[order])
-        starts = np.flatnonzero(np.append(True, low[order][1:] > reached[:-1])[: len(order)])
-        ends = np.append(starts[1:], len(order)) - 1
-        sums = (np.add.reduceat(column[order], starts) if len(order) else column for column in (n_samples, n_positive))
-        return Cells.of(interval[order][starts], low[order][starts], reached[ends], *sums)
+        interval, low, reached = interval[order], low[order], np.maximum.accumulate(high[order])
+        starts = np.flatnonzero(np.append(True, low[1:] > reached[:-1]))
+        n_samples, n_positive = np.add.reduceat(n_samples[order], starts), np.add.reduceat(n_positive[order], starts)
+        return Cells.of(interval[starts], low[starts], reached[np.append(starts[1:], len(low)) - 1], n_samples, n_positive)
+
+    def _filled(self) -> tuple[Int64s, Float64s, Float64s, Int64s, Int64s]:
+        """The columns of `of`, for the cells that hold samples."""
+        at = np.flatnonzero(self.n_samples)
+        return self.interval[at], *self.ends(at), self.n_samples[at], self.n_positive[at]
 
 
 class Values(NamedTuple):

@@ -20,7 +20,7 @@ from fastbin._fit.groups import BoundaryGroups, RanksOf, groups_by_sorting, run_
 from fastbin._fit.plan import CELLS_A_RANK, CHANGED, Cells, Plan, Source, Values
 from fastbin._fit.rows import Rows
 from fastbin._fit.source import RowsSource
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._typing import Array, Bools, Float64s, Int64s
 
 # One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
 SORT_UP_TO = 16384
@@ -52,12 +52,15 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
     zero = np.zeros(1, np.int64)
     everything = _Opened(low, high, zero, zero, zero + n_samples, zero + n_positive, zero, zero + len(ranks))
     opened = found.open(cells, everything, np.zeros(1, np.int64))
+    stuck = np.zeros(len(opened.low), np.bool_)
     while len(opened.low):
-        plan = _plan(opened, source.value_limit, n_samples)
+        plan = _plan(opened, source.value_limit, n_samples, stuck)
         cells, values = source.answer(plan)
         is_listed = plan.n_cells == 0
         found.read_values(values, opened.take(is_listed), np.flatnonzero(is_listed))
         opened = found.open(cells, opened.take(~is_listed), np.flatnonzero(~is_listed))
+        at = np.searchsorted(plan.low, opened.low, side="right") - 1
+        stuck = (plan.low[at] == opened.low) & (plan.high[at] == opened.high)
     return BoundaryGroups(found.score, found.below, found.below_ones, found.equal, found.equal_ones, n_samples, n_positive)
 
 
@@ -84,11 +87,11 @@ class _Opened(NamedTuple):
         return interval, self.first_rank[interval] + np.arange(len(interval)) - (np.cumsum(repeats) - repeats)[interval]
 
 
-def _plan(opened: _Opened, value_limit: int, n_samples: int) -> Plan:
-    """List the smallest open intervals, as many as the source allows; divide every other one."""
+def _plan(opened: _Opened, value_limit: int, n_samples: int, stuck: Bools) -> Plan:
+    """List the smallest open intervals, as many as the source allows, and those it could not divide; divide every other one."""
     order = np.argsort(opened.n_samples, kind="stable")
-    is_listed = np.zeros(len(order), np.bool_)
-    is_listed[order] = np.cumsum(opened.n_samples[order]) <= value_limit
+    is_listed = stuck.copy()
+    is_listed[order] |= np.cumsum(opened.n_samples[order]) <= value_limit
     n_cells = min(MAX_CELLS, max(MIN_CELLS, n_samples // 256)) // max(1, int(np.count_nonzero(~is_listed)))
     return Plan(opened.low, opened.high, np.where(is_listed, 0, min(CELLS_OF_ONE, max(4, n_cells))), opened.n_samples)
 

@@ -32,7 +32,7 @@ OPTION_WORDS = {
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
-    "tie_keys": "--key",
+    "keys": "--key",
     "pass (labels > 0)": "give --positive 1",
 }
 

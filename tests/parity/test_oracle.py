@@ -18,9 +18,7 @@ GREATEST_KEY = math.nextafter(1.0, 0.0)
 def test_umd_and_ze(case: Case) -> None:
     given, expected = case.inputs, case.expected
     scheme = "umd" if case.method == "umd" else "ze"
-    model = (
-        fb.UniformMassBinning(given["B"], scheme=scheme).fit(given["scores"], given["labels"], tie_keys=given["keys"]).model_
-    )
+    model = fb.UniformMassBinning(given["B"], scheme=scheme).fit(given["scores"], given["labels"], keys=given["keys"]).model_
     assert model.edges.tolist() == [score for score, _ in expected["cuts"]]
     if given["keys"] is not None:
         assert model.edge_keys.tolist() == [int(math.ldexp(key, 64)) for _, key in expected["cuts"]]
@@ -45,7 +43,7 @@ def test_too_few_samples(case: Case) -> None:
 def test_isolated_ties(case: Case) -> None:
     given = case.inputs
     calibrator = fb.UniformMassBinning(given["B"], ties="isolate")
-    model = calibrator.fit(given["scores"], given["labels"], tie_keys=given["keys"]).model_
+    model = calibrator.fit(given["scores"], given["labels"], keys=given["keys"]).model_
     # Bins that no score can fall into are not bins of a model.
     expected = [(row["sum"], row["count"]) for row in case.expected["bins"] if row["count"] > 0]
     tallied = zip(model.label_sums.tolist(), model.counts.tolist(), strict=True)

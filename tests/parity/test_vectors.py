@@ -83,7 +83,7 @@ class Vector:
         if weighting == "float":
             arguments["sample_weight"] = np.array([float.fromhex(line[2]) for line in self.samples])
         if keyed:
-            arguments["tie_keys"] = np.array([int(line[3], 16) for line in self.samples], np.uint64)
+            arguments["keys"] = np.array([int(line[3], 16) for line in self.samples], np.uint64)
         return arguments
 
 

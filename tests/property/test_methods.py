@@ -16,7 +16,7 @@ import reference
 import strategies
 from fastbin._fit.monotone import monotone_model
 from fastbin._fit.rows import BLOCK, check_rows
-from fastbin._fit.tally import BinTally, tally
+from fastbin._fit.tally import Tally, tally_rows
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import fit, some_map
 from reference import isotonic
@@ -110,11 +110,11 @@ def test_tallies_add(weighting: str, draw: st.DataObject) -> None:
     part = np.array(draw.draw(st.lists(st.integers(0, 2), min_size=len(data.scores), max_size=len(data.scores)), "part"))
     arrays = data.arrays()
 
-    def tally_of(chosen: np.ndarray) -> BinTally:
+    def tally_of(chosen: np.ndarray) -> Tally:
         if not chosen.any():
-            return BinTally.zero(7, weighted=weighting == "float")
+            return Tally.zero(7, weighted=weighting == "float")
         taken = {name: column[chosen] for name, column in arrays.items()}
-        return tally(partition, *check_rows(taken["scores"], taken["labels"], taken.get("sample_weight"), (0.0, 1.0)))
+        return tally_rows(partition, check_rows(taken["scores"], taken["labels"], taken.get("sample_weight"), (0.0, 1.0)))
 
     first, second, third = (tally_of(part == i) for i in range(3))
     whole = tally_of(part >= 0)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fastbin._fit.batches import fit_chunks
 from fastbin.assess import check_certificate
 from reference.step_model import clamped
 
@@ -106,7 +105,7 @@ def test_the_policy_is_a_parameter_like_others(name: str) -> None:
 def test_a_fit_of_chunks_keeps_it() -> None:
     scores, labels = np.linspace(0, 1, 100), np.arange(100) % 2
     expected = fb.UniformMassBinning(4, out_of_range="clip").fit(scores, labels).model_
-    assert fit_chunks(lambda: [(scores, labels)], n_bins=4, out_of_range="clip") == expected
+    assert fb.UniformMassBinning(4, out_of_range="clip").fit_batches([(scores, labels)]).model_ == expected
 
 
 def clipping_model() -> tuple[fb.BinnedModel, Any, Any]:

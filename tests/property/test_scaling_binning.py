@@ -41,7 +41,7 @@ def test_double_dipped_scaling_binning(weighting: str, keyed: bool, word: str, d
     repeats = data.weights or [1] * len(data.scores)
     scores = [score for score, repeat in zip(data.scores, repeats, strict=True) for _ in range(int(repeat))]
     labels = [label for label, repeat in zip(data.labels, repeats, strict=True) for _ in range(int(repeat))]
-    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.tie_keys, labels)
+    edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.keys, labels)
     assert [(edge, key) for edge, key in zip(fitted.model_.edges, fitted.model_.edge_keys, strict=True)] == edges
     assert fitted.model_.counts.tolist() == counts
     assert fitted.model_.values.tolist() == [float(mean) for mean in means]
@@ -75,7 +75,7 @@ def test_scaling_binning_in_parts(weighting: str, keyed: bool, ties: str, draw: 
     scaler = some_map("platt")
     scaling = fb.ScalingBinning(n_bins, scheme="split", scaler=scaler, split=(5, 2, 3), ties=ties, seed=seed)
     fitted = fit(scaling, data)
-    samples = in_fit_order(data.scores, data.labels, seed, data.weights, data.tie_keys)
+    samples = in_fit_order(data.scores, data.labels, seed, data.weights, data.keys)
     n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so there is no first part
     if n_edges < n_bins:
         assert fitted is None

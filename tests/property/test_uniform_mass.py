@@ -75,7 +75,7 @@ def fit_both(
     try:
         expected = reference.uniform_mass(
             data.scores, data.labels, **configuration,
-            weights=data.weights, tie_keys=data.tie_keys, score_range=data.score_range,
+            weights=data.weights, keys=data.keys, score_range=data.score_range,
         )  # fmt: skip
     except ValueError:
         expected = None
@@ -190,7 +190,7 @@ def test_the_fit_writes_none_of_its_inputs() -> None:
 def test_keys_for_repeated_rows_are_refused() -> None:
     """A frequency repeats the row and with it the key: no order is left among the copies."""
     data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
-    with pytest.raises(fb.InputError, match="tie_keys"):
+    with pytest.raises(fb.InputError, match="keys"):
         fb.UniformMassBinning(4).fit(**data.arrays())
 
 

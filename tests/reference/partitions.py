@@ -63,7 +63,7 @@ def scaling_binning(
     n_bins: int,
     scaler: Callable[[float], float] = float,
     seed: int = 0,
-    tie_keys: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
     labels: Sequence[int] | None = None,
 ) -> tuple[list[Edge], list[int], list[Fraction]]:
     """Scaling-binning on one sample, as compared in Gupta & Ramdas 2021, section 4: (edges, counts, values).
@@ -72,7 +72,7 @@ def scaling_binning(
     none are given) seed the keys of tied scores and are not looked at otherwise, except by whoever fitted the scaler.
     """
     ones = [0] * len(scores) if labels is None else labels
-    samples = in_fit_order(scores, ones, seed, None, tie_keys, lambda n: boundary_ranks(n, n_bins))
+    samples = in_fit_order(scores, ones, seed, None, keys, lambda n: boundary_ranks(n, n_bins))
     ranks = [0, *boundary_ranks(len(samples), n_bins), len(samples) + 1]
     edges = [(samples[k - 1].score, samples[k - 1].key) for k in ranks[1:-1]]
     inside = [samples[low : high - 1] for low, high in itertools.pairwise(ranks)]

@@ -45,7 +45,7 @@ def in_fit_order(
     labels: Sequence[int],
     seed: int,
     weights: Sequence[int] | Sequence[float] | None = None,
-    tie_keys: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
     ranks_of: Callable[[int], list[int]] | None = None,
 ) -> list[Sample]:
     """All samples, ordered by (score, key).
@@ -61,13 +61,13 @@ def in_fit_order(
     it the model, is a function of the multiset of samples and the seed: where the rows stood in the file does not matter. The
     keys are exchangeable given how many samples of the group have which label, so this is the randomisation of Gupta & Ramdas
     2021, Algorithm 2.
-    The caller's own `tie_keys` replace these keys; samples that agree in all else are then counted in the order of their keys.
+    The caller's own `keys` replace these keys; samples that agree in all else are then counted in the order of their keys.
     """
     frequencies = weights is not None and all(isinstance(weight, int) for weight in weights)
     rows: list[Row] = []
     for i, score in enumerate(scores):
         canonical = 0.0 if score == 0.0 else float(score)  # -0.0 and 0.0 are one score
-        key = 0 if tie_keys is None else tie_keys[i]
+        key = 0 if keys is None else keys[i]
         repetitions = int(weights[i]) if weights is not None and frequencies else 1
         weight = 1.0 if weights is None or frequencies else float(weights[i])
         rows += [(canonical, int(labels[i]), weight, key)] * repetitions
@@ -81,7 +81,7 @@ def in_fit_order(
     j = 0
     for i, (score, label, weight, key) in enumerate(rows):
         j = j + 1 if i > 0 and rows[i - 1][0] == score else 0
-        own_key = group_key(key_seed, score, j) if tie_keys is None else key
+        own_key = group_key(key_seed, score, j) if keys is None else key
         samples.append(Sample(score, label, weight, j, own_key, split_key(key_seed, score, j)))
     return sorted(samples, key=lambda sample: (sample.score, sample.key, sample.j))
 

@@ -65,7 +65,7 @@ def uniform_mass(
     split: float = 0.5,
     delta: float = 0.0,
     weights: Sequence[int] | Sequence[float] | None = None,
-    tie_keys: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
     score_range: tuple[float, float] | None = (0.0, 1.0),
 ) -> StepModel:
     """Fit one of the four schemes.
@@ -79,11 +79,11 @@ def uniform_mass(
     check(scores, labels, score_min, score_max)
     ranks_of = {"umd": _umd_ranks, "ze": _umd_ranks, "umb": _umb_ranks}.get(scheme)
     at_ranks = None if ranks_of is None else lambda n: ranks_of(n, n_bins)
-    samples = in_fit_order(scores, labels, seed, weights, tie_keys, at_ranks)
+    samples = in_fit_order(scores, labels, seed, weights, keys, at_ranks)
 
     place = {"umd": _place_umd, "ze": _place_ze, "umb": _place_umb}.get(scheme)
     placed = place(samples, n_bins, ties) if place is not None else _place_ums(samples, n_bins, ties, split)
-    if tie_keys is not None:
+    if keys is not None:
         _refuse_repeated_boundary_keys(samples, placed.boundaries)
 
     edges = keep_edges_with_two_sides(placed.edges, score_min, score_max)

@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom, norm
 
-from fastbin._fit.cuts import order_cuts
-from fastbin._fit.order import FitOrder, boundary_ranks, fit_split
+from fastbin._fit.groups import BoundaryGroups
+from fastbin._fit.order import boundary_ranks, order_cuts
 from fastbin._fit.rows import Rows
-from fastbin._fit.sorting import BoundaryGroups
-from fastbin._fit.split import part_sizes, split_in_three
-from fastbin._fit.tally import bins_between
+from fastbin._fit.split import split_samples
+from fastbin._fit.tally import tally_rows
 from fastbin.intervals import clopper_pearson, sidak
 
 __all__ = ["ALPHA", "N_BINS", "RATES", "N", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
@@ -68,16 +67,11 @@ def tally_split(counts: Integers, ones: Integers, seed: int, scheme: str) -> tup
     scores = scores_of(len(counts)).repeat(counts)
     labels = np.concatenate([np.arange(count) < one for count, one in zip(counts, ones, strict=True)])
     rows = Rows(scores, labels, None, (0.0, 1.0))
-    order = FitOrder(seed, None, None)
-    if scheme == "ums":
-        partition, _, _ = fit_split(rows, N_BINS, "random", 0.5, order)
-        return partition.counts, partition.label_sums
-    three = split_in_three(rows, order, part_sizes((1, 1, 1), len(scores), N_BINS, scales=True))
-    partition, _ = three.cut(N_BINS, "random", rows.limits)
-    last = three.part == 2
-    bins = bins_between(partition.edges, partition.edge_keys, (0.0, 1.0)).assign(three.scores[last], keys=three.keys[last])
-    size = len(partition.edges) + 1
-    return np.bincount(bins, minlength=size), np.bincount(bins[three.labels[last] == 1], minlength=size)
+    sizes = (len(scores) // 2,) if scheme == "ums" else (len(scores) // 3, len(scores) // 3)
+    split = split_samples(rows, seed, sizes)
+    partition, _ = split.place(len(sizes) - 1, N_BINS, "random")
+    found = tally_rows(partition, split.take(len(sizes)))
+    return found.counts, found.label_sums
 
 
 def tally(counts: Integers, ones: Integers, seed: int, scheme: str) -> tuple[Integers, Integers]:

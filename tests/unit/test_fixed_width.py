@@ -10,8 +10,9 @@ import pytest
 
 import fastbin as fb
 import oracle
+from fastbin._fit.partition import Partition
 from fastbin._fit.rows import check_rows
-from fastbin._fit.tally import BinTally, bins_between, tally
+from fastbin._fit.tally import Tally, tally_rows
 from oracle import Case, close
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
@@ -233,19 +234,17 @@ def test_configuration_is_kept_as_it_was_given() -> None:
 
 def test_tallies_of_other_partitions_do_not_add() -> None:
     with pytest.raises(fb.InputError, match="tallies of 2 and 3 bins do not add"):
-        BinTally.zero(2) + BinTally.zero(3)
+        Tally.zero(2) + Tally.zero(3)
     with pytest.raises(fb.InputError, match="a weighted and an unweighted tally do not add"):
-        BinTally.zero(2) + BinTally.zero(2, weighted=True)
+        Tally.zero(2) + Tally.zero(2, weighted=True)
 
 
 def test_a_tally_knows_split_ties_by_their_keys() -> None:
-    places = bins_between([0.5], np.array([2**63], np.uint64), (0.0, 1.0))
-    rows, _ = check_rows([0.5, 0.5, 0.4], [1, 0, 1], None, (0.0, 1.0))
-    counted = tally(places, rows, keys=np.array([0, 2**64 - 2, 5], np.uint64))
+    partition = Partition(np.array([0.5]), np.array([2**63], np.uint64), (0.0, 1.0))
+    rows = check_rows([0.5, 0.5, 0.4], [1, 0, 1], None, (0.0, 1.0), np.array([0, 2**64 - 2, 5], np.uint64))
+    counted = tally_rows(partition, rows)
     assert counted.counts.tolist() == [2, 1]
     assert counted.label_sums.tolist() == [2, 0]
-    assert counted.n_samples == 3
-    assert counted.n_positive == 2
 
 
 def test_frequencies_beyond_doubles_are_counted_exactly() -> None:

@@ -46,7 +46,7 @@ def test_boundary_ranks(case: Case) -> None:
 def test_umd_and_ze(case: Case) -> None:
     given = case.inputs
     scheme = "umd" if case.method == "umd" else "ze"
-    model = uniform_mass(given["scores"], given["labels"], given["B"], scheme, tie_keys=float_keys(given["keys"]))
+    model = uniform_mass(given["scores"], given["labels"], given["B"], scheme, keys=float_keys(given["keys"]))
     assert model.edges == [score for score, _ in case.expected["cuts"]]
     if given["keys"] is not None:
         assert model.edge_keys == [key_from_float(key) for _, key in case.expected["cuts"]]
@@ -70,7 +70,7 @@ def test_umd_refuses_bins_that_would_be_empty(case: Case) -> None:
 @oracle.cases("umd_tieaware")
 def test_isolated_ties(case: Case) -> None:
     given = case.inputs
-    model = uniform_mass(given["scores"], given["labels"], given["B"], ties="isolate", tie_keys=float_keys(given["keys"]))
+    model = uniform_mass(given["scores"], given["labels"], given["B"], ties="isolate", keys=float_keys(given["keys"]))
     # Bins that no score can fall into, below the least score or above the greatest, are not bins of a model.
     expected = [(row["sum"], row["count"]) for row in case.expected["bins"] if row["count"] > 0]
     tallied = zip(model.label_sums, model.counts, strict=True)
@@ -249,9 +249,9 @@ def test_delta_randomises_values() -> None:
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 def test_repeated_tie_keys_at_a_boundary_are_refused(scheme: str, ties: str) -> None:
     with pytest.raises(ValueError, match="more than once"):
-        uniform_mass([0.5] * 12, [0, 1] * 6, 2, scheme, ties, tie_keys=[7] * 12)
+        uniform_mass([0.5] * 12, [0, 1] * 6, 2, scheme, ties, keys=[7] * 12)
     # Away from the boundaries a repeated key does no harm.
-    model = uniform_mass([0.1] * 6 + [0.5] * 6, [0, 1] * 6, 1, scheme, ties, tie_keys=[7] * 12)
+    model = uniform_mass([0.1] * 6 + [0.5] * 6, [0, 1] * 6, 1, scheme, ties, keys=[7] * 12)
     assert model.n_bins == 1
 
 
@@ -296,11 +296,11 @@ def test_row_order_does_not_matter(scheme: str, ties: str, weighting: str) -> No
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 def test_row_order_does_not_matter_with_the_callers_keys(scheme: str, ties: str) -> None:
     scores, labels = tied_sample(1, 30, 4)
-    tie_keys = random.Random(2).sample(range(10**6), 30)
-    expected = uniform_mass(scores, labels, 4, scheme, ties, tie_keys=tie_keys)
+    keys = random.Random(2).sample(range(10**6), 30)
+    expected = uniform_mass(scores, labels, 4, scheme, ties, keys=keys)
     order = random.Random(3).sample(range(30), 30)
-    moved = [[column[i] for i in order] for column in (scores, labels, tie_keys)]
-    again = uniform_mass(moved[0], moved[1], 4, scheme, ties, tie_keys=moved[2])
+    moved = [[column[i] for i in order] for column in (scores, labels, keys)]
+    again = uniform_mass(moved[0], moved[1], 4, scheme, ties, keys=moved[2])
     assert again == expected
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fit.batches import fit_chunks
 from fastbin._schemes import native_parts
 from reference.keys import fmix
 
@@ -284,6 +283,7 @@ def test_no_repetition_of_any_row_is_refused(calibrator: Any) -> None:
 def test_chunks_without_any_weight_are_refused(dtype: type) -> None:
     scores, labels = np.linspace(0.0, 1.0, 100), np.arange(100) % 2
     with pytest.raises(fb.InputError, match=r"^sample_weight is 0 for every row"):
-        fit_chunks(lambda: [(scores, labels, np.zeros(100, dtype))] * 2)
+        fb.UniformMassBinning().fit_batches([(scores, labels, np.zeros(100, dtype))] * 2)
     last = np.where(np.arange(100) < 98, 0, 1).astype(dtype)
-    assert fit_chunks(lambda: [(scores, labels, np.zeros(100, dtype)), (scores, labels, last)], n_bins=1).n_samples > 0
+    batches = [(scores, labels, np.zeros(100, dtype)), (scores, labels, last)]
+    assert fb.UniformMassBinning(1).fit_batches(batches).model_.n_samples > 0

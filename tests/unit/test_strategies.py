@@ -37,7 +37,7 @@ def test_data_replays(shape: str, weighting: str) -> None:
         assert data == make(shape, label_shape, 50, 3, weighting, keyed=True)
         assert data != make(shape, label_shape, 50, 4, weighting, keyed=True)
         assert set(data.labels) <= {0, 1}
-        assert len(set(data.tie_keys or [])) == 50
+        assert len(set(data.keys or [])) == 50
 
 
 def test_shapes_are_as_hard_as_their_names() -> None:

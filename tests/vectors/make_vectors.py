@@ -122,7 +122,7 @@ def _fitted(
     weighting, keyed = str(rest.pop("weighting", "none")), bool(rest.pop("keyed", False))
     data = strategies.make(shape, labels, n, index, weighting, keyed=keyed)
     model = uniform_mass(
-        data.scores, data.labels, n_bins, scheme, ties, weights=data.weights, tie_keys=data.tie_keys,
+        data.scores, data.labels, n_bins, scheme, ties, weights=data.weights, keys=data.keys,
         score_range=data.score_range, **rest,  # type: ignore[arg-type]
     )  # fmt: skip
     yield from _parts(name, scheme, ties, model, int(rest.get("seed", 0)))  # type: ignore[call-overload]
@@ -130,7 +130,7 @@ def _fitted(
     for i, score in enumerate(data.scores):
         weight = "-" if data.weights is None else data.weights[i]
         weight = _hex(weight) if isinstance(weight, float) else weight
-        key = "-" if data.tie_keys is None else f"{data.tie_keys[i]:#x}"
+        key = "-" if data.keys is None else f"{data.keys[i]:#x}"
         yield f"sample {_hex(score)} {data.labels[i]} {weight} {key}"
     yield "create"
     yield from _answers(model, data, Random(name), n_others=200 if n_bins >= 100 else 12)

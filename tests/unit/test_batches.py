@@ -1,8 +1,7 @@
-"""What `fit_chunks` refuses, and what it tells on the way."""
+"""What `UniformMassBinning.fit_batches` refuses, and what it reports on the way."""
 
 from __future__ import annotations
 
-import inspect
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,9 +10,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fit import batches as chunks
-from fastbin._fit import quantiles as fold
-from fastbin._fit.batches import fit_chunks
+from fastbin._fit import batches
 
 N = 1000
 RNG = np.random.default_rng(0)
@@ -21,7 +18,11 @@ SCORES = RNG.random(N)
 LABELS = RNG.random(N) < SCORES
 
 
-def in_chunks(*columns: Any, size: int = 100) -> Callable[[], Iterator[Any]]:
+def fit(rows: Any, progress: Callable[[int, int], object] | None = None, **configuration: Any) -> fb.BinnedModel:
+    return fb.UniformMassBinning(**configuration).fit_batches(rows, progress=progress).model_
+
+
+def in_batches(*columns: Any, size: int = 100) -> Callable[[], Iterator[Any]]:
     return lambda: (tuple(column[start : start + size] for column in columns) for start in range(0, len(columns[0]), size))
 
 
@@ -47,11 +48,11 @@ def changed(column: np.ndarray, position: int, value: Any) -> np.ndarray:
 )
 def test_positions_count_from_the_first_row_of_all(columns: tuple[Any, ...], message: str) -> None:
     with pytest.raises(fb.FastbinError, match=message):
-        fit_chunks(in_chunks(*columns))
+        fit(in_batches(*columns))
 
 
 @pytest.mark.parametrize(
-    ("chunk", "message"),
+    ("batch", "message"),
     [
         ((SCORES,), "1 parts"),
         ((SCORES, LABELS, None, None), "4 parts"),
@@ -59,9 +60,9 @@ def test_positions_count_from_the_first_row_of_all(columns: tuple[Any, ...], mes
         (SCORES, "a ndarray"),
     ],
 )
-def test_a_chunk_has_two_or_three_parts(chunk: Any, message: str) -> None:
+def test_a_batch_has_two_or_three_parts(batch: Any, message: str) -> None:
     with pytest.raises(fb.InputTypeError, match=message):
-        fit_chunks(lambda: [chunk])
+        fit(lambda: [batch])
 
 
 def test_weights_are_of_one_kind() -> None:
@@ -71,28 +72,28 @@ def test_weights_are_of_one_kind() -> None:
             if first is not second:
                 parts = [(SCORES[:500], LABELS[:500], first), (SCORES[500:], LABELS[500:], second)]
                 with pytest.raises(fb.InputError, match="from row 500 on"):
-                    fit_chunks(lambda parts=parts: iter(parts))
+                    fit(lambda parts=parts: iter(parts))
 
 
 def test_no_rows() -> None:
     for factory in (list, lambda: [([], []), ([], [])]):
         with pytest.raises(fb.InputError, match="no rows"):
-            fit_chunks(factory)
+            fit(factory)
 
 
-def test_empty_chunks_are_passed_over() -> None:
+def test_empty_batches_are_passed_over() -> None:
     parts = [([], []), (SCORES[:1], LABELS[:1]), ([], []), (SCORES[1:], LABELS[1:]), ([], [])]
-    assert fit_chunks(lambda: iter(parts)) == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+    assert fit(lambda: iter(parts)) == fb.UniformMassBinning().fit(SCORES, LABELS).model_
 
 
 def test_too_few_samples() -> None:
     with pytest.raises(fb.InputError, match="1000 samples are too few for n_bins=501"):
-        fit_chunks(in_chunks(SCORES, LABELS), n_bins=501)
+        fit(in_batches(SCORES, LABELS), n_bins=501)
 
 
 def test_sample_splitting_is_refused_with_the_remedy() -> None:
-    with pytest.raises(fb.InputError, match="needs them all at once; use UniformMassBinning"):
-        fit_chunks(in_chunks(SCORES, LABELS), scheme="ums")
+    with pytest.raises(fb.InputError, match="needs them all at once; use fit, or scheme"):
+        fit(in_batches(SCORES, LABELS), scheme="ums")
 
 
 def test_configuration_is_checked_before_anything_is_read() -> None:
@@ -101,27 +102,30 @@ def test_configuration_is_checked_before_anything_is_read() -> None:
 
     for wrong in ({"n_bins": 0}, {"scheme": "umx"}, {"ties": "lower"}, {"delta": 1.0}, {"seed": -1}, {"score_range": (1, 0)}):
         with pytest.raises(fb.FastbinError):
-            fit_chunks(factory, **wrong)
+            fit(factory, **wrong)
 
 
-def test_the_parameters_are_those_of_the_estimator() -> None:
-    """A parameter that one has and the other has not would fit another model without a word."""
-    mine = inspect.signature(fit_chunks).parameters
-    theirs = inspect.signature(fb.UniformMassBinning).parameters
-    assert set(theirs) - {"split"} == set(mine) - {"factory", "progress"}
-    assert all(mine[name].default == theirs[name].default for name in set(theirs) - {"split"})
+def test_batches_may_be_a_list() -> None:
+    parts = [(SCORES[:300], LABELS[:300]), (SCORES[300:], LABELS[300:])]
+    assert fit(parts) == fit(in_batches(SCORES, LABELS)) == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+
+
+@pytest.mark.parametrize("one_shot", [iter([(SCORES, LABELS)]), (part for part in [(SCORES, LABELS)]), 7, None])
+def test_what_can_be_read_once_is_refused(one_shot: Any) -> None:
+    with pytest.raises(fb.InputTypeError, match="pass a function that returns a new iterator at each call, or a list"):
+        fit(one_shot)
 
 
 # ---------------------------------------------------------------------- sources that change
 
 
 def test_an_iterator_instead_of_a_factory_of_iterators() -> None:
-    source = in_chunks(SCORES, LABELS)()
-    with pytest.raises(fb.InputError, match="return a fresh iterator"):
-        fit_chunks(lambda: source)
+    source = in_batches(SCORES, LABELS)()
+    with pytest.raises(fb.InputError, match="return a new iterator at each call"):
+        fit(lambda: source)
     single = iter([(SCORES, LABELS)])
-    with pytest.raises(fb.InputError, match="return a fresh iterator"):
-        fit_chunks(lambda: single)
+    with pytest.raises(fb.InputError, match="return a new iterator at each call"):
+        fit(lambda: single)
 
 
 def test_a_pass_with_fewer_rows_is_refused() -> None:
@@ -130,10 +134,10 @@ def test_a_pass_with_fewer_rows_is_refused() -> None:
     def factory() -> Iterator[Any]:
         calls.append(None)
         size = N if len(calls) < 3 else N - 1
-        return in_chunks(SCORES[:size], LABELS[:size])()
+        return in_batches(SCORES[:size], LABELS[:size])()
 
     with pytest.raises(fb.InputError, match="pass 2 saw 999 rows, the one before it 1000"):
-        fit_chunks(factory)
+        fit(factory)
 
 
 @pytest.mark.parametrize("weights", [None, np.ones(30_000, np.int64)])
@@ -141,9 +145,9 @@ def test_a_pass_with_fewer_rows_is_refused() -> None:
 def test_rows_that_change_between_passes_are_refused(
     what: str, weights: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows gathered by the second pass are laid out by the counts of the first, so other rows must not be let in."""
-    monkeypatch.setattr(chunks, "ROWS_TO_PLAN_FOR", 512)
-    monkeypatch.setattr(fold, "SORT_UP_TO", 64)
+    """The list of the second pass is as long as the counts of the first say, so other rows must not be let in."""
+    monkeypatch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr(batches, "MOST_LISTED", 64)
     rng = np.random.default_rng(2)
     scores, labels = rng.random(30_000), rng.integers(0, 2, 30_000)
     others = {"scores": np.full(30_000, scores[0]), "labels": np.ones(30_000, np.int64)}
@@ -155,10 +159,10 @@ def test_rows_that_change_between_passes_are_refused(
         if len(calls) > 2:
             rows[what] = others[what]
         columns = [*rows.values(), *([] if weights is None else [weights])]
-        return in_chunks(*columns, size=1000)()
+        return in_batches(*columns, size=1000)()
 
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
-        fit_chunks(factory)
+        fit(factory)
 
 
 def test_weights_that_change_between_passes_are_refused() -> None:
@@ -166,29 +170,29 @@ def test_weights_that_change_between_passes_are_refused() -> None:
 
     def factory() -> Iterator[Any]:
         calls.append(None)
-        return in_chunks(SCORES, LABELS, np.full(N, 1 if len(calls) < 3 else 2))()
+        return in_batches(SCORES, LABELS, np.full(N, 1 if len(calls) < 3 else 2))()
 
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
-        fit_chunks(factory)
+        fit(factory)
 
 
 # ---------------------------------------------------------------------- on the way
 
 
-def test_progress_is_told_after_every_chunk() -> None:
+def test_progress_is_told_after_every_batch() -> None:
     told: list[tuple[int, int]] = []
-    fit_chunks(in_chunks(SCORES, LABELS, size=400), progress=lambda n_passes, rows: told.append((n_passes, rows)))
+    fit(in_batches(SCORES, LABELS, size=400), progress=lambda n_passes, rows: told.append((n_passes, rows)))
     assert told == [(1, 400), (1, 800), (1, 1000), (2, 400), (2, 800), (2, 1000)]
 
 
 def test_importance_weights_take_one_pass_more() -> None:
     told: list[int] = []
-    fit_chunks(in_chunks(SCORES, LABELS, RNG.random(N)), progress=lambda n_passes, rows: told.append(n_passes))
+    fit(in_batches(SCORES, LABELS, RNG.random(N)), progress=lambda n_passes, rows: told.append(n_passes))
     assert max(told) == 3
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
-    """Ten times the rows, and hardly more memory: chunks, tables and a share of rows that is bounded."""
+    """Ten times the rows, and hardly more memory: batches, tables and a share of rows that is bounded."""
 
     def peak(n: int) -> int:
         def factory() -> Iterator[Any]:
@@ -196,7 +200,7 @@ def test_memory_does_not_grow_with_the_rows() -> None:
             return ((rng.random(20_000), rng.integers(0, 2, 20_000)) for _ in range(n // 20_000))
 
         tracemalloc.start()
-        fit_chunks(factory)
+        fit(factory)
         _, used = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return used

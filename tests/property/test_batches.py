@@ -1,4 +1,4 @@
-"""A fit of chunks is the fit of all rows, byte for byte, however they are divided and in whatever order they come."""
+"""A fit of batches is the fit of all rows, byte for byte, however they are divided and in whatever order they come."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fastbin._fit import batches as chunks
-from fastbin._fit import quantiles as fold
-from fastbin._fit.batches import fit_chunks
+from fastbin._fit import batches
 from strategies import LAYOUTS, CalibrationData
 
 SCHEME_AND_TIES = [("umd", "random"), ("umd", "upper"), ("umd", "isolate"), ("ze", "random"), ("ze", "upper")]
@@ -25,19 +23,19 @@ COLUMNS = ("scores", "labels", "sample_weight")
 
 
 def divided(data: CalibrationData, cuts: list[int], layout: str, order: Random | None = None) -> Callable[[], Iterator[Any]]:
-    """A factory of chunks that end at these rows; with an order, each call brings the rows in another one."""
+    """A function that gives batches that end at these rows; with an order, each call brings the rows in another one."""
     arrays = data.arrays()
     columns = [arrays[name] for name in COLUMNS if name in arrays]
     bounds = [0, *cuts, len(data.scores)]
 
-    def chunks_of_rows() -> Iterator[Any]:
+    def batches_of_rows() -> Iterator[Any]:
         rows = (
             np.arange(len(data.scores)) if order is None else np.array(order.sample(range(len(data.scores)), len(data.scores)))
         )
         for start, end in pairwise(bounds):
             yield tuple(LAYOUTS[layout](column[rows[start:end]]) for column in columns)
 
-    return chunks_of_rows
+    return batches_of_rows
 
 
 def model_or_refusal(fit: Callable[[], fb.BinnedModel]) -> bytes | None:
@@ -48,12 +46,12 @@ def model_or_refusal(fit: Callable[[], fb.BinnedModel]) -> bytes | None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def a_fold_with_little_memory() -> Iterator[None]:
+def little_memory() -> Iterator[None]:
     """So little that small data go through all kinds of passes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "ROWS_TO_PLAN_FOR", 512)
-        patch.setattr(chunks, "SAMPLE_SIZE", 16)
-        patch.setattr(fold, "SORT_UP_TO", 4)
+        patch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
+        patch.setattr(batches, "SAMPLE_SIZE", 16)
+        patch.setattr(batches, "MOST_LISTED", 20)
         yield
 
 
@@ -61,7 +59,7 @@ def a_fold_with_little_memory() -> Iterator[None]:
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=30, deadline=None)
 @given(draw=st.data())
-def test_chunks_are_all_rows_at_once(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
+def test_batches_are_all_rows_at_once(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, margins=draw.draw(st.booleans())), "data")
     n_bins: int | str = draw.draw(strategies.n_bins_for(data.n_samples, 1 if scheme == "umb" else 2), "n_bins")
     if draw.draw(st.integers(0, 9)) == 0:
@@ -79,13 +77,13 @@ def test_chunks_are_all_rows_at_once(scheme: str, ties: str, weighting: str, dra
     order = draw.draw(st.none() | st.randoms(use_true_random=False))
     factory = divided(data, cuts, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), order)
     expected = model_or_refusal(lambda: fb.UniformMassBinning(**configuration).fit(**data.arrays()).model_)
-    assert model_or_refusal(lambda: fit_chunks(factory, **configuration)) == expected
+    assert model_or_refusal(lambda: fb.UniformMassBinning(**configuration).fit_batches(factory).model_) == expected
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize("shape", ["tree", "constant", "clusters", "click rates", "signed zeros", "both signs", "sorted"])
-def test_many_chunks_of_hard_scores(shape: str, weighting: str) -> None:
-    """Heavy ties and bunched scores, with a first chunk that says nothing about the others."""
+def test_many_batches_of_hard_scores(shape: str, weighting: str) -> None:
+    """Heavy ties and bunched scores, with a first batch that says nothing about the others."""
     data = strategies.make(shape, "follow the rank", 20_000, 3, weighting)
     arrays = data.arrays()
     by_score = np.argsort(arrays["scores"], kind="stable")
@@ -96,14 +94,15 @@ def test_many_chunks_of_hard_scores(shape: str, weighting: str) -> None:
 
     for scheme, ties in SCHEME_AND_TIES:
         calibrator = fb.UniformMassBinning(15, scheme=scheme, ties=ties, score_range=data.score_range)
-        model = fit_chunks(factory, n_bins=15, scheme=scheme, ties=ties, score_range=data.score_range)
+        model = calibrator.fit_batches(factory).model_
         assert model == calibrator.fit(**arrays).model_
 
 
-def test_float32_chunks_keep_their_scores() -> None:
+def test_float32_batches_keep_their_scores() -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(5000, dtype=np.float32).round(2)
     labels = rng.random(5000) < scores
-    model = fit_chunks(lambda: ((scores[i : i + 100], labels[i : i + 100]) for i in range(0, 5000, 100)))
+    parts = [(scores[i : i + 100], labels[i : i + 100]) for i in range(0, 5000, 100)]
+    model = fb.UniformMassBinning().fit_batches(parts).model_
     assert model == fb.UniformMassBinning().fit(scores, labels).model_
     assert set(model.edges) <= set(scores.astype(np.float64))
