@@ -169,12 +169,13 @@ class GroupBy:
             of_all = f"SELECT MIN(s), MAX(s), COUNT(*), SUM(y) {inside} {cell} ORDER BY 1"
             found = self._database.execute(of_all, (low, high, low, (high - low) / 4 or 1.0, n_cells / 4)).fetchall()
             cells += [(i, *row) for row in found]
-        return Answer(Cells.of(*_columns(cells)), Values.of_groups(*_columns(values)))
+        return Answer(Cells.of(*_columns(cells, 5)), Values.of_groups(*_columns(values, 4)))
 
 
-def _columns(table: list[tuple[Any, ...]]) -> list[np.ndarray]:
-    width = len(table[0]) if table else 4
-    return [np.array([row[i] for row in table], float if 1 <= i <= width - 3 else np.int64) for i in range(width)]
+def _columns(table: list[tuple[Any, ...]], width: int) -> list[np.ndarray]:
+    """The columns of an answer: the interval, scores, and the two counts."""
+    types = [np.int64, *[np.float64] * (width - 3), np.int64, np.int64]
+    return [np.array([row[i] for row in table], types[i]) for i in range(width)]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
