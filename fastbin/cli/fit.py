@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -231,12 +232,11 @@ def _hold(table: Table, read: Callable[..., Generator[Any, None, None]], most_ro
 def _fit_in_passes(
     table: Table, columns: dict[str, str], calibrator: Calibrator, read: Callable[..., Generator[Any, None, None]]
 ) -> BinnedModel:
-    from fastbin._fit.batches import fit_chunks
     from fastbin.cli._console import reading, working
     from fastbin.cli._files import in_words_of
 
     with working("preparing"):  # the first fit ever compiles its kernels
         import_module("fastbin._kernels.quantiles")
-    parameters = {name: value for name, value in calibrator.get_params().items() if name != "split"}
     with in_words_of(table, columns), reading(table, "pass 1") as update:
-        return fit_chunks(lambda: read(lambda _: None), **parameters, progress=lambda n_passes, _: update(f"pass {n_passes}"))
+        batches = partial(read, lambda _: None)
+        return calibrator.fit_batches(batches, progress=lambda n_passes, _: update(f"pass {n_passes}")).model_

@@ -67,12 +67,12 @@ def read_columns(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from fastbin._fit.batches import fit_chunks
+    >>> import fastbin as fb
     >>> from fastbin.io import read_columns
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "scores.csv")
     ...     _ = path.write_text("p,y\\n" + "0.25,0\\n0.75,1\\n" * 50)
-    ...     model = fit_chunks(lambda: read_columns(path, ["p", "y"]), n_bins=2)
+    ...     model = fb.UniformMassBinning(2).fit_batches(lambda: read_columns(path, ["p", "y"])).model_
     >>> model.n_samples, model.values
     (100, array([0., 1.]))
     """
