@@ -42,7 +42,7 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     Parameters
     ----------
     evidence : Evidence
-        A fitted model, such as `fastbin.BinnedModel`.
+        A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability: of all bins together where `simultaneous`, else of each bin. Strictly between 0 and 1.
     method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
