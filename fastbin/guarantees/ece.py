@@ -1,4 +1,4 @@
-"""A bound on the expected calibration error itself: the bins' errors average out, and need not all be as large as the worst."""
+"""A bound on the expected calibration error itself, which is smaller than one on the worst bin: errors average out."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count, check_level
+from fastbin._typing import Float64s
 from fastbin.intervals._beta import beta_quantile
-
-__all__ = ["ece_bound", "mass_upper"]
-
-Float64Array = npt.NDArray[np.float64]
+from fastbin.intervals._tally import as_counts, refuse_first
 
 
-def _counts(counts: Any, n_samples: int) -> Float64Array:
-    sizes = np.atleast_1d(np.asarray(counts))
-    if sizes.ndim != 1 or sizes.size == 0 or sizes.dtype.kind not in "iu":
-        raise InputTypeError(f"counts must be integers, one per bin; got dtype {sizes.dtype} and shape {sizes.shape}")
+def _counts(counts: Any, n_samples: int) -> Float64s:
+    sizes = as_counts(counts, "counts")
+    if sizes.size == 0:
+        raise InputTypeError("counts is empty; give one number of samples for each bin")
     bad = (sizes < 0) | (sizes > n_samples)
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(f"counts[{first}] is {sizes[first]}; a bin holds between 0 and n_samples = {n_samples} samples")
+    refuse_first(bad, lambda b: f"counts[{b}] is {sizes[b]}; a bin holds between 0 and n_samples = {n_samples} samples")
     return sizes.astype(np.float64)
 
 
-def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
+def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64s:
     """An upper bound on the probability mass of each bin, from the number of samples between its edges.
 
     The mass between two order statistics with `count` samples strictly between them has the law Beta(count + 1,
@@ -65,6 +61,7 @@ def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
     return np.where(sizes < n_samples, quantiles, 1.0)
 
 
+@shared_docs(mass_upper.__doc__)
 def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = None) -> float:
     """A bound on the expected calibration error of a binning that holds with probability at least 1 - alpha.
 
@@ -75,16 +72,14 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
 
     The masses p_b are replaced by the worst that `mass_upper` allows at level 0.1 alpha over all bins. It needs no label, so
     it can be computed before any is seen: from five bins on it is below `exact_radius` for all bins at once, from ten bins on
-    by a third or more. It reckons with frequencies of one half. Where label 1 is rare, a conditional certificate by
+    by a third or more. It assumes the worst case, frequencies of one half. Where label 1 is rare, a conditional certificate by
     "clopper-pearson", which looks at the labels and implies the same epsilon for the expected calibration error, can be far
     smaller: with 3,000 samples, 10 bins and a rate of 0.001 about 0.022, where this is 0.051.
 
     Parameters
     ----------
-    counts : array of int, shape (n_bins,)
-        Samples strictly between the boundary samples of each bin (or in it, for a partition fixed in advance).
-    n_samples : int
-        Samples in all, boundary samples included.
+    {counts}
+    {n_samples}
     alpha : float
         Failure probability, from 1e-100 to 1/2.
     shifts : array of float, shape (n_bins,), optional
@@ -123,7 +118,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
     return min(1.0, _largest_mean(mean_errors, masses) + deviation)
 
 
-def _largest_mean(values: Float64Array, upper: Float64Array) -> float:
+def _largest_mean(values: Float64s, upper: Float64s) -> float:
     """The largest mean of `values` under masses that sum to 1 and stay below `upper`: fill the largest values first."""
     order = np.argsort(-values, kind="stable")
     reached = np.minimum(np.cumsum(upper[order]), 1.0)

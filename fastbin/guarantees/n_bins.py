@@ -7,21 +7,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
-from fastbin.guarantees.radius import worst_failure
-from fastbin.guarantees.risk import integer_cube_root
+from fastbin.guarantees.radius import failures_above, last_where, worst_failure
 from fastbin.guarantees.samples import samples_needed
 from fastbin.intervals import sidak
-
-__all__ = ["TradeOff", "auto_n_bins", "choose_n_bins", "trade_off"]
-
-Float64Array = npt.NDArray[np.float64]
 
 # The targets of auto_n_bins. Gupta & Ramdas 2021 work with (0.1, 0.1) throughout section 2.2.
 _AUTO_ALPHA = 0.1
@@ -29,27 +24,26 @@ _AUTO_EPSILON = 0.1
 # Sun, Song & Hero 2023, equation (10) leaves the constant of the n^(1/3) law open. Minimising their bound gives 0.8 for a
 # frequency that changes by 1 per unit of score mass and 2.0 for 4; the risk of their Gaussian example is least at 5.
 _AUTO_CUBE_ROOTS = 2
-# Fewer bins than this say too little to be worth having, so auto_n_bins gives up its target before it goes below, as long
-# as a bin keeps that many samples.
+# auto_n_bins gives up its target rather than go below this number of bins, as long as a bin keeps that many samples: fewer
+# bins say too little.
 _AUTO_FEWEST, _AUTO_SAMPLES_PER_BIN = 5, 20
 
 
+@shared_docs(samples_needed.__doc__)
 def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "a-priori") -> int:
     """The largest number of uniform-mass bins whose promise for n samples is at most `epsilon`.
 
-    Decided before any label is seen, so the certificate of the model keeps its alpha. Choosing the number of bins by how
-    they do on the same labels, and then quoting the usual certificate, does not: it can fail twice as often as promised.
+    Decided before any label is seen, so the certificate of the model keeps its alpha. If the number of bins is chosen by
+    results on the same labels, the usual certificate is not valid: it can fail twice as often as promised.
 
     Parameters
     ----------
     n : int
         Number of calibration samples.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
+    {alpha}
     epsilon : float
-        The largest distance wanted, in (0, 1).
-    kind : {"conditional", "marginal"}
-        All bins at once, or the bin of the next sample.
+        The largest distance allowed, in (0, 1).
+    {kind}
     bound : {"a-priori", "hoeffding"}
         "a-priori": the exact binomial radius. "hoeffding": Gupta & Ramdas 2021, equation (8), the curve of their Figure 2,
         or (11) for "marginal".
@@ -62,7 +56,7 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     Raises
     ------
     GuaranteeError
-        When not even one bin keeps the promise; the message says how many samples would do.
+        When not even one bin keeps the promise; the message says how many samples are enough.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -83,14 +77,15 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
     kind = check_choice(kind, "kind", ("conditional", "marginal"))
     bound = check_prior_bound(bound, kind)
-    found = _largest_exact(n, alpha, epsilon, kind) if bound == "a-priori" else _largest_hoeffding(n, alpha, epsilon, kind)
-    if found is None:
+    largest = _largest_exact if bound == "a-priori" else _largest_hoeffding
+    n_bins = largest(n, alpha, epsilon, kind)
+    if n_bins is None:
         raise GuaranteeError(
             f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
             f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); one bin keeps it from "
             f"{samples_needed(epsilon, 1, alpha, kind, bound)} samples on, or take a larger epsilon or alpha"
         )
-    return found
+    return n_bins
 
 
 def _single_bin(n: int, alpha: float, bound: str) -> float:
@@ -103,13 +98,7 @@ def _largest_hoeffding(n: int, alpha: float, epsilon: float, kind: str) -> int |
     def fits(n_bins: int) -> bool:
         return epsilon_of(n, n_bins, alpha, kind, "hoeffding") <= epsilon
 
-    if n < 2 or not fits(1):
-        return None
-    low, high = 1, n // 2 + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_where(fits, 1, n // 2 + 1) if n >= 2 and fits(1) else None
 
 
 def _largest_exact(n: int, alpha: float, epsilon: float, kind: str) -> int | None:
@@ -124,9 +113,9 @@ def _largest_exact(n: int, alpha: float, epsilon: float, kind: str) -> int | Non
         levels = np.full(blocks.shape, alpha) if kind == "marginal" else -np.expm1(math.log1p(-alpha) / smallest)
         possible = (smallest <= (n + 1) // blocks) & (_failure_at_half(blocks.astype(np.float64) - 1.0, epsilon) <= levels)
         for block in np.flatnonzero(possible):
-            found = _largest_in_block(n, int(blocks[block]), int(smallest[block]), alpha, epsilon, kind)
-            if found is not None:
-                return found
+            n_bins = _largest_in_block(n, int(blocks[block]), int(smallest[block]), alpha, epsilon, kind)
+            if n_bins is not None:
+                return n_bins
     return None
 
 
@@ -147,24 +136,14 @@ def _largest_in_block(n: int, q: int, smallest: int, alpha: float, epsilon: floa
     failure = max(failure, worst_failure(q, epsilon))
     if not fits(smallest, failure):
         return None
-    low, high = smallest, largest + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle, failure) else (low, middle)
-    return low
+    return last_where(lambda n_bins: fits(n_bins, failure), smallest, largest + 1)
 
 
-def _failure_at_half(counts: Float64Array, epsilon: float) -> Float64Array:
+def _failure_at_half(counts: Float64s, epsilon: float) -> Float64s:
     """A lower bound on `worst_failure` for each count: the failure probability at one frequency near 1/2."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc
-
     widths = np.floor(2.0 * counts * epsilon * (1.0 + 2.0**-52))
     lowest = np.maximum(np.floor(counts * (0.5 - epsilon)), 0.0)
-    frequencies = np.minimum(lowest / counts + epsilon, 1.0)
-    above = counts - lowest - widths
-    upper = np.where(above > 0, betainc(lowest + widths + 1.0, np.maximum(above, 1.0), frequencies), 0.0)
-    return np.asarray(betainc(counts - lowest, lowest + 1.0, 1.0 - frequencies) + upper)
+    return failures_above(lowest, counts, widths, epsilon)
 
 
 @lru_cache(maxsize=256)
@@ -207,8 +186,21 @@ def auto_n_bins(n: int) -> int:
     most = max(fewest, _AUTO_CUBE_ROOTS * integer_cube_root(n))
     if most > fewest and n >= 2 * most and epsilon_of(n, most, _AUTO_ALPHA, bound="hoeffding") <= _AUTO_EPSILON:
         return most  # the exact promise is better still, so no search is needed
-    found = _largest_exact(n, _AUTO_ALPHA, _AUTO_EPSILON, "conditional")
-    return min(most, max(fewest, found or 1))
+    largest = _largest_exact(n, _AUTO_ALPHA, _AUTO_EPSILON, "conditional")
+    return min(most, max(fewest, largest or 1))
+
+
+def integer_cube_root(n: int) -> int:
+    """The largest integer whose cube is at most n: in doubles ``int(1000 ** (1 / 3))`` is 9.
+
+    >>> integer_cube_root(1000), integer_cube_root(999)
+    (10, 9)
+    """
+    n = check_count(n, "n", minimum=0)
+    root = 1 << -(-n.bit_length() // 3)  # at least the root; Newton's iteration falls to it
+    while root**3 > n:
+        root = (2 * root + n // root**2) // 3
+    return root
 
 
 class TradeOff(NamedTuple):
@@ -237,6 +229,7 @@ class TradeOff(NamedTuple):
     expected_ece: float
 
 
+@shared_docs(choose_n_bins.__doc__)
 def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> list[TradeOff]:
     """What n samples promise for several numbers of bins: the table behind ``fastbin bins``.
 
@@ -244,8 +237,7 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
     ----------
     n : int
         Number of calibration samples, at least 2.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
+    {alpha}
     n_bins : list of int, optional
         The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
         `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as
@@ -261,8 +253,7 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
     ------
     GuaranteeError
         When a number of bins is above n // 2.
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {InputError, InputTypeError}
 
     Examples
     --------

@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_level
-from fastbin.intervals._beta import beta_quantile
-from fastbin.intervals._tally import Float64Array, around, as_tally
+from fastbin._typing import Float64s
+from fastbin.intervals._beta import beta_quantile, special_functions
+from fastbin.intervals._tally import around, as_tally
 
-__all__ = ["clopper_pearson", "empirical_bernstein", "hoeffding", "wilson"]
 
-
-def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
+def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """The exact binomial interval of Clopper and Pearson (1934).
 
     The interval of all frequencies that neither one-sided binomial test rejects at level alpha / 2. It covers with
-    probability at least 1 - alpha for every count and every frequency. It needs labels that are 0 or 1; bins whose edges
-    were chosen by looking at the labels, and importance-weighted samples, are outside its reach.
+    probability at least 1 - alpha for every count and every frequency. Labels must be 0 or 1. It is not valid for bins whose
+    edges were chosen by looking at the labels, nor for importance-weighted samples.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
 
     Notes
     -----
-    The ends are quantiles of Beta(x, n - x + 1) at alpha/2 and Beta(x + 1, n - x) at 1 - alpha/2, verified: the tail beyond an
+    The ends are quantiles of Beta(x, n - x + 1) at alpha/2 and Beta(x + 1, n - x) at 1 - alpha/2, checked: the tail beyond an
     end is alpha / 2 up to a millionth of it, or the end is the next double outwards. O(n_bins) time and memory.
 
     Examples
@@ -64,37 +63,28 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     )
 
 
-def _complement(ends: Float64Array, outwards: float) -> Float64Array:
-    """1 - end, rounded towards `outwards`: a rounding inwards would be seen at levels of 1e-12 and below."""
+def _complement(ends: Float64s, outwards: float) -> Float64s:
+    """1 - end, rounded towards `outwards`: at levels of 1e-12 and below a rounding inwards is visible."""
     results = 1.0 - ends
     inside = 1.0 - results > ends if outwards == 1.0 else 1.0 - results < ends
     return np.where(inside, np.nextafter(results, outwards), results)
 
 
-def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
-    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), met with [0, 1].
+@shared_docs(clopper_pearson.__doc__)
+def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1].
 
     The bound behind every closed formula of Gupta & Ramdas 2021 (equation (17)). Valid for any labels in [0, 1]. For 0/1
     labels `clopper_pearson` is narrower: by a fifth at a frequency of one half, by half where label 1 is rare.
 
-    Parameters
-    ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {Parameters}
 
     Returns
     -------
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
@@ -107,32 +97,20 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     return around(sums / filled, radii)
 
 
-def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
-    """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), met with [0, 1].
+@shared_docs(hoeffding.__doc__)
+def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+    """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), cut to [0, 1].
 
     mean +- (sqrt(2 V ln(3 / alpha) / count) + 3 ln(3 / alpha) / count), where V = mean (1 - mean) is the biased variance of
     the labels. The theorem covers B bins at once by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(3B/alpha).
     The first term shrinks where labels are nearly all alike; the second one makes the interval wider than Hoeffding's
     for small counts.
 
-    Parameters
-    ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {Parameters}
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1].
+    {Returns}
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
@@ -148,17 +126,16 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
     return around(means, np.where(sizes > 0, radii, 1.0))
 
 
-def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
+@shared_docs(clopper_pearson.__doc__)
+def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """Wilson's score interval (1927): APPROXIMATE, it may cover less often than 1 - alpha, and no certificate uses it.
 
     For plots and for comparison with other software. The interval inverts the normal approximation of the score test.
 
     Parameters
     ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
+    {label_sums}
+    {counts}
     alpha : float
         Nominal failure probability of each bin, strictly between 0 and 1.
 
@@ -167,22 +144,16 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1]; exactly 0 at a label sum of 0, exactly 1 at a full one.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
     >>> wilson([3], [10], alpha=0.05).round(4)
     array([[0.1078, 0.6032]])
     """
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import ndtri
-
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
-    z = -float(ndtri(check_level(alpha) / 2.0))
+    z = -float(special_functions().ndtri(check_level(alpha) / 2.0))
     means = sums / filled
     centres = (means + z * z / (2.0 * filled)) / (1.0 + z * z / filled)
     radii = z * np.sqrt(means * (1.0 - means) / filled + (z / (2.0 * filled)) ** 2) / (1.0 + z * z / filled)

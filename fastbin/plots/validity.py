@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastbin.assess import MeanValidityCurve, ValidityCurve, promised_validity
+from fastbin.assess import ValidityCurve, promised_validity
 from fastbin.plots._style import GUIDE, axes_or_new, finish, named, series
+from fastbin.theory import MeanValidityCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +36,8 @@ def validity_plot(
     Parameters
     ----------
     curves : ValidityCurve, MeanValidityCurve, or mapping from name to these
-        As `fastbin.assess.validity_curve`, `conditional_validity_curve` and `mean_validity_curve` make them. A band shows plus
-        and minus one standard error of a mean.
+        As `fastbin.assess.validity_curve`, `fastbin.theory.conditional_validity_curve` and `fastbin.theory.mean_validity_curve`
+        make them. A band shows plus and minus one standard error of a mean.
     n_samples, n_bins : int, optional
         Calibration samples and bins of uniform-mass binning: with both, the validity promised before the data is drawn too.
     kind : {"marginal", "conditional"}

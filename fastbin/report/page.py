@@ -11,7 +11,6 @@ from typing import Any
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEMES
-from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import Picture, pictures_of
@@ -128,7 +127,7 @@ def _paragraph(text: str, kind: str = "") -> str:
 def _summary(found: Assessment) -> str:
     told = []
     if found.certificates:
-        told.append(_paragraph(_promise_of(found.certificates[0]), "promise"))
+        told.append(_paragraph(str(found.certificates[0]), "promise"))
     else:
         told.append(_paragraph("This model carries no finite-sample guarantee.", "promise"))
     if found.check is not None:
@@ -142,11 +141,6 @@ def _summary(found: Assessment) -> str:
     return "".join(told)
 
 
-def _promise_of(certificate: Certificate) -> str:
-    """The promise without what it rests on, which has a section of its own."""
-    return str(certificate).partition(f" ({certificate.theorem}")[0] + "."
-
-
 def _cautions(found: Assessment) -> str:
     if not found.cautions:
         return ""
@@ -156,10 +150,7 @@ def _cautions(found: Assessment) -> str:
 def _promises(found: Assessment) -> str:
     if not found.certificates:
         return _paragraph(f"Nothing: {found.why_no_certificate}.")
-    told = [
-        f"<li>{escape(_promise_of(promise))}<br><small>{escape(promise.theorem)}.</small></li>"
-        for promise in found.certificates
-    ]
+    told = [f"<li>{escape(str(promise))}<br><small>{escape(promise.theorem)}.</small></li>" for promise in found.certificates]
     assumed = [f"<li>{escape(text)}</li>" for text in dict.fromkeys(t for c in found.certificates for t in c.assumptions)]
     return (
         f"<p>Each by itself, at alpha = {found.alpha:g}:</p><ul>{''.join(told)}</ul>"

@@ -26,7 +26,7 @@ from fastbin._validation import (
     check_scores,
 )
 from fastbin.guarantees import Certificate
-from fastbin.guarantees.moved import certificate_from_intervals
+from fastbin.guarantees.certificate import certificate_from_intervals
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
     ESTIMATORS,
