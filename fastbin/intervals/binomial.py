@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_level
 from fastbin.intervals._beta import beta_quantile
 from fastbin.intervals._tally import Float64Array, around, as_tally
-
-__all__ = ["clopper_pearson", "empirical_bernstein", "hoeffding", "wilson"]
 
 
 def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
@@ -71,30 +70,21 @@ def _complement(ends: Float64Array, outwards: float) -> Float64Array:
     return np.where(inside, np.nextafter(results, outwards), results)
 
 
+@shared_docs(clopper_pearson.__doc__)
 def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), met with [0, 1].
 
     The bound behind every closed formula of Gupta & Ramdas 2021 (equation (17)). Valid for any labels in [0, 1]. For 0/1
     labels `clopper_pearson` is narrower: by a fifth at a frequency of one half, by half where label 1 is rare.
 
-    Parameters
-    ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {Parameters}
 
     Returns
     -------
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
@@ -107,6 +97,7 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     return around(sums / filled, radii)
 
 
+@shared_docs(clopper_pearson.__doc__)
 def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), met with [0, 1].
 
@@ -115,24 +106,14 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
     The first term shrinks where labels are nearly all alike; the second one makes the interval wider than Hoeffding's
     for small counts.
 
-    Parameters
-    ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {Parameters}
 
     Returns
     -------
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
@@ -148,6 +129,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
     return around(means, np.where(sizes > 0, radii, 1.0))
 
 
+@shared_docs(clopper_pearson.__doc__)
 def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     """Wilson's score interval (1927): APPROXIMATE, it may cover less often than 1 - alpha, and no certificate uses it.
 
@@ -155,10 +137,8 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
 
     Parameters
     ----------
-    label_sums : array of int, shape (n_bins,)
-        Samples with label 1 in each bin, between 0 and the count.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin. A bin with none gets [0, 1].
+    {label_sums}
+    {counts}
     alpha : float
         Nominal failure probability of each bin, strictly between 0 and 1.
 
@@ -167,10 +147,7 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1]; exactly 0 at a label sum of 0, exactly 1 at a full one.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a label sum is negative or above its count, a count is above 2**53, lengths differ, or a type is wrong.
+    {Raises}
 
     Examples
     --------
