@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 from fastbin._dependencies import needed_for
-
-__all__ = ["chance_at_least", "chance_at_most", "count_to_confirm", "count_to_contradict"]
 
 # No test set is larger; beyond it the answer is "none".
 LARGEST_COUNT = 2**40
@@ -35,10 +34,7 @@ def chance_at_least(x: int, count: int, frequency: float) -> float:
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The least integer from low to high - 1 where a monotone condition holds; high if nowhere."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return low + bisect_left(range(low, high), True, key=holds)
 
 
 def _smallest_count(power_at: Callable[[int], float], power: float) -> float:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._typing import Bools, Float64s
 from fastbin.assess._samples import Groups, Samples
-
-__all__ = ["PairSums", "jackknife_variance"]
-
-Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class PairSums:
         return cls(total, groups.sums(weights * terms), groups.sums(self_weights * terms**2), pairs)
 
     @property
-    def is_known(self) -> npt.NDArray[np.bool_]:
+    def is_known(self) -> Bools:
         """Groups that have a pair."""
         return self.pairs > 0.0
 

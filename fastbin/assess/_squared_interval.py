@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
+from fastbin._typing import Bools, Float64s
 from fastbin.assess._pairs import PairSums
 from fastbin.assess._samples import Groups, Samples
-
-__all__ = ["squared_error_interval"]
-
-Float64s = npt.NDArray[np.float64]
 
 # SciPy finds noncentralities up to 10,000 in every version; from here on the square root of the variable is all but normal.
 _LARGE = 5000.0
@@ -55,9 +51,7 @@ def squared_error_interval(
     return scale * lower, min(1.0, scale * upper)
 
 
-def _smoothing(
-    samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: npt.NDArray[np.bool_], z: float
-) -> Float64s:
+def _smoothing(samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, z: float) -> Float64s:
     """What drawing the rate of each bin towards 1/2, by z^2 samples, adds to the variance of its mean residual."""
     rates = groups.sums(samples.row_weights * samples.labels) / weights
     sizes = np.where(known, weights**2 / np.where(known, self_weights, 1.0), 2.0)

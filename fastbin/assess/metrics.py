@@ -12,26 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
 from fastbin.assess._pairs import PairSums, jackknife_variance
-from fastbin.assess._samples import check_samples, group_samples
+from fastbin.assess._samples import check_samples, group_samples, grouped_samples
 from fastbin.assess._squared_interval import squared_error_interval
 from fastbin.assess.reliability import reliability_table
 
-__all__ = [
-    "BrierDecomposition",
-    "SquaredEce",
-    "brier_decomposition",
-    "brier_score",
-    "ece",
-    "log_loss",
-    "roc_auc",
-    "sharpness",
-    "squared_ece",
-]
 
-
+@shared_docs(grouped_samples.__doc__)
 def ece(
     predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> float:
@@ -41,23 +31,19 @@ def ece(
 
     Parameters
     ----------
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1]. NaN is refused.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
+    {predictions}
+    {labels}
     p : float in [1, inf]
         Never decreases with p (ibid., Proposition 1); infinity is the largest gap of any bin.
-    grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {grouping}
+    {n_bins}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -102,6 +88,7 @@ class SquaredEce:
     mass_left_out: float
 
 
+@shared_docs(grouped_samples.__doc__)
 def squared_ece(
     predictions: Any,
     labels: Any,
@@ -116,10 +103,7 @@ def squared_ece(
     In each bin the square of the mean residual, label - prediction, is replaced by the mean product of two different
     residuals, which is unbiased. For predictions with few values that is (rate - value)^2 - rate (1 - rate) / (count - 1).
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`. Importance weights enter as in a weighted mean; the estimate is then unbiased up to O(1 / n).
+    {Parameters}
     alpha : float
         Nominal failure probability of the interval, from 1e-100 to 1/2.
 
@@ -139,8 +123,9 @@ def squared_ece(
     that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should miss
     with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
     approximate: the gaps of the bins are taken for normal. Continuous predictions are averaged in bins first, which hides what
-    cancels within a bin. O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in
-    closed form.
+    cancels within a bin. Importance weights enter as in a weighted mean, and the estimate is then unbiased up to O(1 / n).
+
+    O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in closed form.
 
     Examples
     --------
@@ -152,8 +137,7 @@ def squared_ece(
     (0.0093, True)
     """
     alpha = check_alpha(alpha)
-    samples = check_samples(predictions, labels, sample_weight)
-    groups = group_samples(samples, grouping, n_bins)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
     residuals = samples.labels - samples.predictions
     pairs = PairSums.of(samples, groups, residuals)
     if not pairs.is_known.any():
@@ -172,22 +156,21 @@ def squared_ece(
     )
 
 
+@shared_docs(check_samples.__doc__)
 def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The mean squared error of probabilities (Brier 1950).
 
     Parameters
     ----------
-    predictions, labels, sample_weight
-        As in `reliability_table`.
+    {predictions}
+    {labels}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -223,24 +206,19 @@ class BrierDecomposition:
     within: float
 
 
+@shared_docs(grouped_samples.__doc__)
 def brier_decomposition(
     predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> BrierDecomposition:
     """The Brier score as calibration, sharpness and uncertainty (Murphy 1973; with bins: Stephenson, Coelho & Jolliffe 2008).
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     BrierDecomposition
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -252,8 +230,7 @@ def brier_decomposition(
     >>> round(parts.calibration - parts.sharpness + parts.uncertainty, 6), round(parts.score, 6)
     (0.22, 0.22)
     """
-    samples = check_samples(predictions, labels, sample_weight)
-    groups = group_samples(samples, grouping, n_bins)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
     weights = samples.row_weights
     masses = groups.sums(weights)
     seen = masses > 0.0
@@ -269,24 +246,19 @@ def brier_decomposition(
     return BrierDecomposition(score, calibration, sharp, uncertainty, score - (calibration - sharp + uncertainty))
 
 
+@shared_docs(grouped_samples.__doc__)
 def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None) -> float:
     """The variance of the positive rates over the bins: how much the predictions tell apart (Sun, Song & Hero 2023).
 
     A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     float in [0, 1/4]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -296,13 +268,11 @@ def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: 
     return brier_decomposition(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight).sharpness
 
 
+@shared_docs(brier_score.__doc__)
 def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The mean negative log-likelihood, in nats.
 
-    Parameters
-    ----------
-    predictions, labels, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
@@ -310,10 +280,7 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
         Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins that saw one label alone. Nothing is
         clipped: `brier_score` is finite for every predictor.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -329,6 +296,7 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     return samples.mean(losses) + 0.0  # no negative zero
 
 
+@shared_docs(check_samples.__doc__)
 def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The chance that a random sample with label 1 is ranked above a random one with label 0, ties counting one half.
 
@@ -338,18 +306,15 @@ def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> floa
     ----------
     predictions : array-like of shape (n,)
         Any finite scores: only their order counts.
-    labels, sample_weight
-        As in `reliability_table`.
+    {labels}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
         NaN where only one label occurs.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----

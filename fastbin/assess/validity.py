@@ -10,22 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice, check_count, check_unit_interval
-from fastbin.assess.reliability import ReliabilityTable, reliability_table
-
-__all__ = [
-    "MeanValidityCurve",
-    "ValidityCurve",
-    "conditional_validity_curve",
-    "mean_validity_curve",
-    "promised_validity",
-    "validity_curve",
-]
-
-Float64s = npt.NDArray[np.float64]
+from fastbin._typing import Float64s
+from fastbin.assess._samples import grouped_samples
+from fastbin.assess.reliability import reliability_table
 
 
 def _check_epsilon(epsilon: Any) -> Float64s:
@@ -75,40 +66,19 @@ class ValidityCurve:
         return float(self.epsilons[np.searchsorted(self.heights, share, side="left")])
 
 
-def _curve_of(table: ReliabilityTable) -> ValidityCurve:
-    gaps = table.gaps
-    order = np.argsort(gaps, kind="stable")
-    epsilons, starts = np.unique(gaps[order], return_index=True)
-    if table.is_weighted:
-        reached = np.cumsum(table.masses[order])
-        heights = reached[np.append(starts[1:], len(gaps)) - 1] / reached[-1]
-    else:  # whole samples, so that each height is one correctly rounded division
-        heights = np.cumsum(table.counts[order])[np.append(starts[1:], len(gaps)) - 1] / table.n_samples
-    return ValidityCurve(epsilons, heights)
-
-
+@shared_docs(grouped_samples.__doc__)
 def validity_curve(
     predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> ValidityCurve:
     """The validity curve on test samples (Gupta & Ramdas 2021, equation (6)).
 
-    Parameters
-    ----------
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1]. NaN is refused.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
-    grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     ValidityCurve
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -125,9 +95,13 @@ def validity_curve(
     >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
     (0.14, 0.1333)
     """
-    return _curve_of(
-        reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
-    )
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    order = np.argsort(table.gaps, kind="stable")
+    gaps = table.gaps[order]
+    epsilons = np.unique(gaps)
+    # Whole samples where there are any, so that each height is one correctly rounded division.
+    reached = np.cumsum((table.masses if table.is_weighted else table.counts)[order])
+    return ValidityCurve(epsilons, reached[np.searchsorted(gaps, epsilons, side="right") - 1] / reached[-1])
 
 
 def conditional_validity_curve(

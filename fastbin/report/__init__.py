@@ -13,8 +13,8 @@ The page needs no network and no scripts. matplotlib draws its pictures (``pip i
 
 from __future__ import annotations
 
-from fastbin.report.assessment import Assessment, LeftOut, assess_model
+from fastbin.report.assessment import Assessment, assess_model
 from fastbin.report.page import render_report, write_report
-from fastbin.report.scorecard import Scorecard, score_predictions
+from fastbin.report.scorecard import Scorecard
 
-__all__ = ["Assessment", "LeftOut", "Scorecard", "assess_model", "render_report", "score_predictions", "write_report"]
+__all__ = ["Assessment", "Scorecard", "assess_model", "render_report", "write_report"]

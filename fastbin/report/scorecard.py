@@ -22,12 +22,10 @@ from fastbin.assess import (
     validity_curve,
 )
 
-__all__ = ["Scorecard", "score_predictions"]
-
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """How good predictions are on test samples; made by `score_predictions`.
+    """How good predictions are on test samples; part of an `Assessment`.
 
     Attributes
     ----------
@@ -100,50 +98,13 @@ class Scorecard:
         return {"name": self.name, "n_values": self.n_values, **numbers, "reliability": self.table.to_dict()}
 
 
-def score_predictions(
-    name: str, predictions: Any, labels: Any, *, n_bins: int, alpha: float, sample_weight: Any = None
-) -> Scorecard:
-    """The numbers on one predictor's probabilities for the test samples.
-
-    Parameters
-    ----------
-    name : str
-        Of the predictor.
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1].
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
-    n_bins : int
-        Into how many bins predictions with many values are divided, as in `fastbin.assess.reliability_table`.
-    alpha : float
-        Failure probability of the intervals, strictly between 0 and 1.
-    sample_weight : array-like of shape (n,), optional
-        Integers are frequencies, floats importance weights.
-
-    Returns
-    -------
-    Scorecard
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
-
-    Notes
-    -----
-    O(n log n) time.
-
-    Examples
-    --------
-    >>> card = score_predictions("by hand", [0.2, 0.2, 0.8, 0.8], [0, 0, 1, 0], n_bins=2, alpha=0.1)
-    >>> round(card.ece, 4), card.n_values, card.numbers()["AUC"]
-    (0.25, 2, '0.8333')
-    """
-    given: dict[str, Any] = {"n_bins": n_bins, "sample_weight": sample_weight}
-    table = reliability_table(predictions, labels, alpha=alpha, **given)
-    curve = validity_curve(predictions, labels, **given)
+def score_predictions(name: str, predictions: Any, labels: Any, alpha: float, **options: Any) -> Scorecard:
+    """The numbers on one predictor's probabilities; the options are `n_bins` and `sample_weight` of `reliability_table`."""
+    weights = {"sample_weight": options["sample_weight"]}
+    table = reliability_table(predictions, labels, alpha=alpha, **options)
+    curve = validity_curve(predictions, labels, **options)
     try:
-        squared = squared_ece(predictions, labels, alpha=alpha, **given)
+        squared = squared_ece(predictions, labels, alpha=alpha, **options)
     except InputError:  # the input itself has passed just now, so every bin holds a single sample
         squared = None
     return Scorecard(
@@ -155,7 +116,7 @@ def score_predictions(
         max_gap=table.ece(math.inf),
         gap_90=curve.epsilon_at(0.9),
         squared_ece=squared,
-        brier=brier_decomposition(predictions, labels, **given),
-        log_loss=log_loss(predictions, labels, sample_weight=sample_weight),
-        roc_auc=roc_auc(predictions, labels, sample_weight=sample_weight),
+        brier=brier_decomposition(predictions, labels, **options),
+        log_loss=log_loss(predictions, labels, **weights),
+        roc_auc=roc_auc(predictions, labels, **weights),
     )
