@@ -15,7 +15,7 @@ class PairSums:
     """Per group, the sums from which the mean of e e' over pairs of different samples follows.
 
     E[e e'] over independent samples of a group is the square of the mean of e, while the square of the *sample* mean also holds
-    its variance. A frequency stands for so many different samples of weight 1.
+    its variance. A frequency of 3 stands for 3 different samples of weight 1.
     """
 
     weights: Float64s  # sum of w
@@ -44,13 +44,12 @@ class PairSums:
 
 
 def _self_weights(samples: Samples) -> Float64s:
-    """The weight of a row's pairs of a sample with itself: w^2, or the number of samples that a frequency stands for."""
+    """The weight that pairs of a sample with itself have in a row: w^2, or the frequency."""
     return samples.row_weights if samples.frequencies is not None else samples.row_weights**2
 
 
 def jackknife_variance(samples: Samples, groups: Groups, terms: Float64s, sums: PairSums) -> float:
-    """The jackknife's variance of the weighted mean of `sums.mean_products`, in closed form: leaving out a sample changes one
-    group only. O(n)."""
+    """The jackknife variance of the weighted mean of `sums.mean_products`. O(n): leaving out a sample changes one group."""
     n = samples.n_samples
     if n < 2:
         return 0.0

@@ -11,21 +11,21 @@ from fastbin._typing import Bools, Float64s
 from fastbin.assess._pairs import PairSums
 from fastbin.assess._samples import Groups, Samples
 
-# SciPy finds noncentralities up to 10,000 in every version; from here on the square root of the variable is all but normal.
+# SciPy finds noncentralities up to 10,000 in every version; from this value on the root of the variable is nearly normal.
 _LARGE = 5000.0
 
 
 def squared_error_interval(
     samples: Samples, groups: Groups, sums: PairSums, estimate: float, alpha: float
 ) -> tuple[float, float]:
-    """Both ends, each missing with probability alpha / 2 or so.
+    """Both ends, each of which misses with probability alpha / 2, approximately.
 
     The plug-in error is the sum over bins of mass times squared gap. The gap of a bin is its true gap plus nearly normal noise,
     so each term is a noncentral chi-square variable of one degree of freedom, scaled by the mean of its noise. Their sum is
     taken for one scaled noncentral chi-square variable with the sum's mean, and a scale c such that its variance is at least
-    that of the sum: without errors (Satterthwaite 1946), and with errors as large as they look, the sampling of masses
+    that of the sum: without errors (Satterthwaite 1946), and with the errors estimated, the sampling of masses
     included. Its noncentrality, times c, is the squared error. The variance of a bin's labels is taken with its rate drawn
-    towards 1/2 (Agresti & Coull 1998), so that a bin that has seen one label alone is not taken for a bin without noise.
+    towards 1/2 (Agresti & Coull 1998), so that a bin with one label only still counts as noisy.
     """
     with needed_for("intervals and certificates", extra="fit"):
         from scipy.special import ndtri
@@ -69,8 +69,8 @@ def _noncentrality(value: float, freedom: float, probability: float, z: float) -
         return 0.0
     if value <= _LARGE:
         return float(chndtrinc(value, freedom, probability))
-    found = value
+    noncentrality = value
     for _ in range(20):  # the deviation of the root hardly depends on the noncentrality
-        deviation = math.sqrt((freedom + 2.0 * found) / (2.0 * (freedom + found)))
-        found = max(0.0, (math.sqrt(value) - z * deviation) ** 2 - (freedom - 1.0))
-    return found
+        deviation = math.sqrt((freedom + 2.0 * noncentrality) / (2.0 * (freedom + noncentrality)))
+        noncentrality = max(0.0, (math.sqrt(value) - z * deviation) ** 2 - (freedom - 1.0))
+    return noncentrality

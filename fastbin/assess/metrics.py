@@ -90,13 +90,7 @@ class SquaredEce:
 
 @shared_docs(grouped_samples.__doc__)
 def squared_ece(
-    predictions: Any,
-    labels: Any,
-    *,
-    grouping: str = "auto",
-    n_bins: int = 10,
-    sample_weight: Any = None,
-    alpha: float = 0.1,
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, alpha: float = 0.1
 ) -> SquaredEce:
     """The squared l_2 calibration error without the bias of noisy rates (Broecker 2012; Kumar, Liang & Ma 2019, section 5).
 

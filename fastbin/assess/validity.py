@@ -227,7 +227,8 @@ def promised_validity(
     bound : {"hoeffding", "a-priori"}
         "hoeffding": the curve of Gupta & Ramdas 2021, Theorem 4, solved for its failure probability:
         1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "a-priori": the binomial failure
-        probability for the worst frequency, with the bins' independence where conditional.
+        probability for the worst frequency, with the bins' independence where conditional; it takes O(n_samples / n_bins)
+        incomplete beta functions for each epsilon.
 
     Returns
     -------
@@ -238,10 +239,6 @@ def promised_validity(
     ------
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
-
-    Notes
-    -----
-    "a-priori" costs O(n_samples / n_bins) incomplete beta functions for each epsilon.
 
     Examples
     --------
@@ -259,20 +256,19 @@ def promised_validity(
     distances = _check_epsilon(epsilon)
     if (distances < 0.0).any():
         raise InputError(f"epsilon is {float(distances[distances < 0.0].flat[0])!r}; distances are not negative")
+    n_claims = 1 if kind == "marginal" else n_bins  # that must hold together
     if bound == "hoeffding":
-        sharing = 1 if kind == "marginal" else n_bins
-        promised = 1.0 - 2.0 * sharing * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
+        promised = 1.0 - 2.0 * n_claims * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
         return np.asarray(np.maximum(promised, 0.0))
     from fastbin.guarantees import worst_failure
 
     # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
     smallest = (n_samples + 1) // n_bins - 1
     sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}
-    share = n_bins if kind == "conditional" else 1
 
-    def kept(distance: float) -> float:
+    def promised_at(distance: float) -> float:
         if distance == 0.0:
             return 0.0
-        return (1.0 - max(worst_failure(size, min(distance, 1.0)) for size in sizes)) ** share
+        return (1.0 - max(worst_failure(size, min(distance, 1.0)) for size in sizes)) ** n_claims
 
-    return np.asarray(np.vectorize(kept, otypes=[np.float64])(distances))
+    return np.asarray(np.vectorize(promised_at, otypes=[np.float64])(distances))

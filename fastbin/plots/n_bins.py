@@ -42,8 +42,7 @@ def epsilon_plot(
 
     Examples
     --------
-    >>> import fastbin as fb
-    >>> ax = fb.plots.epsilon_plot([1000, 5000], max_n_bins=10)
+    >>> ax = epsilon_plot([1000, 5000], max_n_bins=10)
     >>> [line.get_label() for line in ax.lines]
     ['n = 1,000', 'n = 5,000']
     """
@@ -87,8 +86,7 @@ def risk_plot(
 
     Examples
     --------
-    >>> import fastbin as fb
-    >>> ax = fb.plots.risk_plot([5, 10, 20], [0.001, 0.002, 0.004], [0.02, 0.008, 0.003])
+    >>> ax = risk_plot([5, 10, 20], [0.001, 0.002, 0.004], [0.02, 0.008, 0.003])
     >>> ax.get_xlabel()
     'number of bins'
     """

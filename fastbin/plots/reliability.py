@@ -39,9 +39,9 @@ def reliability_diagram(
 
     Examples
     --------
-    >>> import fastbin as fb
-    >>> table = fb.assess.reliability_table([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
-    >>> ax = fb.plots.reliability_diagram(table)
+    >>> from fastbin.assess import reliability_table
+    >>> table = reliability_table([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = reliability_diagram(table)
     >>> ax.get_xlabel()
     'mean prediction'
     """

@@ -49,9 +49,9 @@ def validity_plot(
 
     Examples
     --------
-    >>> import fastbin as fb
-    >>> curve = fb.assess.validity_curve([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
-    >>> ax = fb.plots.validity_plot(curve)
+    >>> from fastbin.assess import validity_curve
+    >>> curve = validity_curve([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = validity_plot(curve)
     >>> bool(ax.get_ylim()[0] <= 0.0)
     True
     """
