@@ -37,7 +37,7 @@ from fastbin._load import load
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
-    from fastbin import assess, guarantees, intervals, io, online, plots, report, shift
+    from fastbin import assess, guarantees, intervals, io, online, plots, report, shift, theory
     from fastbin._fit.monotone import monotone_model
     from fastbin._keys import hash_keys
     from fastbin.binning.explicit import ExplicitBinning
@@ -67,7 +67,7 @@ _HOMES = {
     "monotone_model": "fastbin._fit.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift")
+_MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")
 
 __all__ = [
     "BetaScaling",
@@ -103,6 +103,7 @@ __all__ = [
     "predict_venn",
     "report",
     "shift",
+    "theory",
 ]
 
 __version__ = _library_version()

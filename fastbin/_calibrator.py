@@ -6,7 +6,6 @@ scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attribu
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError, InputTypeError, NotFittedError
+from fastbin._errors import InputError, NotFittedError
+from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:
@@ -41,20 +41,10 @@ def as_model(model: Any, name: str = "model") -> BinnedModel:
     NotFittedError
         For a calibrator that was not fitted.
     """
-    found = model.model_ if isinstance(model, Calibrator) else model
-    if not isinstance(found, BinnedModel):
-        raise InputTypeError(
-            f"{name} is {_described(model)}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator"
-        )
-    return found
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, (str, os.PathLike)):
-        return f"the path {os.fspath(value)!r}"
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return f"of type {type(value).__name__}"
+    fitted = as_evidence(model, name)
+    if not isinstance(fitted, BinnedModel):
+        raise not_a_model(model, name)
+    return fitted
 
 
 class Calibrator:

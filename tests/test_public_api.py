@@ -22,7 +22,7 @@ import fastbin as fb
 ROOT = Path(__file__).resolve().parent.parent
 
 # What `import fastbin` gives, and the documentation explains: no more, no less.
-NAMESPACES = ("assess", "guarantees", "hash_keys", "intervals", "io", "online", "plots", "report", "shift")
+NAMESPACES = ("assess", "guarantees", "hash_keys", "intervals", "io", "online", "plots", "report", "shift", "theory")
 CALIBRATORS = (
     "VennAbers", "BetaScaling", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling", "ScalingBinning",
     "TemperatureScaling", "UniformMassBinning",

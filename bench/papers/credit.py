@@ -20,14 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
-from fastbin.assess import (
-    CertificateCheck,
-    MeanValidityCurve,
-    ValidityCurve,
-    check_certificate,
-    mean_validity_curve,
-    validity_curve,
-)
+from fastbin.assess import CertificateCheck, ValidityCurve, check_certificate, validity_curve
+from fastbin.theory import MeanValidityCurve, mean_validity_curve
 
 __all__ = ["METHODS", "N_BINS", "Results", "Scored", "check_umd", "default_path", "read_credit", "score_credit", "study"]
 

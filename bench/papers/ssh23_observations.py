@@ -10,7 +10,7 @@ from observations import Observation, listed
 from recalibration import ALPHA, SMOOTHNESS, Risks
 from ssh23_table1 import Realisation, label_shift_risks, step_risks
 
-from fastbin.guarantees import risk_bound, risk_n_bins
+from fastbin.theory import risk_bound, risk_n_bins
 
 __all__ = ["observe", "rates"]
 

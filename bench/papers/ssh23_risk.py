@@ -20,8 +20,7 @@ from ssh23_observations import observe
 from ssh23_table1 import SOURCE, TARGET, Realisation, realise
 
 import fastbin as fb
-from fastbin.guarantees import risk_bound, risk_n_bins
-from fastbin.shift import shift_probabilities
+from fastbin.theory import risk_bound, risk_n_bins, shift_probabilities
 
 # ------------------------------------------------------------------------------------------------- as text
 

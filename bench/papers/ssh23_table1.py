@@ -17,7 +17,9 @@ import numpy.typing as npt
 from gaussians import Risk, TwoGaussians
 
 import fastbin as fb
-from fastbin.shift import LabelShift, shift_probabilities
+from fastbin.guarantees.n_bins import integer_cube_root
+from fastbin.shift import LabelShift
+from fastbin.theory import shift_probabilities
 
 N_SOURCE, N_TARGET = 1000, 100
 SOURCE, TARGET = TwoGaussians(0.5), TwoGaussians(0.1)
@@ -108,7 +110,7 @@ def main() -> None:
     for n_realisations in arguments.realisations:
         title = f"{n_realisations} realisations, {rounded_down} source bins, {n_bins_target} target bins"
         show(title, table(n_realisations, rounded_down, n_bins_target))
-    cube_root, most = fb.guarantees.integer_cube_root(N_SOURCE), max(arguments.realisations)
+    cube_root, most = integer_cube_root(N_SOURCE), max(arguments.realisations)
     exact = table(most, cube_root, n_bins_target)
     show(f"{most} realisations, {cube_root} source bins, the exact cube root of {N_SOURCE}", exact)
     print(DEVIATIONS)

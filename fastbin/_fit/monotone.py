@@ -6,7 +6,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin.guarantees.monotone import linf_isotonic
+from fastbin._typing import Float64s
 from fastbin.model import BinnedModel
 
 __all__ = ["monotone_model"]
@@ -66,3 +66,15 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
         left, right = at[max(beside - 1, 0)], at[min(beside, len(at) - 1)]
         values[b] = values[left] + (values[right] - values[left]) / 2.0
     return model._replace(values=values)
+
+
+def linf_isotonic(values: Float64s) -> Float64s:
+    """The non-decreasing values whose largest distance from the given ones is least.
+
+    Half-way between the running maximum from the left and the running minimum from the right. Not the only minimiser: pooling
+    adjacent violators gives the one of least squared distance.
+
+    >>> linf_isotonic(np.array([0.1, 0.3, 0.2, 0.5]))
+    array([0.1 , 0.25, 0.25, 0.5 ])
+    """
+    return (np.maximum.accumulate(values) + np.minimum.accumulate(values[::-1])[::-1]) / 2.0

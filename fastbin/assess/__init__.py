@@ -5,9 +5,8 @@
 `ece`, `squared_ece`                                       calibration errors: plug-in of any order, and debiased
 `brier_score`, `brier_decomposition`, `log_loss`,          scores, and what they are made of
 `sharpness`, `roc_auc`
-`validity_curve`, `conditional_validity_curve`,            Gupta & Ramdas 2021: for which share of the samples is the
-`mean_validity_curve`, `promised_validity`                 prediction how close; exact step functions
-`population_risk`, `estimate_risk`                         Sun, Song & Hero 2023: calibration risk and sharpness risk
+`validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: for which share of the samples is the
+                                                           prediction how close; exact step functions
 `check_certificate`, `samples_to_check`                    does a test set contradict a certificate, or confirm it?
 =========================================================  ===============================================================
 
@@ -30,35 +29,20 @@ from fastbin.assess.metrics import (
     squared_ece,
 )
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
-from fastbin.assess.risk import RiskDecomposition, RiskEstimate, estimate_risk, population_risk
-from fastbin.assess.validity import (
-    MeanValidityCurve,
-    ValidityCurve,
-    conditional_validity_curve,
-    mean_validity_curve,
-    promised_validity,
-    validity_curve,
-)
+from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck
 
 __all__ = [
     "BrierDecomposition",
     "CertificateCheck",
-    "MeanValidityCurve",
     "ReliabilityTable",
-    "RiskDecomposition",
-    "RiskEstimate",
     "SquaredEce",
     "ValidityCurve",
     "brier_decomposition",
     "brier_score",
     "check_certificate",
-    "conditional_validity_curve",
     "ece",
-    "estimate_risk",
     "log_loss",
-    "mean_validity_curve",
-    "population_risk",
     "promised_validity",
     "reliability_table",
     "roc_auc",

@@ -5,18 +5,19 @@ All curves are exact step functions, not values on a grid: they jump where a bin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_count, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin.assess._samples import grouped_samples
 from fastbin.assess.reliability import reliability_table
+from fastbin.guarantees.bound_names import check_prior_bound
+from fastbin.guarantees.radius import worst_failure
 
 
 def _check_epsilon(epsilon: Any) -> Float64s:
@@ -26,7 +27,7 @@ def _check_epsilon(epsilon: Any) -> Float64s:
     return array
 
 
-def _step_at(epsilon: Any, jumps: Float64s, heights: Float64s) -> Any:
+def step_at(epsilon: Any, jumps: Float64s, heights: Float64s) -> Any:
     """The right-continuous step function that is 0 before the first jump: a float for a number, else an array."""
     steps = np.append(0.0, heights)[np.searchsorted(jumps, _check_epsilon(epsilon), side="right")]
     return steps if steps.ndim else float(steps)
@@ -36,8 +37,8 @@ def _step_at(epsilon: Any, jumps: Float64s, heights: Float64s) -> Any:
 class ValidityCurve:
     """V(epsilon), the share of the samples whose prediction is within epsilon of its bin's positive rate.
 
-    A right-continuous step function, made by `validity_curve` or `conditional_validity_curve`: 0 before the first jump, and
-    ``heights[i]`` from ``epsilons[i]`` on.
+    A right-continuous step function, made by `validity_curve` or `fastbin.theory.conditional_validity_curve`: 0 before the
+    first jump, and ``heights[i]`` from ``epsilons[i]`` on.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class ValidityCurve:
 
     def __call__(self, epsilon: Any) -> Any:
         """V at one distance (a float) or at many (an array of the same shape)."""
-        return _step_at(epsilon, self.epsilons, self.heights)
+        return step_at(epsilon, self.epsilons, self.heights)
 
     def area(self) -> float:
         """The area under the curve on [0, 1], step by step. It equals 1 - l_1-ECE."""
@@ -104,113 +105,6 @@ def validity_curve(
     return ValidityCurve(epsilons, reached[np.searchsorted(gaps, epsilons, side="right") - 1] / reached[-1])
 
 
-def conditional_validity_curve(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
-) -> ValidityCurve:
-    """The conditional validity curve: 1 from the largest gap of any bin on, 0 before (Gupta & Ramdas 2021, section 4).
-
-    On one test set it is a single step; averaged over many calibration and test sets (`mean_validity_curve`) it estimates the
-    chance that *every* prediction is within epsilon of the truth. It never exceeds the validity curve.
-
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `validity_curve`.
-
-    Returns
-    -------
-    ValidityCurve
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
-
-    Examples
-    --------
-    >>> curve = conditional_validity_curve([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1])
-    >>> curve(0.19), curve(0.2)
-    (0.0, 1.0)
-    """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
-    return ValidityCurve(np.array([table.gaps.max()]), np.ones(1))
-
-
-@dataclass(frozen=True, eq=False)
-class MeanValidityCurve:
-    """The mean of several validity curves and its standard error, both step functions; made by `mean_validity_curve`.
-
-    Attributes
-    ----------
-    epsilons : float64 (n_jumps,)
-        Where any of the curves jumps, ascending and distinct.
-    means, standard_errors : float64 (n_jumps,)
-        From each jump on; both are 0 before the first. The standard error of the mean is NaN for a single curve.
-    n_curves : int
-    """
-
-    epsilons: Float64s
-    means: Float64s
-    standard_errors: Float64s
-    n_curves: int
-
-    def __call__(self, epsilon: Any) -> Any:
-        """The mean at one distance (a float) or at many (an array of the same shape)."""
-        return _step_at(epsilon, self.epsilons, self.means)
-
-    def standard_error(self, epsilon: Any) -> Any:
-        """The standard error of the mean at one distance or at many."""
-        return _step_at(epsilon, self.epsilons, self.standard_errors)
-
-    def area(self) -> float:
-        """The area under the mean curve on [0, 1]: 1 minus the mean l_1-ECE."""
-        return float(np.dot(np.diff(self.epsilons, append=1.0), self.means))
-
-
-def mean_validity_curve(curves: Sequence[ValidityCurve]) -> MeanValidityCurve:
-    """The mean of validity curves from repeated draws of calibration and test set, with the standard error of the mean.
-
-    Parameters
-    ----------
-    curves : sequence of ValidityCurve
-        At least one.
-
-    Returns
-    -------
-    MeanValidityCurve
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When there is none, or something else among them.
-
-    Notes
-    -----
-    O(n_curves n_jumps log n_jumps) time, O(n_jumps) memory, for n_jumps jumps in all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> early, late = (ValidityCurve(np.array([jump]), np.ones(1)) for jump in (0.1, 0.3))
-    >>> mean = mean_validity_curve([early, late])
-    >>> mean([0.05, 0.1, 0.3]).tolist(), mean.standard_error(0.2)
-    ([0.0, 0.5, 1.0], 0.5)
-    """
-    curves = list(curves)
-    if not curves:
-        raise InputError("curves is empty; a mean needs at least one curve")
-    for position, curve in enumerate(curves):
-        if not isinstance(curve, ValidityCurve):
-            raise InputTypeError(f"curves[{position}] is a {type(curve).__name__}, not a ValidityCurve")
-    epsilons = np.unique(np.concatenate([curve.epsilons for curve in curves]))
-    means = sum(curve(epsilons) for curve in curves) / len(curves)
-    # In two passes: the one-pass formula would lose the digits of a small variance.
-    squares = sum((curve(epsilons) - means) ** 2 for curve in curves)
-    n = len(curves)
-    errors = np.sqrt(squares / (n - 1) / n) if n > 1 else np.full(len(epsilons), np.nan)
-    return MeanValidityCurve(epsilons, means, errors, n)
-
-
 def promised_validity(
     epsilon: Any, n_samples: int, n_bins: int, *, kind: str = "marginal", bound: str = "hoeffding"
 ) -> Float64s:
@@ -223,7 +117,8 @@ def promised_validity(
     n_samples, n_bins : int
         Calibration samples and bins, n_samples >= 2 n_bins.
     kind : {"marginal", "conditional"}
-        What is promised: V of `validity_curve`, or of `conditional_validity_curve`, averaged over calibration sets.
+        What is promised: V of `validity_curve`, or of `fastbin.theory.conditional_validity_curve`, averaged over calibration
+        sets.
     bound : {"hoeffding", "a-priori"}
         "hoeffding": the curve of Gupta & Ramdas 2021, Theorem 4, solved for its failure probability:
         1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "a-priori": the binomial failure
@@ -247,8 +142,6 @@ def promised_validity(
     >>> promised_validity([0.05, 0.1], 3000, 10, bound="a-priori").round(3).tolist()
     [0.907, 0.999]
     """
-    from fastbin.guarantees.bound_names import check_prior_bound
-
     kind = check_choice(kind, "kind", ("marginal", "conditional"))
     bound = check_prior_bound(bound, kind)
     n_bins = check_count(n_bins, "n_bins")
@@ -260,8 +153,6 @@ def promised_validity(
     if bound == "hoeffding":
         promised = 1.0 - 2.0 * n_claims * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
         return np.asarray(np.maximum(promised, 0.0))
-    from fastbin.guarantees import worst_failure
-
     # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
     smallest = (n_samples + 1) // n_bins - 1
     sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}

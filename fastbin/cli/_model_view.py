@@ -133,13 +133,9 @@ def show(model: BinnedModel, alpha: float, max_rows: int | None = None, *, stder
         out.print(_table(model, alpha, max_rows))
     out.print()
     certificate, sentence = promise(model, alpha)
-    if certificate is None:
-        out.print(sentence)
-    else:
-        from rich.text import Text
-
-        promised, reasons, rest = sentence.partition(f" ({certificate.theorem}")
-        out.print(Text.assemble((promised, "bold"), reasons, rest))
+    out.print(sentence, style=None if certificate is None else "bold")
+    if certificate is not None:
+        out.print(certificate.explain())
 
 
 def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> Any:

@@ -164,12 +164,15 @@ def _show(shift: LabelShift, output: str, alpha: float) -> None:
         out.print(sentence)
     out.print()
     try:
-        ends, promise = shift.interval(alpha), str(shift.certificate(alpha))
+        ends, certificate = shift.interval(alpha), shift.certificate(alpha)
+        promise, reasons = str(certificate), certificate.explain()
     except GuaranteeError as error:
-        ends, promise = None, f"No certificate: {error}"
+        ends, promise, reasons = None, f"No certificate: {error}", ""
     out.print(_table(shift, ends, alpha))
     out.print()
     out.print(promise, style="bold" if ends is not None else None)
+    if reasons:
+        out.print(reasons)
 
 
 def _table(shift: LabelShift, ends: Any, alpha: float, max_rows: int = 30) -> Any:

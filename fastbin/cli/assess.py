@@ -74,8 +74,7 @@ def _show(found: Assessment) -> None:
     out.print(table)
     out.print()
     if found.certificates:
-        promised, reasons, rest = str(found.certificates[0]).partition(f" ({found.certificates[0].theorem}")
-        out.print(promised + ("." if reasons or rest else ""), style="bold")
+        out.print(str(found.certificates[0]), style="bold")
     if found.check is not None:
         out.print(str(found.check))
     for caution in found.cautions:

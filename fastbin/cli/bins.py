@@ -9,7 +9,7 @@ import click
 from fastbin.cli._options import alpha_option, examples, json_option
 
 if TYPE_CHECKING:
-    from fastbin import guarantees
+    from fastbin.guarantees.trade_off import TradeOff
 
 __all__ = ["command"]
 
@@ -31,8 +31,9 @@ def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: floa
     the bins turn out on the calibration samples themselves: that would void the guarantee.
     """
     from fastbin import guarantees
+    from fastbin.guarantees.trade_off import trade_off
 
-    rows = guarantees.trade_off(n_samples, alpha, list(n_bins) or None)
+    rows = trade_off(n_samples, alpha, list(n_bins) or None)
     auto = guarantees.auto_n_bins(n_samples)
     within = None if epsilon is None else guarantees.choose_n_bins(n_samples, alpha, epsilon)
     if as_json:
@@ -50,7 +51,7 @@ def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: floa
         say(f"\nWithin {epsilon:g} at alpha = {alpha:g}, in all bins at once: up to {within} bins.")
 
 
-def _show(rows: list[guarantees.TradeOff], n_samples: int, alpha: float, auto: int) -> None:
+def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int) -> None:
     from rich import box
     from rich.table import Table
 

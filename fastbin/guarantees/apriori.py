@@ -1,4 +1,4 @@
-"""How good a binning of n samples into n_bins bins will be, known before any label is seen."""
+"""What a binning of n samples into n_bins bins promises, computed before any label is seen."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.radius import exact_radius
 from fastbin.intervals import sidak
-
-__all__ = ["KINDS", "epsilon", "hoeffding_epsilon", "interior_counts"]
 
 KINDS = ("conditional", "marginal", "expected-ece", "ece")
 UNIFORM_MASS = ("umd", "ze", "umb")
@@ -91,7 +89,7 @@ def epsilon(
 
     Gupta & Ramdas 2021 say that (n, alpha, n_bins) = (1500, 0.1, 10) gives a marginal epsilon below 0.1; it gives
     0.10026, and 1510 is the smallest such n. The exact radius needs 709, fails again with some n up to 758, and keeps the
-    promise from 759 on: it is not monotone in n either. `samples_needed` tells from which n on a promise is kept.
+    promise from 759 on: it is not monotone in n either. `samples_needed` gives the n from which on a promise holds.
 
     Examples
     --------

@@ -1,12 +1,10 @@
-"""The names of the ways to compute a bound, one each; and what to say where another word is given."""
+"""The names of the ways to compute a bound, and the errors for other names."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastbin._errors import InputError
-
-__all__ = ["CERTIFICATE_BOUNDS", "PRIOR_BOUNDS", "check_bound", "check_prior_bound"]
 
 # For each kind of certificate the bounds that exist; the first is the default. "clopper-pearson" and "data" look at the labels.
 CERTIFICATE_BOUNDS = {

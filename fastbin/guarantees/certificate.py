@@ -1,18 +1,22 @@
-"""A promise about a fitted model, with what it rests on."""
+"""A promise about a fitted model, and what it rests on."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastbin.guarantees.words import sureness
+import numpy as np
 
-__all__ = ["Certificate"]
+from fastbin._errors import GuaranteeError
+from fastbin._typing import Array, Bools, Float64s
+from fastbin.guarantees.evidence import Evidence
+from fastbin.guarantees.words import sureness
 
 
 def _up(value: float, digits: int) -> str:
-    """A bound rounded to `digits` places, upwards, so that what is printed is still true."""
+    """A bound rounded to `digits` places, upwards, so that the printed number is still a bound."""
     scale = 10.0**digits
     return f"{math.ceil(value * scale - 1e-9) / scale:.{digits}f}"
 
@@ -24,14 +28,15 @@ def _listed(items: tuple[int, ...], limit: int = 8) -> str:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a fitted model promises, how sure the promise is, and what it assumes.
+    """What a fitted model promises, with which probability, and on which assumptions.
 
-    ``str()`` gives one sentence; `to_dict` a machine-readable form.
+    ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
+    plain values for programs.
 
     Attributes
     ----------
     epsilon : float
-        The guaranteed distance. What it is a distance of, `kind` says.
+        The guaranteed distance. `kind` says between what.
     alpha : float or None
         Failure probability of the promise over the draw of the calibration samples (for "marginal": of these and of the
         next sample). None for "expected-ece", which is a statement about a mean.
@@ -53,9 +58,23 @@ class Certificate:
     n_samples, n_bins : int
         Of the fit.
     radii : tuple of float or None
-        The distance guaranteed for each bin where it depends on the labels seen; 1.0 for uncovered bins. Else None.
+        The distance guaranteed for each bin where it depends on the labels; 1.0 for uncovered bins. Else None.
     uncovered_bins : tuple of int
         Bins (from 0) that hold no sample. The promise leaves them out.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1])
+    >>> certificate = cal.certificate(kind="marginal")
+    >>> print(certificate)
+    With probability at least 90 % over the 6 calibration samples and the next sample, the predicted probability of ...
+    >>> print(certificate.explain())
+    Theorem: Clopper & Pearson 1934 at level alpha for each bin; label sums are binomial given the scores: ...
+    Assumptions:
+    - the calibration samples are independent draws from the population that will be scored
+    - the scores were trained on other data
+    - frequencies are taken given the bin where several bins share one value
     """
 
     epsilon: float
@@ -72,15 +91,13 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
-        content = asdict(self)
-        for name in ("assumptions", "radii", "uncovered_bins"):
-            content[name] = None if content[name] is None else list(content[name])
-        return content
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def explain(self) -> str:
+        """The theorem and the assumptions: text of several lines, one for each assumption."""
+        return "\n- ".join([f"Theorem: {self.theorem}.\nAssumptions:", *self.assumptions])
 
     def __str__(self) -> str:
-        return f"{self._promise()} ({self.theorem}; assuming that {'; that '.join(self.assumptions)})."
-
-    def _promise(self) -> str:
         samples, distance = f"{self.n_samples:,} calibration samples", _up(self.epsilon, 4)
         left_out = ""
         if len(self.uncovered_bins) == 1:
@@ -88,18 +105,73 @@ class Certificate:
         elif self.uncovered_bins:
             left_out = f", leaving out bins {_listed(self.uncovered_bins)}, which hold no samples of their own"
         if self.kind == "expected-ece":
-            return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}"
+            return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}."
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)}"
         if self.kind == "ece":
-            return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}"
+            return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}."
         if self.kind == "marginal":
             return (
                 f"{sure} over the {samples} and the next sample, the predicted probability of that sample is within {distance} "
-                f"of the true frequency of label 1 in its bin ({self.n_bins} bins{left_out})"
+                f"of the true frequency of label 1 in its bin ({self.n_bins} bins{left_out})."
             )
         bins = "the only bin" if self.n_bins == 1 else f"each of the {self.n_bins} bins at once"
         return (
             f"{sure} over the {samples}, in {bins}{left_out}, the predicted probability is within {distance} of the true "
-            "frequency of label 1"
+            "frequency of label 1."
         )
+
+
+def certificate_of(
+    evidence: Evidence, epsilon: float, covered: Bools, radii: Array | None = None, **statement: Any
+) -> Certificate:
+    """A certificate with the scheme and the sizes of the evidence; `statement` holds the other fields."""
+    return Certificate(
+        epsilon=epsilon,
+        scheme=evidence.scheme,
+        n_samples=int(evidence.n_samples),
+        n_bins=int(evidence.n_bins),
+        radii=None if radii is None else tuple(radii.tolist()),
+        uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
+        **statement,
+    )
+
+
+def require_samples(covered: Bools) -> None:
+    """Raise where no bin holds a sample."""
+    if not covered.any():
+        raise GuaranteeError("no bin holds a sample of its own, so there is nothing to certify; calibrate on more samples")
+
+
+def certificate_from_intervals(
+    evidence: Evidence,
+    intervals: Float64s,
+    *,
+    alpha: float,
+    kind: str,
+    bound: str,
+    theorem: str,
+    assumptions: Sequence[str],
+    covered: Bools | None = None,
+) -> Certificate:
+    """The largest distance from a value to an end of its bin's interval, plus that of value randomisation.
+
+    Bins that are not `covered`, by default those without samples, are left out and named. O(n_bins).
+    """
+    values = np.asarray(evidence.values, dtype=np.float64)
+    if covered is None:
+        covered = np.asarray(evidence.counts) > 0
+    require_samples(covered)
+    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
+    radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
+    return certificate_of(
+        evidence,
+        float(radii[covered].max()),
+        covered,
+        radii,
+        alpha=float(alpha),
+        kind=kind,
+        bound=bound,
+        theorem=theorem,
+        assumptions=tuple(assumptions),
+    )

@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
-from fastbin.guarantees.certificate import Certificate
+from fastbin.guarantees.certificate import Certificate, certificate_from_intervals, certificate_of, require_samples
 from fastbin.guarantees.ece import ece_bound
-from fastbin.guarantees.evidence import (
-    Evidence,
-    Float64Array,
-    Interior,
-    as_evidence,
-    interior_of,
-    is_moved,
-    require_guarantee,
-    require_means,
-)
+from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior, require_means
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.moved import certify_moved
 from fastbin.guarantees.radius import exact_radius
 from fastbin.intervals import clopper_pearson, sidak
-
-__all__ = ["certify"]
-
-
-@dataclass(frozen=True)
-class _Promise:
-    """What one bound gives, before the sentences around it."""
-
-    epsilon: float
-    theorem: str
-    radii: Float64Array | None = None
-    covers_empty_bins: bool = False
 
 
 def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
@@ -100,25 +80,19 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return certify_moved(evidence, lambda: interval(evidence, alpha), alpha=alpha, kind=kind, bound=bound)
-    require_guarantee(evidence)
-    interior = interior_of(evidence)
+    interior = require_interior(evidence)
     covered = interior.is_covered
-    if not covered.any():
-        raise GuaranteeError("no bin holds a sample of its own, so there is nothing to certify; calibrate on more samples")
-    promise = _BUILDERS[bound](evidence, interior, alpha, kind)
-    return Certificate(
-        epsilon=min(1.0, promise.epsilon),
-        alpha=None if kind == "expected-ece" else alpha,
-        kind=kind,
-        bound=bound,
-        theorem=promise.theorem,
-        assumptions=_assumptions(evidence, kind),
-        scheme=evidence.scheme,
-        n_samples=int(evidence.n_samples),
-        n_bins=int(evidence.n_bins),
-        radii=None if promise.radii is None else tuple(float(radius) for radius in promise.radii),
-        uncovered_bins=() if promise.covers_empty_bins else tuple(int(b) for b in np.flatnonzero(~covered)),
-    )
+    require_samples(covered)
+    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": _assumptions(evidence, kind)}
+    if bound == "clopper-pearson":
+        intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
+        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {_binomial(evidence)}"
+        return certificate_from_intervals(evidence, intervals, covered=covered, alpha=alpha, theorem=theorem, **statement)
+    epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
+    if kind == "ece" and bound != "hoeffding":  # allows for what empty bins can add
+        covered = np.ones_like(covered)
+    alpha_of_kind = None if kind == "expected-ece" else alpha
+    return certificate_of(evidence, min(1.0, epsilon), covered, alpha=alpha_of_kind, theorem=theorem, **statement)
 
 
 def _level(interior: Interior, alpha: float, kind: str) -> float:
@@ -126,9 +100,9 @@ def _level(interior: Interior, alpha: float, kind: str) -> float:
 
 
 _SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
-_INTERIOR = "label sums without boundary labels are binomial given the cuts: Gupta & Ramdas 2021, Lemma 2"
+_INTERIOR = "label sums without boundary labels are binomial given the edges: Gupta & Ramdas 2021, Lemma 2"
 _BINOMIAL = {
-    "umd": "label sums are binomial given the cuts: Gupta & Ramdas 2021, Lemma 2",
+    "umd": "label sums are binomial given the edges: Gupta & Ramdas 2021, Lemma 2",
     "ze": f"{_INTERIOR} and Corollary 1",
     "umb": f"{_INTERIOR}; Sun, Song & Hero 2023, Lemma 4",
 }
@@ -137,29 +111,19 @@ _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 20
 
 def _binomial(evidence: Evidence) -> str:
     if evidence.scheme == "scaling-binning":
-        # Boundaries out of the samples that are averaged cost one sample each, at most; out of a part of their own, which is
-        # a fixed partition for the others, one sample per bin at least.
+        # Edges among the samples that are averaged leave out at most one sample each. Edges from a part of their own, which
+        # is a fixed partition for the others, leave out at least one sample per bin.
         left_out = int(evidence.n_samples) - int(np.sum(evidence.counts))
         return _BINOMIAL["umd"] if left_out < evidence.n_bins_asked else _FIXED
     return _BINOMIAL.get(evidence.scheme, _FIXED)
 
 
-def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
+def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     return _ece(evidence, interior, alpha, _shifts(evidence, interior))
 
 
-def _clopper_pearson(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    level = _level(interior, alpha, kind)
-    intervals = interval_of_interior(interior, clopper_pearson, level)
-    values = np.asarray(evidence.values, dtype=np.float64)
-    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
-    theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {_binomial(evidence)}"
-    radii = np.where(interior.is_covered, np.minimum(radii, 1.0), 1.0)
-    return _Promise(float(radii[interior.is_covered].max()), theorem, radii)
-
-
-def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    require_means(evidence, interior, "the a-priori bound", kind)
+def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
+    require_means(evidence, "the a-priori bound", kind)
     if kind == "expected-ece":
         return _expected_ece(evidence, interior)
     if kind == "ece":
@@ -172,16 +136,16 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
     }
     for count, has_boundary_label in sorted(cells):
         extra = 1.0 / (count + 1) if has_boundary_label else 0.0
-        # Hoeffding's radius is never smaller, so it tells which exact radii cannot be the largest. Radii are not monotone in
+        # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
         if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
             largest = max(largest, exact_radius(count, level) + extra)
     theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {_binomial(evidence)}"
-    return _Promise(largest + evidence.delta, theorem)
+    return largest + evidence.delta, theorem
 
 
-def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> _Promise:
-    require_means(evidence, interior, "Hoeffding's bound", kind)
+def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
+    require_means(evidence, "Hoeffding's bound", kind)
     n, n_bins, delta = int(evidence.n_samples), int(evidence.n_bins), float(evidence.delta)
     if evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate":
         if kind == "expected-ece" and evidence.scheme != "umd":
@@ -189,7 +153,7 @@ def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) 
                 f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {evidence.scheme!r}; bound='a-priori' covers it"
             )
         radius = hoeffding_epsilon(n, n_bins, alpha, kind, evidence.scheme, delta)
-        return _Promise(radius, _paper_theorem(evidence, kind))
+        return radius, _paper_theorem(evidence, kind)
     if kind == "expected-ece":
         raise GuaranteeError(
             "Gupta & Ramdas 2021, Theorem 4(b) is about uniform-mass bins; bound='a-priori' covers any partition"
@@ -197,10 +161,8 @@ def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) 
     counts = interior.counts[interior.is_covered]
     sharing = 1 if kind == "marginal" else counts.shape[0]
     radius = math.sqrt(math.log(2.0 * sharing / alpha) / (2.0 * int(counts.min())))
-    return _Promise(
-        radius + delta,
-        f"Hoeffding's inequality for the smallest bin with a union bound: Gupta & Ramdas 2021, Appendix B; {_FIXED}",
-    )
+    theorem = f"Hoeffding's inequality for the smallest bin with a union bound: Gupta & Ramdas 2021, Appendix B; {_FIXED}"
+    return radius + delta, theorem
 
 
 def _paper_theorem(evidence: Evidence, kind: str) -> str:
@@ -217,21 +179,21 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
     return f"{theorem}, without the union bound as in Theorem 4" if kind == "marginal" else theorem
 
 
-def _expected_ece(evidence: Evidence, interior: Interior) -> _Promise:
+def _expected_ece(evidence: Evidence, interior: Interior) -> tuple[float, str]:
     counts = interior.counts[interior.is_covered]
     boundary = interior.has_boundary_label[interior.is_covered]
     errors = np.sqrt(0.25 / counts + evidence.delta**2) + np.where(boundary, 1.0 / (counts + 1), 0.0)
     theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
-    return _Promise(float(errors.max()), theorem)
+    return float(errors.max()), theorem
 
 
-def _shifts(evidence: Evidence, interior: Interior) -> Float64Array:
+def _shifts(evidence: Evidence, interior: Interior) -> Float64s:
     """How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was."""
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
     return np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
 
 
-def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64Array) -> _Promise:
+def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s) -> tuple[float, str]:
     if evidence.ties == "isolate":
         raise GuaranteeError(
             "bins that isolate tied scores have no known law of their mass, which McDiarmid's bound on the ECE needs; "
@@ -243,17 +205,17 @@ def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64Ar
     n_seen = int(evidence.n_samples) if evidence.scheme in UNIFORM_MASS else int(interior.counts.sum())
     conditional = _label_free_radius(evidence, interior, alpha, n_seen)
     if conditional is not None:
-        told = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE; {_binomial(evidence)}"
-        return _Promise(conditional + float(shifts.max()) + evidence.delta, told)
+        theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
+        return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {_binomial(evidence)}"
     radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0)) + evidence.delta
-    return _Promise(radius, f"McDiarmid's inequality for the ECE; {_binomial(evidence)}", covers_empty_bins=True)
+    return radius, f"McDiarmid's inequality for the ECE; {_binomial(evidence)}"
 
 
 def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_seen: int) -> float | None:
-    """The radius that bins' means keep at once, where it is below McDiarmid's bound for the ECE of these means; else None.
+    """The radius that all bins' means keep at once, where it is below McDiarmid's bound for the ECE of these means; else None.
 
-    The choice looks at counts alone. Where they are known in advance it costs nothing; else the masses of McDiarmid's bound,
-    which fail with probability 0.1 alpha, may fail just where it is chosen, and the radius must make do with 0.9 alpha.
+    The choice depends on counts alone. Where they are known in advance it costs nothing. Else the masses of McDiarmid's bound,
+    which fail with probability 0.1 alpha, may fail just where it is chosen, so the radius gets 0.9 alpha.
     """
     if not interior.is_covered.all():
         return None
@@ -261,15 +223,15 @@ def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_s
     level = sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
     smallest = int(interior.counts.min())
     direct = ece_bound(interior.counts, n_seen, alpha)
-    # A frequency near one half alone strays as far as this, so nothing is lost by not looking at many radii.
+    # Many radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
     if 0.5 / math.sqrt(smallest) > direct:
         return None
     radius = max(exact_radius(int(count), level) for count in np.unique(interior.counts))
     return radius if radius < direct else None
 
 
-_BUILDERS: dict[str, Callable[[Evidence, Interior, float, str], _Promise]] = {
-    "clopper-pearson": _clopper_pearson,
+# Each gives epsilon, which may exceed 1, and the theorem behind it.
+_BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]] = {
     "data": _data,
     "a-priori": _a_priori,
     "hoeffding": _hoeffding,
@@ -277,16 +239,16 @@ _BUILDERS: dict[str, Callable[[Evidence, Interior, float, str], _Promise]] = {
 
 
 def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
-    told = [
+    assumptions = [
         "the calibration samples are independent draws from the population that will be scored",
         "the scores were trained on other data",
     ]
     if evidence.ties in ("random", "isolate"):
-        told.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
+        assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
     elif evidence.ties in ("upper", "lower") and evidence.scheme != "ums":
-        told.append("scores have a continuous distribution")
+        assumptions.append("scores have a continuous distribution")
     if evidence.delta > 0.0:
-        told.append("values are randomised with keys that are uniform and independent of the sample")
+        assumptions.append("values are randomised with keys that are uniform and independent of the sample")
     if kind == "marginal":
-        told.append("frequencies are taken given the bin where several bins share one value")
-    return tuple(told)
+        assumptions.append("frequencies are taken given the bin where several bins share one value")
+    return tuple(assumptions)

@@ -1,4 +1,4 @@
-"""A bound on the expected calibration error itself: the bins' errors average out, and need not all be as large as the worst."""
+"""A bound on the expected calibration error itself, which is smaller than one on the worst bin: errors average out."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count, check_level
+from fastbin._typing import Float64s
 from fastbin.intervals._beta import beta_quantile
 
-__all__ = ["ece_bound", "mass_upper"]
 
-Float64Array = npt.NDArray[np.float64]
-
-
-def _counts(counts: Any, n_samples: int) -> Float64Array:
+def _counts(counts: Any, n_samples: int) -> Float64s:
     sizes = np.atleast_1d(np.asarray(counts))
     if sizes.ndim != 1 or sizes.size == 0 or sizes.dtype.kind not in "iu":
         raise InputTypeError(f"counts must be integers, one per bin; got dtype {sizes.dtype} and shape {sizes.shape}")
@@ -28,7 +25,7 @@ def _counts(counts: Any, n_samples: int) -> Float64Array:
     return sizes.astype(np.float64)
 
 
-def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
+def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64s:
     """An upper bound on the probability mass of each bin, from the number of samples between its edges.
 
     The mass between two order statistics with `count` samples strictly between them has the law Beta(count + 1,
@@ -65,6 +62,7 @@ def mass_upper(counts: Any, n_samples: int, alpha: float) -> Float64Array:
     return np.where(sizes < n_samples, quantiles, 1.0)
 
 
+@shared_docs(mass_upper.__doc__)
 def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = None) -> float:
     """A bound on the expected calibration error of a binning that holds with probability at least 1 - alpha.
 
@@ -81,10 +79,8 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
 
     Parameters
     ----------
-    counts : array of int, shape (n_bins,)
-        Samples strictly between the boundary samples of each bin (or in it, for a partition fixed in advance).
-    n_samples : int
-        Samples in all, boundary samples included.
+    {counts}
+    {n_samples}
     alpha : float
         Failure probability, from 1e-100 to 1/2.
     shifts : array of float, shape (n_bins,), optional
@@ -123,7 +119,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
     return min(1.0, _largest_mean(mean_errors, masses) + deviation)
 
 
-def _largest_mean(values: Float64Array, upper: Float64Array) -> float:
+def _largest_mean(values: Float64s, upper: Float64s) -> float:
     """The largest mean of `values` under masses that sum to 1 and stay below `upper`: fill the largest values first."""
     order = np.argsort(-values, kind="stable")
     reached = np.minimum(np.cumsum(upper[order]), 1.0)

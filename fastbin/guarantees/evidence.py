@@ -1,20 +1,16 @@
-"""What a fitted model shows of how it came about, and which of its labels a guarantee may use."""
+"""What a fitted model records about its fit, and which of its labels a guarantee may use."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputTypeError
 from fastbin._schemes import ClassRates
-
-__all__ = ["Evidence", "Interior", "as_evidence", "interior_of", "is_moved", "require_guarantee", "require_means"]
-
-Float64Array = npt.NDArray[np.float64]
-Int64Array = npt.NDArray[np.int64]
+from fastbin._typing import Bools, Int64s
 
 # Bins whose edges never looked at a label. Only for these is a bin's label sum binomial.
 _LABEL_FREE = ("umd", "ze", "ums", "umb", "fixed-width", "explicit", "scaling-binning")
@@ -66,27 +62,37 @@ class Interior:
     `least` and `most` are what it can be. For the other schemes they are equal.
     """
 
-    counts: Int64Array
-    least: Int64Array
-    most: Int64Array
-    has_boundary_label: npt.NDArray[np.bool_]
+    counts: Int64s
+    least: Int64s
+    most: Int64s
+    has_boundary_label: Bools
 
     @property
-    def is_covered(self) -> npt.NDArray[np.bool_]:
+    def is_covered(self) -> Bools:
         """Bins with at least one sample of their own; nothing can be said about the others."""
         return self.counts > 0
 
 
-def as_evidence(model: Any) -> Evidence:
-    """The evidence itself, or that of a fitted calibrator, whose ``model_`` it is."""
-    found = model.model_ if hasattr(type(model), "model_") else model
-    if isinstance(found, type) or not all(hasattr(found, name) for name in ("scheme", "values", "counts", "label_sums")):
-        raise InputTypeError(
-            f"model is of type {type(model).__name__}; pass a BinnedModel (fb.load reads one from a file) or a fitted "
-            "calibrator"
-        )
-    evidence: Evidence = found
+def as_evidence(model: Any, name: str = "model") -> Evidence:
+    """The model itself, or that of a fitted calibrator, whose ``model_`` it is: what takes one takes the other.
+
+    Whoever needs more than evidence (predictions, a file) asks for a `BinnedModel` by `fastbin._calibrator.as_model`, which
+    is this function and a check of the type.
+    """
+    evidence: Evidence = model.model_ if hasattr(type(model), "model_") else model
+    if isinstance(evidence, type) or not all(hasattr(evidence, part) for part in ("scheme", "values", "counts", "label_sums")):
+        raise not_a_model(model, name)
     return evidence
+
+
+def not_a_model(value: Any, name: str) -> InputTypeError:
+    """The error for an argument that is neither a model nor a fitted calibrator."""
+    kind = f"of type {type(value).__name__}"
+    if isinstance(value, (str, os.PathLike)):
+        kind = f"the path {os.fspath(value)!r}"
+    elif isinstance(value, type):
+        kind = f"the class {value.__name__}"
+    return InputTypeError(f"{name} is {kind}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator")
 
 
 def interior_of(evidence: Evidence) -> Interior:
@@ -98,7 +104,7 @@ def interior_of(evidence: Evidence) -> Interior:
         if evidence.n_bins_asked not in (0, evidence.n_bins):
             raise GuaranteeError(
                 f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
-                "hold boundary labels is not known any more (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
+                "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
             )
         boundary[:-1] = counts[:-1] > 0
     own = counts - boundary
@@ -152,12 +158,18 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     if is_moved(evidence) and not moved:
         raise GuaranteeError(
             f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the tally is that of the "
-            "source (Sun, Song & Hero 2023, section 5): `interval` and the certificate of kind 'conditional' count the rates "
-            "in, and nothing else is known; or use the source model"
+            "source (Sun, Song & Hero 2023, section 5); use `interval` or the certificate of kind 'conditional', which allow "
+            "for the rates, or the source model"
         )
 
 
-# What certifies values that are no means, for each kind of promise.
+def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
+    """`interior_of` after `require_guarantee`."""
+    require_guarantee(evidence, moved=moved)
+    return interior_of(evidence)
+
+
+# What certifies values that are not means, for each kind of promise.
 _REMEDIES = {
     "conditional": "bound='clopper-pearson' certifies the values as they are",
     "marginal": "bound='clopper-pearson' certifies the values as they are",
@@ -166,7 +178,7 @@ _REMEDIES = {
 }
 
 
-def require_means(evidence: Evidence, interior: Interior, wanted: str, kind: str) -> None:
+def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
     """Raise where the values are not the means of the bins' labels, which a bound known before the labels is about."""
     counts = np.asarray(evidence.counts, dtype=np.int64)
     known = counts > 0
@@ -175,6 +187,7 @@ def require_means(evidence: Evidence, interior: Interior, wanted: str, kind: str
     if changed.size:
         first = int(np.flatnonzero(known)[changed[0]])
         raise GuaranteeError(
-            f"{wanted} is about the mean label of each bin, and the value of bin {first} is {float(evidence.values[first])!r}, "
-            f"not its mean {float(means[changed[0]])!r} (scaling or monotone values); {_REMEDIES[kind]}"
+            f"{bound_name} is about the mean label of each bin, and the value of bin {first} is "
+            f"{float(evidence.values[first])!r}, not its mean {float(means[changed[0]])!r} (scaling or monotone values); "
+            f"{_REMEDIES[kind]}"
         )

@@ -9,21 +9,12 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
-from fastbin.guarantees.evidence import (
-    Evidence,
-    Float64Array,
-    Interior,
-    as_evidence,
-    interior_of,
-    is_moved,
-    require_guarantee,
-)
+from fastbin._typing import Float64s
+from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior
 from fastbin.guarantees.moved import moved_interval
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 
-__all__ = ["interval", "interval_of_interior"]
-
-BinBound = Callable[[Any, Any, float], Float64Array]
+BinBound = Callable[[Any, Any, float], Float64s]
 
 _METHODS: dict[str, BinBound] = {
     "clopper-pearson": clopper_pearson,
@@ -33,7 +24,7 @@ _METHODS: dict[str, BinBound] = {
 }
 
 
-def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) -> Float64Array:
+def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) -> Float64s:
     """`bin_bound` at failure probability `level` for each bin, whatever an unknown boundary label was. Shape (n_bins, 2).
 
     The interval for the true label sum of the interior is inside the union of those for all it can be.
@@ -45,9 +36,7 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) 
     return intervals
 
 
-def interval(
-    evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pearson", simultaneous: bool = True
-) -> Float64Array:
+def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pearson", simultaneous: bool = True) -> Float64s:
     """An interval for the true frequency of label 1 in each bin of a fitted model.
 
     Parameters
@@ -101,12 +90,11 @@ def interval(
     return _of_tally(evidence, alpha, method, simultaneous)
 
 
-def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64Array:
+def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64s:
     """The intervals in the population that the tally was drawn from."""
     if method == "wilson":
         return _approximate(evidence, alpha, simultaneous)
-    require_guarantee(evidence, moved=True)
-    interior = interior_of(evidence)
+    interior = require_interior(evidence, moved=True)
     n_covered = int(np.count_nonzero(interior.is_covered))
     level = alpha
     if simultaneous and n_covered > 1:
@@ -115,7 +103,7 @@ def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool)
     return interval_of_interior(interior, _METHODS[method], level)
 
 
-def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float64Array:
+def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float64s:
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError("the model carries no tally, so its bins have no intervals; fit a binning")
     if evidence.is_weighted:

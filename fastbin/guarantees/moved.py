@@ -8,20 +8,16 @@ the moved intervals cover with probability at least 1 - alpha at any sample size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError
 from fastbin._schemes import ClassRate
-from fastbin.guarantees.certificate import Certificate
+from fastbin._typing import Float64s
+from fastbin.guarantees.certificate import Certificate, certificate_from_intervals
 from fastbin.guarantees.evidence import Evidence
 from fastbin.intervals import clopper_pearson
-
-__all__ = ["certificate_from_intervals", "certify_moved", "move_odds", "moved_interval"]
-
-Float64s = npt.NDArray[np.float64]
 
 THEOREM = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
 
@@ -91,35 +87,4 @@ def certify_moved(evidence: Evidence, intervals: Callable[[], Float64s], *, alph
         assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
     return certificate_from_intervals(
         evidence, at_target, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
-    )
-
-
-def certificate_from_intervals(
-    evidence: Evidence,
-    intervals: Float64s,
-    *,
-    alpha: float,
-    kind: str,
-    bound: str,
-    theorem: str,
-    assumptions: Sequence[str],
-) -> Certificate:
-    """The largest distance from a value to an end of its bin's interval; bins without samples are left out and named."""
-    values, empty = np.asarray(evidence.values), np.asarray(evidence.counts) == 0
-    if empty.all():
-        raise GuaranteeError("no bin holds a sample, so there is nothing to certify; calibrate on more samples")
-    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
-    radii = np.where(empty, 1.0, np.minimum(radii, 1.0))
-    return Certificate(
-        epsilon=float(radii[~empty].max()),
-        alpha=alpha,
-        kind=kind,
-        bound=bound,
-        theorem=theorem,
-        assumptions=tuple(assumptions),
-        scheme=evidence.scheme,
-        n_samples=int(evidence.n_samples),
-        n_bins=int(evidence.n_bins),
-        radii=tuple(float(radius) for radius in radii),
-        uncovered_bins=tuple(int(b) for b in np.flatnonzero(empty)),
     )

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
-from fastbin.guarantees.radius import worst_failure
-from fastbin.guarantees.risk import integer_cube_root
+from fastbin.guarantees.radius import last_where, worst_failure
 from fastbin.guarantees.samples import samples_needed
 from fastbin.intervals import sidak
-
-__all__ = ["TradeOff", "auto_n_bins", "choose_n_bins", "trade_off"]
-
-Float64Array = npt.NDArray[np.float64]
+from fastbin.intervals._beta import special_functions
 
 # The targets of auto_n_bins. Gupta & Ramdas 2021 work with (0.1, 0.1) throughout section 2.2.
 _AUTO_ALPHA = 0.1
@@ -34,22 +29,21 @@ _AUTO_CUBE_ROOTS = 2
 _AUTO_FEWEST, _AUTO_SAMPLES_PER_BIN = 5, 20
 
 
+@shared_docs(samples_needed.__doc__)
 def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "a-priori") -> int:
     """The largest number of uniform-mass bins whose promise for n samples is at most `epsilon`.
 
-    Decided before any label is seen, so the certificate of the model keeps its alpha. Choosing the number of bins by how
-    they do on the same labels, and then quoting the usual certificate, does not: it can fail twice as often as promised.
+    Decided before any label is seen, so the certificate of the model keeps its alpha. If the number of bins is chosen by
+    results on the same labels, the usual certificate is not valid: it can fail twice as often as promised.
 
     Parameters
     ----------
     n : int
         Number of calibration samples.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
+    {alpha}
     epsilon : float
-        The largest distance wanted, in (0, 1).
-    kind : {"conditional", "marginal"}
-        All bins at once, or the bin of the next sample.
+        The largest distance allowed, in (0, 1).
+    {kind}
     bound : {"a-priori", "hoeffding"}
         "a-priori": the exact binomial radius. "hoeffding": Gupta & Ramdas 2021, equation (8), the curve of their Figure 2,
         or (11) for "marginal".
@@ -62,7 +56,7 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     Raises
     ------
     GuaranteeError
-        When not even one bin keeps the promise; the message says how many samples would do.
+        When not even one bin keeps the promise; the message says how many samples are enough.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -83,14 +77,15 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
     kind = check_choice(kind, "kind", ("conditional", "marginal"))
     bound = check_prior_bound(bound, kind)
-    found = _largest_exact(n, alpha, epsilon, kind) if bound == "a-priori" else _largest_hoeffding(n, alpha, epsilon, kind)
-    if found is None:
+    largest = _largest_exact if bound == "a-priori" else _largest_hoeffding
+    n_bins = largest(n, alpha, epsilon, kind)
+    if n_bins is None:
         raise GuaranteeError(
             f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
             f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); one bin keeps it from "
             f"{samples_needed(epsilon, 1, alpha, kind, bound)} samples on, or take a larger epsilon or alpha"
         )
-    return found
+    return n_bins
 
 
 def _single_bin(n: int, alpha: float, bound: str) -> float:
@@ -103,13 +98,7 @@ def _largest_hoeffding(n: int, alpha: float, epsilon: float, kind: str) -> int |
     def fits(n_bins: int) -> bool:
         return epsilon_of(n, n_bins, alpha, kind, "hoeffding") <= epsilon
 
-    if n < 2 or not fits(1):
-        return None
-    low, high = 1, n // 2 + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_where(fits, 1, n // 2 + 1) if n >= 2 and fits(1) else None
 
 
 def _largest_exact(n: int, alpha: float, epsilon: float, kind: str) -> int | None:
@@ -124,9 +113,9 @@ def _largest_exact(n: int, alpha: float, epsilon: float, kind: str) -> int | Non
         levels = np.full(blocks.shape, alpha) if kind == "marginal" else -np.expm1(math.log1p(-alpha) / smallest)
         possible = (smallest <= (n + 1) // blocks) & (_failure_at_half(blocks.astype(np.float64) - 1.0, epsilon) <= levels)
         for block in np.flatnonzero(possible):
-            found = _largest_in_block(n, int(blocks[block]), int(smallest[block]), alpha, epsilon, kind)
-            if found is not None:
-                return found
+            n_bins = _largest_in_block(n, int(blocks[block]), int(smallest[block]), alpha, epsilon, kind)
+            if n_bins is not None:
+                return n_bins
     return None
 
 
@@ -147,18 +136,12 @@ def _largest_in_block(n: int, q: int, smallest: int, alpha: float, epsilon: floa
     failure = max(failure, worst_failure(q, epsilon))
     if not fits(smallest, failure):
         return None
-    low, high = smallest, largest + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle, failure) else (low, middle)
-    return low
+    return last_where(lambda n_bins: fits(n_bins, failure), smallest, largest + 1)
 
 
-def _failure_at_half(counts: Float64Array, epsilon: float) -> Float64Array:
+def _failure_at_half(counts: Float64s, epsilon: float) -> Float64s:
     """A lower bound on `worst_failure` for each count: the failure probability at one frequency near 1/2."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc
-
+    betainc = special_functions().betainc
     widths = np.floor(2.0 * counts * epsilon * (1.0 + 2.0**-52))
     lowest = np.maximum(np.floor(counts * (0.5 - epsilon)), 0.0)
     frequencies = np.minimum(lowest / counts + epsilon, 1.0)
@@ -211,86 +194,14 @@ def auto_n_bins(n: int) -> int:
     return min(most, max(fewest, found or 1))
 
 
-class TradeOff(NamedTuple):
-    """What one number of bins promises; see `trade_off`.
+def integer_cube_root(n: int) -> int:
+    """The largest integer whose cube is at most n: in doubles ``int(1000 ** (1 / 3))`` is 9.
 
-    Attributes
-    ----------
-    n_bins : int
-    samples_per_bin : int
-        Of the smallest bin.
-    conditional : float
-        The exact radius for all bins at once.
-    marginal : float
-        The exact radius for the bin of the next sample.
-    conditional_hoeffding : float
-        Gupta & Ramdas 2021, equation (8).
-    expected_ece : float
-        The bound on the mean of the expected calibration error.
+    >>> integer_cube_root(1000), integer_cube_root(999)
+    (10, 9)
     """
-
-    n_bins: int
-    samples_per_bin: int
-    conditional: float
-    marginal: float
-    conditional_hoeffding: float
-    expected_ece: float
-
-
-def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> list[TradeOff]:
-    """What n samples promise for several numbers of bins: the table behind ``fastbin bins``.
-
-    Parameters
-    ----------
-    n : int
-        Number of calibration samples, at least 2.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
-    n_bins : list of int, optional
-        The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
-        `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as
-        `auto_n_bins` takes.
-
-    Returns
-    -------
-    list of TradeOff
-        One row per number of bins, in ascending order: the smallest count of a bin, the exact conditional and marginal radius,
-        Gupta & Ramdas 2021, equation (8), and the bound on the mean of the ECE.
-
-    Raises
-    ------
-    GuaranteeError
-        When a number of bins is above n // 2.
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
-
-    Examples
-    --------
-    >>> for row in trade_off(1000, n_bins=[5, 10]):
-    ...     print(row.n_bins, row.samples_per_bin, round(row.conditional, 3), round(row.conditional_hoeffding, 3))
-    5 199 0.083 0.108
-    10 99 0.131 0.164
-    """
-    n, alpha = check_count(n, "n", minimum=2), check_alpha(alpha)
-    if n_bins is not None:
-        return [_row(n, b, alpha) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
-    usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]
-    rows: list[TradeOff] = []
-    chosen = min(auto_n_bins(n), n // 2)
-    for b in sorted({int(b) for b in usual if b <= min(n // 2, 10 * chosen)} | {chosen}):
-        rows.append(_row(n, b, alpha))
-        if rows[-1].conditional > 0.25 and len(rows) > 1:
-            break
-    return rows
-
-
-def _row(n: int, n_bins: int, alpha: float) -> TradeOff:
-    hoeffding = epsilon_of(n, n_bins, alpha, "conditional", "hoeffding")
-    return TradeOff(
-        n_bins=n_bins,
-        samples_per_bin=(n + 1) // n_bins - 1,
-        conditional=epsilon_of(n, n_bins, alpha),
-        marginal=epsilon_of(n, n_bins, alpha, "marginal"),
-        conditional_hoeffding=hoeffding,
-        expected_ece=epsilon_of(n, n_bins, alpha, "expected-ece"),
-    )
+    n = check_count(n, "n", minimum=0)
+    root = 1 << -(-n.bit_length() // 3)  # at least the root; Newton's iteration falls to it
+    while root**3 > n:
+        root = (2 * root + n // root**2) // 3
+    return root

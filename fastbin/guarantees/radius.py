@@ -1,28 +1,34 @@
-"""How far a binomial mean strays from its frequency in the worst case, before any label is seen."""
+"""How far a binomial mean lies from its frequency in the worst case, computed before any label is seen."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_count, check_level, check_unit_interval
-
-__all__ = ["exact_radius", "worst_failure"]
+from fastbin._typing import Float64s
+from fastbin.intervals._beta import special_functions
 
 # Up to this count every candidate of the worst case is evaluated. Above it the failure probability, a smooth function of the
 # candidate's place, is evaluated on a grid of this many points and then on ever finer grids around its maximum.
 _SCAN = 4096
 
 
-def _failures(candidates: npt.NDArray[np.float64], n_in_bin: int, width: int, epsilon: float) -> npt.NDArray[np.float64]:
-    """P(X <= x) + P(X > x + width) for X ~ Binomial(n_in_bin, x / n_in_bin + epsilon), one per candidate x."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc
+def last_where(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """By bisection the largest integer with `holds`, from `low`, where it does, to below `high`, where it does not."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
+
+def _failures(candidates: Float64s, n_in_bin: int, width: int, epsilon: float) -> Float64s:
+    """P(X <= x) + P(X > x + width) for X ~ Binomial(n_in_bin, x / n_in_bin + epsilon), one per candidate x."""
+    betainc = special_functions().betainc
     below, above = n_in_bin - candidates, n_in_bin - candidates - width
     frequency = np.minimum(candidates / n_in_bin + epsilon, 1.0)
     complement = np.maximum(below / n_in_bin - epsilon, 0.0)
@@ -94,6 +100,7 @@ def worst_failure(n_in_bin: int, epsilon: float) -> float:
     return min(1.0, _supremum(n_in_bin, width, epsilon))
 
 
+@shared_docs(worst_failure.__doc__)
 def exact_radius(n_in_bin: int, alpha: float) -> float:
     """The smallest epsilon with P(|X / n - p| <= epsilon) >= 1 - alpha for X ~ Binomial(n, p), whatever p is.
 
@@ -103,8 +110,7 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
 
     Parameters
     ----------
-    n_in_bin : int
-        Number of samples averaged, at least 1.
+    {n_in_bin}
     alpha : float
         Failure probability, from 1e-100 to 1/2. For several bins at once pass ``fb.intervals.sidak(alpha, n_bins)``.
 
@@ -113,10 +119,7 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
     float
         The radius, in (0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Notes
     -----
@@ -139,16 +142,13 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
 def _exact_radius(n_in_bin: int, alpha: float) -> float:
     half_steps = 2 * n_in_bin
 
-    def enough(width: int) -> bool:
-        return _supremum(n_in_bin, width, width / half_steps) <= alpha
+    def fails(width: int) -> bool:
+        return _supremum(n_in_bin, width, width / half_steps) > alpha
 
-    # Hoeffding's radius is enough; bisection over the integers in between keeps "fails(low), enough(high)".
-    low, high = 0, min(half_steps, math.ceil(half_steps * math.sqrt(math.log(2.0 / alpha) / half_steps)))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    # Just below high / half_steps the accepted sums are those of low. If they do not reach 1 - alpha there, the jump does it.
-    left, right = low / half_steps, high / half_steps
+    # Hoeffding's radius is enough.
+    low = last_where(fails, 0, min(half_steps, math.ceil(half_steps * math.sqrt(math.log(2.0 / alpha) / half_steps))))
+    # Just below (low + 1) / half_steps the accepted sums are those of low. Where they miss 1 - alpha, the jump reaches it.
+    left, right = low / half_steps, (low + 1) / half_steps
     if _supremum(n_in_bin, low, right) > alpha:
         return right
     while right - left > 1e-14:

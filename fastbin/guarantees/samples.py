@@ -1,45 +1,38 @@
-"""How many samples a promise takes: from which number on it is kept."""
+"""How many samples a promise needs: the number from which on it holds."""
 
 from __future__ import annotations
 
 import math
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
 from fastbin.guarantees.apriori import UNIFORM_MASS
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
-from fastbin.guarantees.radius import worst_failure
+from fastbin.guarantees.radius import last_where, worst_failure
 from fastbin.intervals import sidak
 
-__all__ = ["samples_needed"]
-
-# Counts up to here are all looked at; above, those alone where failures are likeliest.
+# Counts up to here are all checked; above, only those where failures are likeliest.
 _EVERY = 4000
-# How many runs of counts below a run that keeps the promise are looked at, to be sure that it is the last to fail.
+# How many runs of counts above the last failing one that bisection finds are checked as well, since failures are not monotone.
 _MARGIN = 64
 
 
+@shared_docs(epsilon_of.__doc__)
 def samples_needed(
-    epsilon: float,
-    n_bins: int,
-    alpha: float = 0.1,
-    kind: str = "conditional",
-    bound: str = "a-priori",
-    *,
-    scheme: str = "umd",
+    epsilon: float, n_bins: int, alpha: float = 0.1, kind: str = "conditional", bound: str = "a-priori", *, scheme: str = "umd"
 ) -> int:
     """From how many samples on uniform-mass binning into n_bins bins promises `epsilon`.
 
-    With this number of samples *and every larger one* ``fastbin.epsilon(n, n_bins, ...) <= epsilon``. By "a-priori" a smaller
-    number can do too: exact binomial radii are not monotone in the count, so that one more sample can cost a promise.
+    With this number of samples *and every larger one* ``fastbin.epsilon(n, n_bins, ...) <= epsilon``. By "a-priori" some
+    smaller numbers are enough too: exact binomial radii are not monotone in the count, so one more sample can break a promise.
 
     Parameters
     ----------
     epsilon : float
-        The distance wanted, in (0, 1).
-    n_bins : int
-        Number of bins, at least 1.
+        The largest distance allowed, in (0, 1).
+    {n_bins}
     alpha : float
         Failure probability, from 1e-100 to 1/2.
     kind : {"conditional", "marginal"}
@@ -57,14 +50,14 @@ def samples_needed(
     Raises
     ------
     InputError, InputTypeError
-        When an argument is outside its range or of the wrong type; when the number would pass 2**53.
+        When an argument is outside its range or of the wrong type; when the number would exceed 2**53.
 
     Notes
     -----
-    Hoeffding's inequality tells from where on the promise holds in any case. Below, a mean of N samples accepts the same
-    number of label sums, floor(2 N epsilon), over a run of counts, and fails most at the run's last count (all counts are
-    looked at up to 4,000, where runs are short). The last run that fails is found by bisection, and 64 runs above it are
-    looked at one by one. Seconds for epsilon = 0.001.
+    Hoeffding's inequality gives a number from which on the promise holds in any case. Below, a mean of N samples accepts the
+    same number of label sums, floor(2 N epsilon), over a run of counts, and fails most at the run's last count (all counts are
+    checked up to 4,000, where runs are short). The last run that fails is found by bisection, and 64 runs above it are
+    checked one by one. Takes seconds for epsilon = 0.001.
 
     Examples
     --------
@@ -103,14 +96,14 @@ def _by_hoeffding(epsilon: float, n_bins: int, alpha: float, kind: str, scheme: 
         if high * n_bins > 2**53:
             raise InputError(f"epsilon is {epsilon!r}; with {n_bins} bins that takes more than 2**53 samples")
     low = max(1, high // 2)  # fails, or is too few for the theorem
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high * n_bins
+    return (last_where(lambda per_bin: not holds(per_bin), low, high) + 1) * n_bins
 
 
 def _last_failing(most: int, epsilon: float, level: float, boundary: bool) -> int:
-    """The largest count below `most` whose mean strays too far too often, with a boundary label averaged too or not; or 0."""
+    """The largest count below `most` whose mean misses by more than epsilon too often, or 0.
+
+    `boundary`: whether a boundary label is averaged too.
+    """
 
     def radius(count: int) -> float:
         return epsilon - 1.0 / (count + 1) if boundary else epsilon
@@ -123,22 +116,17 @@ def _last_failing(most: int, epsilon: float, level: float, boundary: bool) -> in
 
     def end_of_run(width: int) -> int:
         """The largest count that accepts `width` label sums at most; the width of a count rises with it."""
-        low, high = 0, most
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if 2.0 * middle * radius(middle) < width + 1 else (low, middle - 1)
-        return low
+        return last_where(lambda count: 2.0 * count * radius(count) < width + 1, 0, most + 1)
 
-    failing, kept = 0, math.floor(2.0 * most * radius(most))
-    while kept - failing > 1:
-        middle = (failing + kept) // 2
-        failing, kept = (middle, kept) if fails(end_of_run(middle)) else (failing, middle)
+    failing = last_where(lambda width: fails(end_of_run(width)), 0, math.floor(2.0 * most * radius(most)))
     return next(end for width in range(failing + _MARGIN, -1, -1) if (end := end_of_run(width)) == 0 or fails(end))
 
 
 def _last_with(count: int, n_bins: int, scheme: str, boundary: bool) -> int:
-    """The largest number of samples with a bin of `count` samples of its own, and a boundary label or not; see
-    `interior_counts`."""
+    """The largest number of samples with a bin of `count` samples of its own, with a boundary label or without.
+
+    The inverse of `interior_counts`.
+    """
     if scheme == "umb":
         return n_bins * (count + 2) - 1 if boundary else n_bins * count
     return n_bins * (count + 2) - (3 if boundary else 2)

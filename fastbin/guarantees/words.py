@@ -1,4 +1,4 @@
-"""How sure a promise is, in words that never say more than is so."""
+"""Probabilities and class rates in words, rounded so that they never claim too much."""
 
 from __future__ import annotations
 
@@ -6,26 +6,13 @@ from decimal import ROUND_FLOOR, Context, Decimal
 
 from fastbin._schemes import ClassRate, ClassRates
 
-__all__ = ["moved_by", "sureness"]
-
-# Of a percentage; from an alpha below 1e-6 on more would be needed to tell it from 100.
+# Significant digits of a percentage; below an alpha of 1e-6 more would be needed to tell it from 100.
 _DIGITS = 6
 
 
 def sureness(alpha: float) -> str:
     """The probability 1 - alpha, rounded down: "90 %", and "1 - 1e-20" where a percentage would read as 100.
 
-    Parameters
-    ----------
-    alpha : float
-        A failure probability, strictly between 0 and 1.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> sureness(0.1), sureness(1e-5), sureness(1e-20)
     ('90 %', '99.999 %', '1 - 1e-20')
     """
@@ -38,19 +25,8 @@ def sureness(alpha: float) -> str:
 def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     """What label shift did to a model, and how the class rates are known: the middle of a sentence.
 
-    Parameters
-    ----------
-    odds_ratio : float
-        By what the odds of every value were multiplied.
-    rates : ClassRates or None
-        None for a file of fastbin 0.1.0, which does not tell.
+    Files of fastbin 0.1.0 do not hold the rates: then they are None.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> from fastbin._schemes import ClassRate, ClassRates
     >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
     >>> for part in moved_by(1 / 9, rates).split("; "):
@@ -59,19 +35,19 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     the source rate 0.5 was counted on 2,000 labels, 1,000 of them 1
     the target rate 0.1 was given, and is taken as exact
     """
-    told = f"the odds of every value were multiplied by {odds_ratio:.6g}"
+    odds = f"the odds of every value were multiplied by {odds_ratio:.6g}"
     if rates is None:
-        return f"{told}; how the class rates are known the file does not tell (fastbin 0.1.0), so there are no intervals"
-    return f"{told}; the source rate {_known(rates.source)}; the target rate {_known(rates.target)}"
+        return f"{odds}; the file does not say how the class rates are known (fastbin 0.1.0), so there are no intervals"
+    return f"{odds}; the source rate {_known(rates.source)}; the target rate {_known(rates.target)}"
 
 
 def _known(rate: ClassRate) -> str:
-    told = f"{rate.rate:.6g} was"
+    value = f"{rate.rate:.6g} was"
     if rate.origin == "given":
-        return f"{told} given, and is taken as exact"
+        return f"{value} given, and is taken as exact"
     if rate.origin == "estimated":
-        return f"{told} estimated from {rate.n_samples:,} scores without labels, so there are no intervals"
+        return f"{value} estimated from {rate.n_samples:,} scores without labels, so there are no intervals"
     labels = f"{rate.n_samples:,} labels" if rate.n_samples != 1 else "1 label"
     is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
     smoothed = ", with half a sample more of either label" if is_smoothed else ""
-    return f"{told} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"
+    return f"{value} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"

@@ -5,28 +5,27 @@ with the lower and upper end of an interval for the bin's true frequency of labe
 ``sidak(alpha, n_bins)`` (independent bins) or ``bonferroni(alpha, n_bins)`` (any bins) instead of alpha.
 
 `alpha` is from 1e-110 (1e-100 where it is of all bins, as in `fastbin.BinnedModel.interval`) to 1/2: it is the chance of a
-miss, not the level of confidence. Counts are at most 2**53. Beyond, every function refuses in words.
+miss, not the level of confidence. Counts are at most 2**53. Outside these ranges every function raises an error.
 
 ==========================================  ===================================================================
 `clopper_pearson`                           exact for any count; the default everywhere
 `hoeffding`                                 the papers' closed form; width depends on the count alone
 `empirical_bernstein`                       Gupta, Podkopaev & Ramdas 2020, Theorem 4
 `wilson`                                    approximate: no guarantee
-`theorem6`, `stitched`, `beta_binomial`     valid at every count of a growing bin at once
+`stitched`, `beta_binomial`                 valid at every count of a growing bin at once
 `self_normalised_hoeffding`,                for importance-weighted samples with a known bound on the weight
 `weighted_empirical_bernstein`,
-`betting`, `betting_in_order`,
-`theorem7`, `theorem10`
+`betting`, `betting_in_order`
 ==========================================  ===================================================================
 """
 
 from __future__ import annotations
 
-from fastbin.intervals.anytime import beta_binomial, running_variance, stitched, theorem6
+from fastbin.intervals.anytime import beta_binomial, stitched
 from fastbin.intervals.betting import betting, betting_in_order
 from fastbin.intervals.binomial import clopper_pearson, empirical_bernstein, hoeffding, wilson
 from fastbin.intervals.levels import bonferroni, sidak
-from fastbin.intervals.weighted import self_normalised_hoeffding, theorem7, theorem10, weighted_empirical_bernstein
+from fastbin.intervals.weighted import self_normalised_hoeffding, weighted_empirical_bernstein
 
 __all__ = [
     "beta_binomial",
@@ -36,13 +35,9 @@ __all__ = [
     "clopper_pearson",
     "empirical_bernstein",
     "hoeffding",
-    "running_variance",
     "self_normalised_hoeffding",
     "sidak",
     "stitched",
-    "theorem6",
-    "theorem7",
-    "theorem10",
     "weighted_empirical_bernstein",
     "wilson",
 ]

@@ -1,16 +1,14 @@
-"""Quantiles of the beta distribution, checked."""
+"""Quantiles of the beta distribution, checked against its tails, and the bisection that corrects them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
-from fastbin.intervals._tally import Float64Array
-
-__all__ = ["beta_quantile"]
+from fastbin._typing import Bools, Float64s
 
 # How far the tail beyond a quantile may be from the one asked for, relatively. SciPy's inverses can return NaN (small tails),
 # or a point far from the root: betainccinv(1000, 9101, 0.1) is 0.25 for 0.10 in SciPy 1.17, and from parameters of 1e12 on
@@ -21,15 +19,32 @@ _NEAR = 1e-6
 _HUGE = 1e11
 
 
-def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool) -> Float64Array:
+def special_functions() -> Any:
+    """`scipy.special`, imported at the first use; an error with the remedy where SciPy is missing or too old."""
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy import special
+        from scipy.special import betainccinv  # noqa: F401  # since SciPy 1.12
+    return special
+
+
+def neighbouring_doubles(low: Float64s, high: Float64s, stays_low: Callable[[Float64s], Bools]) -> tuple[Float64s, Float64s]:
+    """Bisection, elementwise, until no double lies between `low`, where the predicate holds, and `high`, where it does not."""
+    while True:
+        middle = low + (high - low) / 2.0
+        is_open = (low < middle) & (middle < high)
+        if not is_open.any():
+            return low, high
+        holds = stays_low(middle)
+        low, high = np.where(is_open & holds, middle, low), np.where(is_open & ~holds, middle, high)
+
+
+def beta_quantile(a: Float64s, b: Float64s, tail: float, *, upper: bool) -> Float64s:
     """The p with P(Beta(a, b) <= p) = tail, or, where `upper`, P(Beta(a, b) > p) = tail; elementwise, a and b above 0.
 
     For tails from 1e-300 to 1/2 and a + b up to 2**53 + 1. Where doubles are too coarse for the tail, the next one outwards.
     """
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainccinv, betaincinv
-
-    points: Float64Array = np.atleast_1d((betainccinv if upper else betaincinv)(a, b, tail))
+    special = special_functions()
+    points: Float64s = np.atleast_1d((special.betainccinv if upper else special.betaincinv)(a, b, tail))
     huge = np.minimum(a, b) > _HUGE
     usual = np.flatnonzero(~huge)
     points[usual] = _verified(points[usual], a[usual], b[usual], tail, upper)
@@ -38,36 +53,31 @@ def beta_quantile(a: Float64Array, b: Float64Array, tail: float, *, upper: bool)
     return points
 
 
-def _verified(points: Float64Array, a: Float64Array, b: Float64Array, tail: float, upper: bool) -> Float64Array:
+def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
     """The points, but those that are no root replaced by bisection down to neighbouring doubles, rounded outwards."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc, betaincc
+    special = special_functions()
 
-    def beyond(p: Float64Array, of: Any) -> Float64Array:
-        return np.asarray((betaincc if upper else betainc)(a[of], b[of], p))
+    def beyond(p: Float64s, of: Any) -> Float64s:
+        return np.asarray((special.betaincc if upper else special.betainc)(a[of], b[of], p))
 
     with np.errstate(invalid="ignore"):
         wrong = ~(np.abs(beyond(points, slice(None)) - tail) <= _NEAR * tail)  # NaN is wrong too
     if not wrong.any():
         return points
-    low, high = np.zeros(np.count_nonzero(wrong)), np.ones(np.count_nonzero(wrong))
-    while True:
-        middle = low + (high - low) / 2.0
-        if not ((low < middle) & (middle < high)).any():
-            break
-        reached: npt.NDArray[np.bool_] = beyond(middle, wrong) <= tail if upper else beyond(middle, wrong) >= tail
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    n_wrong = np.count_nonzero(wrong)
+
+    def stays_low(p: Float64s) -> Bools:
+        return ~(beyond(p, wrong) <= tail if upper else beyond(p, wrong) >= tail)
+
+    low, high = neighbouring_doubles(np.zeros(n_wrong), np.ones(n_wrong), stays_low)
     result = points.copy()
     result[wrong] = high if upper else low
     return result
 
 
-def _by_series(a: Float64Array, b: Float64Array, tail: float, upper: bool) -> Float64Array:
+def _by_series(a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
     """The quantile by Cornish & Fisher's expansion to the second order (1938), from the beta law's skewness and kurtosis."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import ndtri
-
-    total, z = a + b, float(ndtri(tail)) * (-1.0 if upper else 1.0)
+    total, z = a + b, float(special_functions().ndtri(tail)) * (-1.0 if upper else 1.0)
     deviation = np.sqrt(a / total * (b / total) / (total + 1.0))
     skewness = 2.0 * ((b - a) / (total + 2.0)) * np.sqrt((total + 1.0) / a / b)
     kurtosis = 6.0 * ((a - b) ** 2 / a / b * (total + 1.0) / (total + 2.0) - 1.0) / (total + 3.0)

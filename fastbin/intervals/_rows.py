@@ -1,4 +1,4 @@
-"""Weighted samples, bin by bin, as the weighted bounds take them."""
+"""Weighted samples and weighted sums of bins, checked, as the weighted intervals take them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
+from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight
-from fastbin.intervals._tally import Float64Array
-
-__all__ = ["Rows", "last_rejected", "positive_per_bin", "weighted_means"]
 
 
 class Rows:
@@ -45,15 +42,15 @@ class Rows:
                 "bin; the bound must hold in the whole population"
             )
 
-    def sums(self, values: Float64Array) -> Float64Array:
+    def sums(self, values: Float64s) -> Float64s:
         """The sum of `values` over each bin."""
         return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Int64s:
         return np.bincount(self.bins, minlength=self.n_bins)
 
-    def per_bin(self) -> Iterator[tuple[Float64Array, npt.NDArray[np.uint8]]]:
+    def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
         """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
         order = np.lexsort((self.labels, self.weights, self.bins))
         ends = np.cumsum(self.counts)[:-1]
@@ -61,7 +58,7 @@ class Rows:
         yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)
 
 
-def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64Array:
+def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
     """One number, or one per bin, as one per bin; positive and finite."""
     try:
         bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
@@ -73,7 +70,7 @@ def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64Array:
     return bounds
 
 
-def _sums(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Float64Array:
+def _sums(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Float64s:
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or (shape is not None and array.shape != shape):
         raise InputError(f"{name} has shape {array.shape}; every bin needs one")
@@ -83,9 +80,7 @@ def _sums(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Float
     return array
 
 
-def weighted_means(
-    weighted_label_sums: Any, weight_sums: Any, counts: Any
-) -> tuple[Float64Array, Float64Array, Float64Array, npt.NDArray[np.bool_]]:
+def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> tuple[Float64s, Float64s, Float64s, Bools]:
     """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
     totals = _sums("weight_sums", weight_sums)
     ones = _sums("weighted_label_sums", weighted_label_sums, totals.shape)
@@ -96,7 +91,7 @@ def weighted_means(
     return means, np.where(known, totals / filled, 1.0), filled, known
 
 
-def last_rejected(rejects: Callable[[Float64Array], npt.NDArray[np.bool_]], n_bins: int) -> Float64Array:
+def last_rejected(rejects: Callable[[Float64s], Bools], n_bins: int) -> Float64s:
     """For each bin the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
     low, high = np.zeros(n_bins), np.ones(n_bins)
     for _ in range(46):

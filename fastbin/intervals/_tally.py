@@ -1,25 +1,19 @@
-"""Tallies as the bounds take them."""
+"""Counts and label sums of bins, checked, and intervals around their means."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._typing import Float64s, Int64s
 
-__all__ = ["around", "as_tally"]
-
-Float64Array = npt.NDArray[np.float64]
-Int64Array = npt.NDArray[np.int64]
-
-
-# Beyond it doubles do not hold every integer.
+# Above it doubles do not represent every integer.
 MOST_SAMPLES = 2**53
 
 
-def _as_counts(values: Any, name: str) -> Int64Array:
+def _as_counts(values: Any, name: str) -> Int64s:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}")
@@ -29,7 +23,7 @@ def _as_counts(values: Any, name: str) -> Int64Array:
     return array.astype(np.int64, copy=False)
 
 
-def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
+def as_tally(label_sums: Any, counts: Any) -> tuple[Int64s, Int64s]:
     """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts <= 2**53. O(n_bins)."""
     sums, sizes = _as_counts(label_sums, "label_sums"), _as_counts(counts, "counts")
     if sums.shape != sizes.shape:
@@ -40,8 +34,8 @@ def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
     if large.any():
         first = int(np.argmax(large))
         raise InputError(
-            f"counts[{first}] is {sizes[first]}; above 2**53 = {MOST_SAMPLES} doubles do not hold every count, and no interval "
-            "is computed"
+            f"counts[{first}] is {sizes[first]}; above 2**53 = {MOST_SAMPLES} doubles do not represent every count, "
+            "and no interval is computed"
         )
     bad = (sums < 0) | (sums > sizes)
     if bad.any():
@@ -53,6 +47,6 @@ def as_tally(label_sums: Any, counts: Any) -> tuple[Int64Array, Int64Array]:
     return sums, sizes
 
 
-def around(centres: Float64Array, radii: Float64Array | float) -> Float64Array:
-    """The intervals centre +- radius, met with [0, 1]: a frequency lies there whatever the data say. Shape (n_bins, 2)."""
+def around(centres: Float64s, radii: Float64s | float) -> Float64s:
+    """The intervals centre +- radius, cut to [0, 1]: a frequency lies there whatever the data say. Shape (n_bins, 2)."""
     return np.stack([np.clip(centres - radii, 0.0, 1.0), np.clip(centres + radii, 0.0, 1.0)], axis=1)

@@ -1,19 +1,20 @@
-"""Intervals that hold at every count of a growing bin at once, so that one may look as often as one likes."""
+"""Intervals that hold at every count of a growing bin at once, however often they are computed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level
+from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_labels
-from fastbin.intervals._tally import Float64Array, around, as_tally
-
-__all__ = ["beta_binomial", "running_variance", "stitched", "theorem6"]
+from fastbin.intervals._beta import neighbouring_doubles, special_functions
+from fastbin.intervals._tally import around, as_tally
 
 # The polynomial stitched boundary of Howard, Ramdas, McAuliffe & Sekhon (2021, Theorem 1) with eta = e, s = 1.4, m = 1 and
 # c = 1. Gupta, Podkopaev & Ramdas 2020 print (sqrt(e) + 1) / sqrt(2) for the second constant: safe, but looser.
@@ -57,7 +58,7 @@ def running_variance(labels: Any) -> float:
     return float(np.sum((y - means) ** 2))
 
 
-def _variances(running_variances: Any, n_bins: int) -> Float64Array:
+def _variances(running_variances: Any, n_bins: int) -> Float64s:
     variances = np.atleast_1d(np.asarray(running_variances, dtype=np.float64))
     if variances.shape != (n_bins,):
         raise InputError(f"running_variances has shape {variances.shape} for {n_bins} bins; every bin needs one")
@@ -70,12 +71,12 @@ def _variances(running_variances: Any, n_bins: int) -> Float64Array:
     return np.maximum(variances, 1.0)
 
 
-def _stitched_boundary(variances: Float64Array, alpha: float) -> Float64Array:
+def _stitched_boundary(variances: Float64s, alpha: float) -> Float64s:
     iterated = 1.4 * np.log1p(np.log(variances)) + math.log(2.0 * _ZETA / alpha)
     return np.sqrt(_K1**2 * variances * iterated + (_K2 * iterated) ** 2) + _K2 * iterated
 
 
-def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64Array:
+def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64s:
     """Time-uniform interval from the stitched boundary of Howard et al. (2021), which Theorem 6 simplifies.
 
     mean +- u(V) / count with u(V) = sqrt(k1^2 V l + k2^2 l^2) + k2 l and l = 1.4 ln ln(e V) + ln(2 zeta(1.4) / alpha),
@@ -106,13 +107,11 @@ def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     >>> stitched([500], [1000], [250.0], alpha=0.01).round(4)
     array([[0.4176, 0.5824]])
     """
-    sums, sizes = as_tally(label_sums, counts)
-    filled = np.maximum(sizes, 1)
-    radii = _stitched_boundary(_variances(running_variances, sizes.shape[0]), check_level(alpha)) / filled
-    return around(sums / filled, np.where(sizes > 0, radii, 1.0))
+    return _around_means(label_sums, counts, running_variances, alpha, _stitched_boundary)
 
 
-def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64Array:
+@shared_docs(stitched.__doc__)
+def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float) -> Float64s:
     """Time-uniform interval of Gupta, Podkopaev & Ramdas 2020, Theorem 6, as printed in equation (21).
 
     mean +- (7 sqrt(V ln(1 + ln V)) + 5.3 ln(6.3 / alpha)) / count, where V is the running variance clipped at 1. The theorem
@@ -121,54 +120,49 @@ def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     of the two is returned, so the interval is valid for every alpha. Kept for comparison: `beta_binomial` is three times
     narrower.
 
-    Parameters
-    ----------
-    label_sums, counts : array of int, shape (n_bins,)
-        The tally so far. A bin with no sample gets [0, 1].
-    running_variances : array of float, shape (n_bins,)
-        Equation (20) for each bin, clipped at 1 or not (`running_variance`).
-    alpha : float
-        Failure probability of each bin over all times, from 1e-110 to 1/2.
+    {Parameters}
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1].
+    {Returns}
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument has the wrong type, length or range.
+    {Raises}
 
     Examples
     --------
     >>> theorem6([500], [1000], [250.0], alpha=0.01).round(4)
     array([[0.3143, 0.6857]])
     """
+    return _around_means(label_sums, counts, running_variances, alpha, _theorem6_boundary)
+
+
+def _theorem6_boundary(variances: Float64s, alpha: float) -> Float64s:
+    printed = 7.0 * np.sqrt(variances * np.log1p(np.log(variances))) + 5.3 * math.log(6.3 / alpha)
+    return np.maximum(printed, _stitched_boundary(variances, alpha))
+
+
+def _around_means(
+    label_sums: Any, counts: Any, running_variances: Any, alpha: float, boundary: Callable[[Float64s, float], Float64s]
+) -> Float64s:
+    """The means +- boundary / count, cut to [0, 1]."""
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
-    variances = _variances(running_variances, sizes.shape[0])
-    alpha = check_level(alpha)
-    printed = 7.0 * np.sqrt(variances * np.log1p(np.log(variances))) + 5.3 * math.log(6.3 / alpha)
-    radii = np.maximum(printed, _stitched_boundary(variances, alpha)) / filled
+    radii = boundary(_variances(running_variances, sizes.shape[0]), check_level(alpha)) / filled
     return around(sums / filled, np.where(sizes > 0, radii, 1.0))
 
 
-def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[float, float] = (0.5, 0.5)) -> Float64Array:
+@shared_docs(stitched.__doc__)
+def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[float, float] = (0.5, 0.5)) -> Float64s:
     """Time-uniform interval from the beta-binomial mixture martingale.
 
     For the true frequency p, M(p) = Beta(a + x, b + n - x) / Beta(a, b) / (p^x (1 - p)^(n - x)) is a non-negative martingale of
-    mean 1 in the number n of samples (a mixture of likelihood ratios), so by Ville's inequality M(p) stays below 1 / alpha
-    for ever with probability at least 1 - alpha, and the interval {p: M(p) < 1 / alpha} covers p at every n at once. It needs
-    independent 0/1 labels of one frequency per bin; the streams of different bins are independent given where the samples
-    fell, so ``sidak(alpha, n_bins)`` covers all bins. Intervals of different times may be intersected.
+    mean 1 in the number n of samples (a mixture of likelihood ratios). By Ville's inequality M(p) stays below 1 / alpha
+    at all times with probability at least 1 - alpha, so the interval {p: M(p) < 1 / alpha} covers p at every n at once. The
+    labels of a bin must be 0 or 1, independent, and of one frequency. The streams of different bins are independent given
+    where the samples fell, so ``sidak(alpha, n_bins)`` covers all bins. Intervals of different times may be intersected.
 
     Parameters
     ----------
-    label_sums, counts : array of int, shape (n_bins,)
-        The tally so far. A bin with no sample gets [0, 1].
-    alpha : float
-        Failure probability of each bin over all times, from 1e-110 to 1/2.
+    {label_sums, counts}
+    {alpha}
     prior : pair of float
         a and b of the mixing Beta distribution, both positive and chosen before the data. (0.5, 0.5) loses little anywhere.
 
@@ -177,10 +171,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1]; exactly 0 at a label sum of 0, exactly 1 at a full one.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument has the wrong type, length or range.
+    {Raises}
 
     Notes
     -----
@@ -193,9 +184,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     array([[0.0325, 0.7476],
            [0.4424, 0.5576]])
     """
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betaln
-
+    betaln = special_functions().betaln
     sums, sizes = as_tally(label_sums, counts)
     a, b = prior
     if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
@@ -208,18 +197,11 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     return np.stack([lower, upper], axis=1)
 
 
-def _mixture_end(ones: Float64Array, zeros: Float64Array, evidence: Float64Array) -> Float64Array:
+def _mixture_end(ones: Float64s, zeros: Float64s, evidence: Float64s) -> Float64s:
     """The largest p below the mean with ln M(p) still at or above the threshold; 0 where `ones` is 0."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import xlog1py, xlogy
+    special = special_functions()
 
-    low, high = np.zeros_like(ones), ones / np.maximum(ones + zeros, 1.0)
-    while True:
-        middle = low + (high - low) / 2.0
-        open_bins = (middle > low) & (middle < high)
-        if not open_bins.any():
-            return low
-        log_martingale = evidence - xlogy(ones, middle) - xlog1py(zeros, -middle)
-        rejected = log_martingale >= 0.0
-        low = np.where(open_bins & rejected, middle, low)
-        high = np.where(open_bins & ~rejected, middle, high)
+    def is_rejected(p: Float64s) -> Bools:
+        return np.asarray(evidence - special.xlogy(ones, p) - special.xlog1py(zeros, -p) >= 0.0)
+
+    return neighbouring_doubles(np.zeros_like(ones), ones / np.maximum(ones + zeros, 1.0), is_rejected)[0]

@@ -9,14 +9,13 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level, check_seed
+from fastbin._typing import Bools, Float64s
 from fastbin.intervals._rows import Rows, last_rejected
-from fastbin.intervals._tally import Float64Array
-
-__all__ = ["betting", "betting_in_order"]
+from fastbin.intervals.weighted import weighted_empirical_bernstein
 
 # The stakes of `betting`, as fractions of the largest that cannot go bankrupt. The best one is about
 # sqrt(2 ln(2 / alpha) / (count variance)): from 0.95 for a handful of samples down to 0.001 for a million.
@@ -26,6 +25,7 @@ _STAKES = tuple(float(stake) for stake in np.geomspace(0.001, 0.95, 14))
 _BOLDEST = 0.75
 
 
+@shared_docs(weighted_empirical_bernstein.__doc__)
 def betting(
     weights: Any,
     labels: Any,
@@ -35,38 +35,27 @@ def betting(
     bins: Any = None,
     n_bins: int | None = None,
     stakes: tuple[float, ...] = _STAKES,
-) -> Float64Array:
+) -> Float64s:
     """Bets against theta whose fortune, if theta is true, has mean 1: theta is rejected when the fortune reaches 2 / alpha.
 
     The fortune is the mean over `stakes` k of the products over samples of 1 + k (w / U)(Y / theta - 1), which is at least 0
-    and has mean 1 at the true theta; Markov's inequality does the rest. The same with labels exchanged gives the other end. It
-    does not depend on the order of the samples (`betting_in_order` does, and is narrower by a fifth or so where weights are
-    within a small factor of each other, but wider where a few samples carry most of the weight).
+    and has mean 1 at the true theta; so Markov's inequality bounds the chance of a miss. The same with labels exchanged gives
+    the other end. The result does not depend on the order of the samples. `betting_in_order` does, and is narrower by about
+    a fifth where weights are within a small factor of each other, but wider where a few samples carry most of the weight.
 
     Parameters
     ----------
-    weights, labels : array-like, shape (n_samples,)
-        Weights in [0, weight_bound], labels 0 or 1.
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
-    weight_bound : float or array of float, shape (n_bins,)
-        U, the largest weight in the population (of each bin, where known).
-    bins : array of int, shape (n_samples,), optional
-        The bin of each sample, from 0; by default all are in one.
-    n_bins : int, optional
-        By default one more than the largest bin number.
+    {weights, labels}
+    {alpha}
+    {weight_bound}
+    {bins}
+    {n_bins}
     stakes : tuple of float
         Fractions k in (0, 1), chosen before the data.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]; [0, 1] for a bin without weight.
+    {Returns}
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a weight is negative, not finite or above the bound, a label is not 0 or 1, or an argument is out of range.
+    {Raises}
 
     Notes
     -----
@@ -89,14 +78,14 @@ def betting(
     return intervals
 
 
-def _betting_end(ones: Float64Array, zeros: Float64Array, stakes: tuple[float, ...], threshold: float) -> float:
+def _betting_end(ones: Float64s, zeros: Float64s, stakes: tuple[float, ...], threshold: float) -> float:
     """The largest theta whose fortune, from relative weights of label 1 and label 0, reaches the threshold."""
     if not ones.any():
         return 0.0
     values, repeats = np.unique(ones, return_counts=True)
     losses = np.array([np.log1p(-stake * zeros).sum() for stake in stakes])
 
-    def rejects(theta: Float64Array) -> npt.NDArray[np.bool_]:
+    def rejects(theta: Float64s) -> Bools:
         odds = values * (1.0 / theta[0] - 1.0)
         logs = losses + np.log1p(np.multiply.outer(stakes, odds)) @ repeats
         return np.array([np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold])
@@ -104,17 +93,11 @@ def _betting_end(ones: Float64Array, zeros: Float64Array, stakes: tuple[float, .
     return float(last_rejected(rejects, 1)[0])
 
 
+@shared_docs(weighted_empirical_bernstein.__doc__)
 def betting_in_order(
-    weights: Any,
-    labels: Any,
-    alpha: float,
-    weight_bound: Any,
-    *,
-    bins: Any = None,
-    n_bins: int | None = None,
-    seed: int = 0,
-) -> Float64Array:
-    """Bets against theta, one sample after the other, with stakes learnt from the samples before.
+    weights: Any, labels: Any, alpha: float, weight_bound: Any, *, bins: Any = None, n_bins: int | None = None, seed: int = 0
+) -> Float64s:
+    """Bets against theta, one sample after the other, with stakes that depend on the samples before.
 
     The narrowest here where weights are within a small factor of each other; where rare samples are far heavier than the
     others, `betting` is narrower (half-widths 0.41 and 0.45 for 100 samples, every fiftieth of which weighs fifty times as
@@ -128,28 +111,17 @@ def betting_in_order(
 
     Parameters
     ----------
-    weights, labels : array-like, shape (n_samples,)
-        Weights in [0, weight_bound], labels 0 or 1.
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
-    weight_bound : float or array of float, shape (n_bins,)
-        U, the largest weight in the population (of each bin, where known).
-    bins : array of int, shape (n_samples,), optional
-        The bin of each sample, from 0; by default all are in one.
-    n_bins : int, optional
-        By default one more than the largest bin number.
+    {weights, labels}
+    {alpha}
+    {weight_bound}
+    {bins}
+    {n_bins}
     seed : int
         In [0, 2^64).
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]; [0, 1] for a bin without weight.
+    {Returns}
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When a weight is negative, not finite or above the bound, a label is not 0 or 1, or an argument is out of range.
+    {Raises}
 
     Notes
     -----
@@ -167,14 +139,14 @@ def betting_in_order(
     for b, (relative, y) in enumerate(rows.per_bin()):
         order = np.argsort(np.random.PCG64([seed, b]).random_raw(y.shape[0]), kind="stable")
         w, labels_in_order = relative[order], y[order].astype(np.float64)
-        stakes = _learnt_stakes(w, labels_in_order, threshold)
+        stakes = _stakes_in_order(w, labels_in_order, threshold)
         intervals[b, 0] = _last_overtaken(w, labels_in_order, stakes, threshold)
         intervals[b, 1] = 1.0 - _last_overtaken(w, 1.0 - labels_in_order, stakes, threshold)
     return intervals
 
 
-def _learnt_stakes(weights: Float64Array, labels: Float64Array, threshold: float) -> Float64Array:
-    """The stake for each sample from the samples before it; the same for both ends, since it knows labels by squares only."""
+def _stakes_in_order(weights: Float64s, labels: Float64s, threshold: float) -> Float64s:
+    """The stake for each sample from the samples before it; the same for both ends, since it depends on squares alone."""
     n = weights.shape[0]
     if n == 0:
         return weights
@@ -184,12 +156,12 @@ def _learnt_stakes(weights: Float64Array, labels: Float64Array, threshold: float
     return np.sqrt(2.0 * threshold * np.arange(1, n + 1) / (n * (0.25 + squares)))
 
 
-def _last_overtaken(weights: Float64Array, labels: Float64Array, stakes: Float64Array, threshold: float) -> float:
+def _last_overtaken(weights: Float64s, labels: Float64s, stakes: Float64s, threshold: float) -> float:
     """The largest theta whose fortune reaches the threshold at some sample."""
     if not np.dot(weights, labels) > 0.0:
         return 0.0
 
-    def rejects(theta: Float64Array) -> npt.NDArray[np.bool_]:
+    def rejects(theta: Float64s) -> Bools:
         bets = np.minimum(stakes, _BOLDEST / theta[0]) * weights * (labels - theta[0])
         return np.array([np.cumsum(np.log1p(bets)).max() >= threshold])
 

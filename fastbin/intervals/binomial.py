@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_level
-from fastbin.intervals._beta import beta_quantile
-from fastbin.intervals._tally import Float64Array, around, as_tally
+from fastbin._typing import Float64s
+from fastbin.intervals._beta import beta_quantile, special_functions
+from fastbin.intervals._tally import around, as_tally
 
 
-def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
+def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """The exact binomial interval of Clopper and Pearson (1934).
 
     The interval of all frequencies that neither one-sided binomial test rejects at level alpha / 2. It covers with
-    probability at least 1 - alpha for every count and every frequency. It needs labels that are 0 or 1; bins whose edges
-    were chosen by looking at the labels, and importance-weighted samples, are outside its reach.
+    probability at least 1 - alpha for every count and every frequency. Labels must be 0 or 1. It is not valid for bins whose
+    edges were chosen by looking at the labels, nor for importance-weighted samples.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
 
     Notes
     -----
-    The ends are quantiles of Beta(x, n - x + 1) at alpha/2 and Beta(x + 1, n - x) at 1 - alpha/2, verified: the tail beyond an
+    The ends are quantiles of Beta(x, n - x + 1) at alpha/2 and Beta(x + 1, n - x) at 1 - alpha/2, checked: the tail beyond an
     end is alpha / 2 up to a millionth of it, or the end is the next double outwards. O(n_bins) time and memory.
 
     Examples
@@ -63,16 +63,16 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     )
 
 
-def _complement(ends: Float64Array, outwards: float) -> Float64Array:
-    """1 - end, rounded towards `outwards`: a rounding inwards would be seen at levels of 1e-12 and below."""
+def _complement(ends: Float64s, outwards: float) -> Float64s:
+    """1 - end, rounded towards `outwards`: at levels of 1e-12 and below a rounding inwards is visible."""
     results = 1.0 - ends
     inside = 1.0 - results > ends if outwards == 1.0 else 1.0 - results < ends
     return np.where(inside, np.nextafter(results, outwards), results)
 
 
 @shared_docs(clopper_pearson.__doc__)
-def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
-    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), met with [0, 1].
+def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1].
 
     The bound behind every closed formula of Gupta & Ramdas 2021 (equation (17)). Valid for any labels in [0, 1]. For 0/1
     labels `clopper_pearson` is narrower: by a fifth at a frequency of one half, by half where label 1 is rare.
@@ -98,8 +98,8 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
 
 
 @shared_docs(clopper_pearson.__doc__)
-def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
-    """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), met with [0, 1].
+def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+    """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), cut to [0, 1].
 
     mean +- (sqrt(2 V ln(3 / alpha) / count) + 3 ln(3 / alpha) / count), where V = mean (1 - mean) is the biased variance of
     the labels. The theorem covers B bins at once by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(3B/alpha).
@@ -130,7 +130,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64Ar
 
 
 @shared_docs(clopper_pearson.__doc__)
-def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
+def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """Wilson's score interval (1927): APPROXIMATE, it may cover less often than 1 - alpha, and no certificate uses it.
 
     For plots and for comparison with other software. The interval inverts the normal approximation of the score test.
@@ -154,12 +154,9 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64Array:
     >>> wilson([3], [10], alpha=0.05).round(4)
     array([[0.1078, 0.6032]])
     """
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import ndtri
-
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
-    z = -float(ndtri(check_level(alpha) / 2.0))
+    z = -float(special_functions().ndtri(check_level(alpha) / 2.0))
     means = sums / filled
     centres = (means + z * z / (2.0 * filled)) / (1.0 + z * z / filled)
     radii = z * np.sqrt(means * (1.0 - means) / filled + (z / (2.0 * filled)) ** 2) / (1.0 + z * z / filled)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
+from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_count, check_level
-
-__all__ = ["bonferroni", "sidak"]
 
 
 def sidak(alpha: float, n_bins: int) -> float:
@@ -43,25 +42,15 @@ def sidak(alpha: float, n_bins: int) -> float:
     return -math.expm1(math.log1p(-alpha) / n_bins)
 
 
+@shared_docs(sidak.__doc__)
 def bonferroni(alpha: float, n_bins: int) -> float:
     """The failure probability per bin that gives `alpha` over `n_bins` bins that may depend on each other: alpha / n_bins.
 
-    Parameters
-    ----------
-    alpha : float
-        Failure probability over all bins, from 1e-110 to 1/2.
-    n_bins : int
-        At least 1.
+    {Parameters}
 
-    Returns
-    -------
-    float
-        Failure probability of one bin.
+    {Returns}
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Examples
     --------

@@ -13,22 +13,21 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level
+from fastbin._typing import Bools, Float64s, UInt8s
 from fastbin.intervals._rows import Rows, last_rejected, positive_per_bin, weighted_means
-from fastbin.intervals._tally import Float64Array, around
-
-__all__ = ["self_normalised_hoeffding", "theorem7", "theorem10", "weighted_empirical_bernstein"]
+from fastbin.intervals._tally import around
 
 
 def self_normalised_hoeffding(
     weighted_label_sums: Any, weight_sums: Any, counts: Any, alpha: float, weight_bound: Any
-) -> Float64Array:
+) -> Float64s:
     """Hoeffding's inequality for w (Y - theta), solved for theta.
 
-    sum wY / sum w +- (U / mean weight) sqrt(ln(2 / alpha) / (2 count)), met with [0, 1]: w (Y - theta) lies in an interval of
+    sum wY / sum w +- (U / mean weight) sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1]: w (Y - theta) lies in an interval of
     length U, the weight bound. Unlike Gupta, Podkopaev & Ramdas 2020, Theorem 7, it needs no lower bound on the weight and has
     no unnamed constant.
 
@@ -51,7 +50,7 @@ def self_normalised_hoeffding(
     Raises
     ------
     InputError
-        When a sum is negative or not finite, lengths differ, or alpha or the bound is out of range.
+        When a sum is negative or not finite, lengths differ, or alpha or a bound is out of range.
 
     Examples
     --------
@@ -64,9 +63,10 @@ def self_normalised_hoeffding(
     return around(means, np.where(known, radii, 1.0))
 
 
+@shared_docs(self_normalised_hoeffding.__doc__)
 def theorem7(
     weighted_label_sums: Any, weight_sums: Any, counts: Any, alpha: float, weight_min: float, weight_max: float
-) -> Float64Array:
+) -> Float64s:
     """Gupta, Podkopaev & Ramdas 2020, Theorem 7, with the constant that its proof gives.
 
     For weights between L > 0 and U, with r = sqrt(ln(6 / alpha) / (2 count)): sum wY / sum w +- (U / L)(1 + 2 U / L) r, where
@@ -76,12 +76,9 @@ def theorem7(
 
     Parameters
     ----------
-    weighted_label_sums, weight_sums : array of float, shape (n_bins,)
-        Sums of w Y and of w over each bin.
-    counts : array of int, shape (n_bins,)
-        Samples in each bin.
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {weighted_label_sums, weight_sums}
+    {counts}
+    {alpha}
     weight_min, weight_max : float
         L and U, bounds on the weight in the population, 0 < L <= U.
 
@@ -90,10 +87,7 @@ def theorem7(
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1]; [0, 1] where the count is too small for the theorem.
 
-    Raises
-    ------
-    InputError
-        When a sum is negative or not finite, lengths differ, or alpha or a bound is out of range.
+    {Raises}
 
     Examples
     --------
@@ -112,72 +106,9 @@ def theorem7(
     return around(means, np.where(holds, ratio * (1.0 + 2.0 * ratio) * slack, 1.0))
 
 
-def _theorem10_radius(rows: Rows, masses: Float64Array, alpha: float) -> tuple[Float64Array, Float64Array]:
-    """The estimates of equation (40) and the radii of Theorem 10; infinite radii for bins without samples."""
-    known = rows.counts > 0
-    filled = np.where(known, rows.counts, 1)
-    estimates = masses * rows.sums(rows.weights * rows.labels) / filled
-    variances = np.maximum(masses**2 * rows.sums(rows.weights**2 * rows.labels) / filled - estimates**2, 0.0)
-    log_term = math.log(3.0 / alpha)
-    radii = np.sqrt(2.0 * variances * log_term / filled) + 3.0 * masses * rows.bounds * log_term / filled
-    return estimates, np.where(known, radii, math.inf)
-
-
-def theorem10(
-    weights: Any,
-    labels: Any,
-    alpha: float,
-    weight_bound: Any,
-    relative_mass: Any,
-    *,
-    bins: Any = None,
-    n_bins: int | None = None,
-) -> Float64Array:
-    """Gupta, Podkopaev & Ramdas 2020, Theorem 10: empirical Bernstein around the unbiased estimate (40).
-
-    The estimate is the mean of m w Y, where m = P(bin) / P_target(bin) must be known; it may pass 1. The radius is
-    sqrt(2 V ln(3 / alpha) / count) + 3 m U ln(3 / alpha) / count with the biased variance V of m w Y. The theorem covers B bins
-    by a union bound: pass ``bonferroni(alpha, B)``.
-
-    Parameters
-    ----------
-    weights, labels : array-like, shape (n_samples,)
-        Weights in [0, weight_bound], labels 0 or 1.
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
-    weight_bound : float or array of float, shape (n_bins,)
-        The largest weight in the population.
-    relative_mass : float or array of float, shape (n_bins,)
-        m, the mass of the bin at the source over its mass at the target; positive.
-    bins : array of int, shape (n_samples,), optional
-        The bin of each sample, from 0; by default all are in one.
-    n_bins : int, optional
-        By default one more than the largest bin number.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]; [0, 1] for a bin without samples.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When a weight is negative, not finite or above the bound, a label is not 0 or 1, or an argument is out of range.
-
-    Examples
-    --------
-    >>> theorem10([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5, relative_mass=1.0).round(4)
-    array([[0.1976, 0.3024]])
-    """
-    rows = Rows(weights, labels, weight_bound, bins, n_bins)
-    masses = positive_per_bin(relative_mass, rows.n_bins, "relative_mass")
-    estimates, radii = _theorem10_radius(rows, masses, check_level(alpha))
-    return around(estimates, radii)
-
-
 def weighted_empirical_bernstein(
     weights: Any, labels: Any, alpha: float, weight_bound: Any, *, bins: Any = None, n_bins: int | None = None
-) -> Float64Array:
+) -> Float64s:
     """Empirical Bernstein inequality for w (Y - theta), solved for theta.
 
     The interval from the smallest to the largest theta that satisfies |mean of Z| <= sqrt(2 V ln(3 / alpha) / count) +
@@ -209,8 +140,8 @@ def weighted_empirical_bernstein(
 
     Notes
     -----
-    Below the mean, the mean of Z minus the right-hand side is concave in theta: what is rejected there is an interval, which
-    holds 0 or does not matter. So bisection is exact. O(n_samples + n_bins).
+    Below the mean, the mean of Z minus the right-hand side is concave in theta. So the rejected values there form an interval;
+    it matters only where it contains 0, and then bisection finds its end. O(n_samples + n_bins).
 
     Examples
     --------
@@ -222,10 +153,10 @@ def weighted_empirical_bernstein(
     log_term = math.log(3.0 / check_level(alpha)) / filled
     weight, square = rows.sums(rows.weights) / filled, rows.sums(rows.weights**2) / filled
 
-    def lower_end(labels_of_side: npt.NDArray[np.uint8]) -> Float64Array:
+    def lower_end(labels_of_side: UInt8s) -> Float64s:
         product, square_product = (rows.sums(rows.weights**k * labels_of_side) / filled for k in (1, 2))
 
-        def rejects(theta: Float64Array) -> npt.NDArray[np.bool_]:
+        def rejects(theta: Float64s) -> Bools:
             mean = product - theta * weight
             variance = np.maximum(square_product * (1.0 - 2.0 * theta) + square * theta**2 - mean**2, 0.0)
             return np.asarray(mean > np.sqrt(2.0 * variance * log_term) + 3.0 * rows.bounds * log_term)
@@ -234,3 +165,59 @@ def weighted_empirical_bernstein(
         return np.where(at_zero, last_rejected(rejects, rows.n_bins), 0.0)
 
     return np.stack([lower_end(rows.labels), 1.0 - lower_end(1 - rows.labels)], axis=1)
+
+
+def _theorem10_radius(rows: Rows, masses: Float64s, alpha: float) -> tuple[Float64s, Float64s]:
+    """The estimates of equation (40) and the radii of Theorem 10; infinite radii for bins without samples."""
+    known = rows.counts > 0
+    filled = np.where(known, rows.counts, 1)
+    estimates = masses * rows.sums(rows.weights * rows.labels) / filled
+    variances = np.maximum(masses**2 * rows.sums(rows.weights**2 * rows.labels) / filled - estimates**2, 0.0)
+    log_term = math.log(3.0 / alpha)
+    radii = np.sqrt(2.0 * variances * log_term / filled) + 3.0 * masses * rows.bounds * log_term / filled
+    return estimates, np.where(known, radii, math.inf)
+
+
+@shared_docs(weighted_empirical_bernstein.__doc__)
+def theorem10(
+    weights: Any,
+    labels: Any,
+    alpha: float,
+    weight_bound: Any,
+    relative_mass: Any,
+    *,
+    bins: Any = None,
+    n_bins: int | None = None,
+) -> Float64s:
+    """Gupta, Podkopaev & Ramdas 2020, Theorem 10: empirical Bernstein around the unbiased estimate (40).
+
+    The estimate is the mean of m w Y, where m = P(bin) / P_target(bin) must be known; it may exceed 1. The radius is
+    sqrt(2 V ln(3 / alpha) / count) + 3 m U ln(3 / alpha) / count with the biased variance V of m w Y. The theorem covers B bins
+    by a union bound: pass ``bonferroni(alpha, B)``.
+
+    Parameters
+    ----------
+    {weights, labels}
+    {alpha}
+    {weight_bound}
+    relative_mass : float or array of float, shape (n_bins,)
+        m, the mass of the bin at the source over its mass at the target; positive.
+    {bins}
+    {n_bins}
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, 2)
+        Lower and upper ends in [0, 1]; [0, 1] for a bin without samples.
+
+    {Raises}
+
+    Examples
+    --------
+    >>> theorem10([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5, relative_mass=1.0).round(4)
+    array([[0.1976, 0.3024]])
+    """
+    rows = Rows(weights, labels, weight_bound, bins, n_bins)
+    masses = positive_per_bin(relative_mass, rows.n_bins, "relative_mass")
+    estimates, radii = _theorem10_radius(rows, masses, check_level(alpha))
+    return around(estimates, radii)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_choice
-from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched, theorem6
+from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
+from fastbin.intervals.anytime import theorem6
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -65,28 +67,15 @@ def intersect(intervals: Float64s, within: Any) -> Float64s:
 
 def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64s, alpha: float, method: Method) -> Certificate:
     """See `StreamingBinning.certificate`; `model` is a snapshot, `scheme` that of its partition."""
-    from fastbin.guarantees import Certificate
+    from fastbin.guarantees.certificate import certificate_from_intervals
 
-    covered = model.counts > 0
-    if not covered.any():
-        raise GuaranteeError("no bin holds a sample yet, so there is nothing to certify")
-    radii = np.where(covered, np.maximum(intervals[:, 1] - model.values, model.values - intervals[:, 0]), 1.0)
     assumptions = [
         "the labels of a bin are independent and have one frequency throughout",
         "which samples arrive does not depend on their labels given the bin",
     ]
     if model.ties in ("random", "isolate"):
         assumptions.append("a score that equals an edge comes with a key that is uniform and independent of the sample")
-    return Certificate(
-        epsilon=float(radii[covered].max()),
-        alpha=float(alpha),
-        kind="conditional",
-        bound=method,
-        theorem=THEOREMS[method],
-        assumptions=tuple(assumptions),
-        scheme=scheme,
-        n_samples=int(model.n_samples),
-        n_bins=model.n_bins,
-        radii=tuple(radii.tolist()),
-        uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
+    certificate = certificate_from_intervals(
+        model, intervals, alpha=alpha, kind="conditional", bound=method, theorem=THEOREMS[method], assumptions=assumptions
     )
+    return replace(certificate, scheme=scheme)

@@ -73,9 +73,9 @@ def risk_plot(
     n_bins : array-like of int, shape (n_points,)
         Ascending.
     calibration, sharpness : array-like of float, shape (n_points,)
-        Risks, such as `fastbin.assess.population_risk` gives; their sum is drawn too.
+        Risks, such as `fastbin.theory.population_risk` gives; their sum is drawn too.
     bounds : array-like of float, shape (n_points,), optional
-        Bounds on the sum, such as `fastbin.guarantees.risk_bound` gives.
+        Bounds on the sum, such as `fastbin.theory.risk_bound` gives.
     best : int, optional
         A number of bins to mark; by default the one of the least risk drawn.
     {ax}

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from fastbin._docstrings import shared_docs
-from fastbin.assess import MeanValidityCurve, ValidityCurve, promised_validity
+from fastbin.assess import ValidityCurve, promised_validity
 from fastbin.plots._style import GUIDE, Axes, axes_or_new, finish, items_by_name, series
+from fastbin.theory import MeanValidityCurve
 
 Curve = ValidityCurve | MeanValidityCurve
 
@@ -31,8 +32,8 @@ def validity_plot(
     Parameters
     ----------
     curves : ValidityCurve, MeanValidityCurve, or mapping from name to these
-        As `fastbin.assess.validity_curve`, `conditional_validity_curve` and `mean_validity_curve` make them. A band shows plus
-        and minus one standard error of a mean.
+        As `fastbin.assess.validity_curve`, `fastbin.theory.conditional_validity_curve` and `fastbin.theory.mean_validity_curve`
+        make them. A band shows plus and minus one standard error of a mean.
     n_samples, n_bins : int, optional
         Calibration samples and bins of uniform-mass binning: with both, the validity promised before the data is drawn too.
     kind : {"marginal", "conditional"}

@@ -13,7 +13,6 @@ from fastbin._docstrings import shared_docs
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEME_NAMES
-from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import pictures_of
@@ -127,9 +126,7 @@ def _list(texts: Iterable[str], attribute: str = "") -> str:
 
 
 def _summary(assessment: Assessment) -> str:
-    promise = "This model carries no finite-sample guarantee."
-    if assessment.certificates:
-        promise = _sentence(assessment.certificates[0])
+    promise = str(next(iter(assessment.certificates), "This model carries no finite-sample guarantee."))
     paragraphs = [_paragraph(promise, "promise")]
     if assessment.check is not None:
         paragraphs.append(_paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}"))
@@ -142,11 +139,6 @@ def _summary(assessment: Assessment) -> str:
     return "".join(paragraphs)
 
 
-def _sentence(certificate: Certificate) -> str:
-    """The promise without what it rests on, which has a section of its own."""
-    return str(certificate).partition(f" ({certificate.theorem}")[0] + "."
-
-
 def _cautions(assessment: Assessment) -> str:
     return _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""
 
@@ -155,7 +147,7 @@ def _promises(assessment: Assessment) -> str:
     certificates = assessment.certificates
     if not certificates:
         return _paragraph(f"Nothing: {assessment.why_no_certificate}.")
-    promises = (f"{escape(_sentence(each))}<br><small>{escape(each.theorem)}.</small>" for each in certificates)
+    promises = (f"{escape(str(each))}<br><small>{escape(each.theorem)}.</small>" for each in certificates)
     assumptions = dict.fromkeys(escape(text) for each in certificates for text in each.assumptions)
     return (
         f"<p>Each by itself, at alpha = {assessment.alpha:g}:</p>{_list(promises)}"

@@ -10,8 +10,7 @@ from __future__ import annotations
 from fastbin.shift.covariate import ImportanceWeightedBinning
 from fastbin.shift.importance import ULSIF, ImportanceEstimator
 from fastbin.shift.label import LabelShift
-from fastbin.shift.rates import RateEstimate, rate_from_labels, shift_probabilities, source_rate_of
-from fastbin.shift.risk import ShiftRisk, label_shift_risk, label_shift_risk_bound
+from fastbin.shift.rates import RateEstimate, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import confusion_weights, maximum_likelihood_rate, rate_by_confusion, rate_by_likelihood
 from fastbin.shift.weighted import effective_sample_sizes, weighted_interval
 
@@ -21,16 +20,12 @@ __all__ = [
     "ImportanceWeightedBinning",
     "LabelShift",
     "RateEstimate",
-    "ShiftRisk",
     "confusion_weights",
     "effective_sample_sizes",
-    "label_shift_risk",
-    "label_shift_risk_bound",
     "maximum_likelihood_rate",
     "rate_by_confusion",
     "rate_by_likelihood",
     "rate_from_labels",
-    "shift_probabilities",
     "source_rate_of",
     "weighted_interval",
 ]

@@ -13,7 +13,7 @@ from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
-from fastbin.guarantees.moved import certificate_from_intervals
+from fastbin.guarantees.certificate import certificate_from_intervals
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
     ESTIMATORS,

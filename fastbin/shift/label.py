@@ -74,8 +74,8 @@ class LabelShift(Calibrator):
     Notes
     -----
     Equations (15) and (17): if P(score | label) is the same at source and target, the best recalibration at the target is g
-    after that at the source. `label_shift_risk_bound` is the paper's bound on the risk of the composite (Theorem 2). Where
-    P(score | label) moves as well, nothing here holds.
+    after that at the source. `fastbin.theory.label_shift_risk_bound` is the paper's bound on the risk of the composite
+    (Theorem 2). Where P(score | label) moves as well, nothing here holds.
 
     A class rate is "counted" (on the target labels; on all labels of the source fit), "given" (`target_rate`, `source_rate`;
     taken as exact) or "estimated" (from scores). `model_` and its file carry which, and on how many labels: wherever the model

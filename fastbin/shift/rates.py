@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha, check_unit_interval
-from fastbin._validation import check_labels, check_scores
-from fastbin.guarantees.moved import move_odds
+from fastbin._validation import check_labels
 from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
 
-__all__ = ["RateEstimate", "check_rate", "rate_from_labels", "shift_probabilities", "source_rate_of"]
-
-Float64s = npt.NDArray[np.float64]
+__all__ = ["RateEstimate", "check_rate", "rate_from_labels", "source_rate_of"]
 
 
 class RateEstimate(NamedTuple):
@@ -40,39 +36,6 @@ class RateEstimate(NamedTuple):
     upper: float
     method: str
     n_samples: int
-
-
-def shift_probabilities(probabilities: Any, *, source_rate: float, target_rate: float) -> Float64s:
-    """Probabilities calibrated at one class rate, as they are at another (Sun, Song & Hero 2023, equation (13)).
-
-    g(z) = w1 z / (w1 z + w0 (1 - z)) with w1 = target_rate / source_rate and w0 = (1 - target_rate) / (1 - source_rate): the
-    odds of every value are multiplied by w1 / w0. Right under label shift alone.
-
-    Parameters
-    ----------
-    probabilities : array-like of float in [0, 1], shape (n,)
-        P_source(Y = 1 | score). NaN is refused.
-    source_rate, target_rate : float in (0, 1)
-        P(Y = 1) at the source and at the target.
-
-    Returns
-    -------
-    float64 (n,)
-        In [0, 1]; 0 and 1 stay.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When a probability is outside [0, 1], or a rate is not strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> shift_probabilities([0.0, 0.5, 1.0], source_rate=0.5, target_rate=0.1)
-    array([0. , 0.1, 1. ])
-    """
-    values = check_scores(probabilities, name="probabilities").astype(np.float64)
-    p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
-    return move_odds(values, p, q)
 
 
 def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:

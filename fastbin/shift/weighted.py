@@ -17,10 +17,9 @@ from fastbin.intervals import (
     bonferroni,
     self_normalised_hoeffding,
     sidak,
-    theorem7,
-    theorem10,
     weighted_empirical_bernstein,
 )
+from fastbin.intervals.weighted import theorem7, theorem10
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import WeightedRows
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fastbin import assess
+from fastbin import assess, theory
 from reference import assess as exact
 from strategies import CalibrationData
 
@@ -63,7 +63,7 @@ def test_tables_and_curves_by_value(weighting: str, drawn: st.DataObject) -> Non
     assert table.positive_rates.tolist() == [float(row.mean_label) for row in expected]
 
     curve = assess.validity_curve(**columns(data, layout), grouping="values")
-    conditional = assess.conditional_validity_curve(**columns(data, layout), grouping="values")
+    conditional = theory.conditional_validity_curve(**columns(data, layout), grouping="values")
     for epsilon in epsilons_around(expected):
         assert curve(epsilon) == float(exact.validity(expected, epsilon)), epsilon
         assert conditional(epsilon) == float(exact.conditionally_valid(expected, epsilon)), epsilon
@@ -239,6 +239,6 @@ def test_population_risk(atoms: list[tuple[int, Fraction, Fraction]]) -> None:
     expected = exact.risk_decomposition(masses, eta, values)
     second_moment = float(sum(m * e * e for m, e in zip(masses, eta, strict=True)))
     for given_moment in (None, second_moment):
-        risk = assess.population_risk(*(list(map(float, column)) for column in (values, masses, eta)), given_moment)
+        risk = theory.population_risk(*(list(map(float, column)) for column in (values, masses, eta)), given_moment)
         for name in ("risk", "calibration_risk", "sharpness_risk", "label_variance", "sharpness", "mean_squared_error"):
             assert math.isclose(getattr(risk, name), float(getattr(expected, name)), rel_tol=1e-9, abs_tol=1e-12), name

@@ -154,7 +154,7 @@ def test_the_running_variance_is_that_of_the_paper(labels: list[int]) -> None:
     stream = StreamingBinning([])
     stream.update([0.5] * len(labels), labels)
     assert stream.running_variances[0] == pytest.approx(float(running_variance(labels)), rel=1e-12, abs=1e-12)
-    assert stream.running_variances[0] == pytest.approx(fb.intervals.running_variance(labels), rel=1e-12, abs=1e-12)
+    assert stream.running_variances[0] == pytest.approx(fb.theory.running_variance(labels), rel=1e-12, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- the shared streams

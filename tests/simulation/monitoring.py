@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
+from fastbin import theory
 from fastbin.online import CalibrationMonitor
 
 __all__ = ["DRIFTS", "EDGES", "PAGE", "VALUES", "alarms", "half_widths"]
@@ -117,7 +118,7 @@ def half_widths() -> str:
             at = np.array(times) - 1
             x, n, v = sums[at], counts[at], variances[at]
             found = (
-                np.diff(intervals.theorem6(x, n, v, union))[:, 0], np.diff(intervals.stitched(x, n, v, product))[:, 0],
+                np.diff(theory.theorem6(x, n, v, union))[:, 0], np.diff(intervals.stitched(x, n, v, product))[:, 0],
                 np.diff(at_all_times[at])[:, 0], running[at], np.diff(intervals.clopper_pearson(x, n, product))[:, 0],
             )  # fmt: skip
             widths[i] += np.stack(found, axis=1) / 2.0 / 20

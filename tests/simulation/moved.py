@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
-from fastbin import shift
+from fastbin import shift, theory
 
 __all__ = ["N_SOURCE", "PAGE", "TARGETS", "Draw", "as_exact", "draw_outcomes", "draws", "is_missed", "misses", "table"]
 
@@ -50,7 +50,7 @@ def draws(n_source: int, target: tuple[float, int], repetitions: int) -> Iterato
         scores = rng.random(n_source)
         model = fb.UniformMassBinning(N_BINS, seed=repetition).fit(scores, rng.random(n_source) < scores).model_
         ends = np.concatenate([[0.0], model.edges, [1.0]])
-        truth = shift.shift_probabilities((ends[1:] + ends[:-1]) / 2.0, source_rate=SOURCE_RATE, target_rate=rate)
+        truth = theory.shift_probabilities((ends[1:] + ends[:-1]) / 2.0, source_rate=SOURCE_RATE, target_rate=rate)
         yield Draw(model, (rng.random(n_target) < rate).astype(np.int64), truth)
 
 

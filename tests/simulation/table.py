@@ -23,9 +23,9 @@ from fastbin.intervals import (
     empirical_bernstein,
     self_normalised_hoeffding,
     sidak,
-    theorem7,
     weighted_empirical_bernstein,
 )
+from fastbin.theory import theorem7
 
 ALPHA = 0.1
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guarantees.md"

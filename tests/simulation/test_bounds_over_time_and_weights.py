@@ -13,13 +13,11 @@ from fastbin.intervals import (
     betting,
     betting_in_order,
     clopper_pearson,
-    running_variance,
     self_normalised_hoeffding,
     stitched,
-    theorem6,
-    theorem10,
     weighted_empirical_bernstein,
 )
+from fastbin.theory import running_variance, theorem6, theorem10
 
 # ---------------------------------------------------------------------------------------------- over time
 

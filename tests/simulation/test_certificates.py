@@ -15,7 +15,8 @@ from scipy.stats import binom
 from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
 from simulation.simulation import POPULATIONS, Binned, binned
 
-from fastbin import guarantees
+from fastbin import guarantees, theory
+from fastbin._fit.monotone import linf_isotonic
 from fastbin.intervals import clopper_pearson, sidak
 
 FAST = [pytest.param(1500, 11, id="fast")]
@@ -129,7 +130,7 @@ def test_promises_from_the_counts_alone(scheme: str, name: str, repetitions: int
 def test_values_made_monotone_by_looking_at_them(name: str, repetitions: int, seed: int) -> None:
     # The values depend on the labels, and the certificate about them holds with the same alpha.
     sample = simulated(name, "umd", repetitions, seed)
-    values = np.array([guarantees.linf_isotonic(value) for value in sample.values])
+    values = np.array([linf_isotonic(np.asarray(value)) for value in sample.values])
     failures = sum(
         bool((errors > np.array(guarantees.certify(model, ALPHA).radii)).any())
         for model, errors in zip(sample.models(values), sample.errors(values), strict=True)
@@ -155,7 +156,7 @@ def test_simultaneous_intervals(scheme: str, name: str, method: str, repetitions
 @pytest.mark.parametrize("name", ["flat", "tied", "skewed"])
 def test_masses_of_uniform_mass_bins_have_their_beta_law(name: str, repetitions: int, seed: int) -> None:
     sample = simulated(name, "umd", repetitions, seed)
-    upper = guarantees.mass_upper(sample.counts[0], sample.n, 0.05)
+    upper = theory.mass_upper(sample.counts[0], sample.n, 0.05)
     for b in range(8):
         failures = int((sample.masses[:, b] > upper[b]).sum())
         assert_at_most(failures, repetitions, 0.05)
@@ -173,7 +174,7 @@ def test_sets_of_bins_cover_in_each_bin(scheme: str, name: str, repetitions: int
     for i, (model, frequencies) in enumerate(zip(sample.models(), sample.frequencies, strict=True)):
         truth = np.stack([1.0 - frequencies, frequencies], axis=1)
         covered[i] = (truth * guarantees.bin_sets(model, 0.15)).sum(axis=1)
-        by_chance[i] = (truth * guarantees.bin_set_chances(model, 0.15)).sum(axis=1)
+        by_chance[i] = (truth * theory.bin_set_chances(model, 0.15)).sum(axis=1)
     for b in range(8):
         assert_mean_at_most(1.0 - covered[:, b], 0.15)
         assert_mean_at_most(1.0 - by_chance[:, b], 0.15)
@@ -191,9 +192,9 @@ def test_conformal_sets_cover(name: str, repetitions: int, seed: int) -> None:
     of_class = np.zeros((2, 2), dtype=np.int64)  # by the label of the next sample: hits, trials
     for i in range(repetitions):
         seen, y, new, label = scores[i, :-1], labels[i, :-1], scores[i, -1:], labels[i, -1]
-        hits += bool(guarantees.conformal_sets(new, seen, y, 0.2)[0, label])
-        exact += bool(guarantees.conformal_sets(new, seen, y, 0.2, uniforms=uniforms[i : i + 1])[0, label])
-        of_class[label] += guarantees.conformal_sets(new, seen, y, 0.2, class_conditional=True)[0, label], 1
+        hits += bool(theory.conformal_sets(new, seen, y, 0.2)[0, label])
+        exact += bool(theory.conformal_sets(new, seen, y, 0.2, uniforms=uniforms[i : i + 1])[0, label])
+        of_class[label] += theory.conformal_sets(new, seen, y, 0.2, class_conditional=True)[0, label], 1
     assert_at_most(repetitions - hits, repetitions, 0.2)
     assert_at_most(repetitions - exact, repetitions, 0.2)
     assert binom.cdf(repetitions - exact, repetitions, 0.2) > 1e-6

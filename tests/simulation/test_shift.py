@@ -14,7 +14,7 @@ import pytest
 from simulation.failures import ALPHA, assert_at_most
 
 import fastbin as fb
-from fastbin import shift
+from fastbin import shift, theory
 from oracle import REPOSITORY
 
 Array = Any
@@ -217,8 +217,8 @@ def test_equation_18_bounds_the_risk_of_every_move() -> None:
         p, q, p_used, q_used = rng.uniform(0.05, 0.95, 4)
         source, target = family(p), family(q)
         model = fb.UniformMassBinning(6, scheme="umb").fit(*source.sample(300, rng)).model_
-        moved = shift.shift_probabilities(model.values, source_rate=p_used, target_rate=q_used)
-        bound = shift.label_shift_risk(
+        moved = theory.shift_probabilities(model.values, source_rate=p_used, target_rate=q_used)
+        bound = theory.label_shift_risk(
             source.step_risk(model.edges, model.values).total,
             source_rate=p, target_rate=q, estimated_source_rate=p_used, estimated_target_rate=q_used,
         )  # fmt: skip

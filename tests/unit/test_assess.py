@@ -11,7 +11,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin import assess, intervals
+from fastbin import assess, intervals, theory
 from fastbin.assess.reliability import exact_gaps
 from oracle import Case, close, number
 
@@ -27,7 +27,7 @@ ALL_OF = (
     assess.log_loss,
     assess.roc_auc,
     assess.validity_curve,
-    assess.conditional_validity_curve,
+    theory.conditional_validity_curve,
 )
 
 
@@ -42,7 +42,7 @@ def test_validity_and_ece(case: Case) -> None:
     assert table.counts.tolist() == expected["counts"]
     assert close(table.positive_rates.tolist(), expected["cond_means"], case.tolerance)
     curve = assess.validity_curve(given["pred"], given["labels"], grouping="values")
-    conditional = assess.conditional_validity_curve(given["pred"], given["labels"], grouping="values")
+    conditional = theory.conditional_validity_curve(given["pred"], given["labels"], grouping="values")
     assert curve(given["eps"]).tolist() == expected["V"]
     assert conditional(given["eps"]).tolist() == expected["condV"]
     for p in (1, 2, 3):
@@ -74,14 +74,14 @@ def test_population_error(case: Case) -> None:
     assert close(assess.ece(predictions, labels), case.expected["l1"], case.tolerance)
     assert close(assess.ece(predictions, labels, 2), case.expected["l2"], case.tolerance)
     assert close(assess.validity_curve(predictions, labels)(0.1 + 1e-12), case.expected["marginal_V_at_0_1"], case.tolerance)
-    conditional = assess.conditional_validity_curve(predictions, labels)
+    conditional = theory.conditional_validity_curve(predictions, labels)
     assert math.isclose(conditional.epsilon_at(1.0), case.expected["conditional_eps"], rel_tol=1e-12)
 
 
 @oracle.cases("risk_decomposition")
 def test_population_risk(case: Case) -> None:
     columns = [[float(number(item)) for item in case.inputs[name]] for name in ("h", "masses", "eta")]
-    risk = assess.population_risk(*columns)
+    risk = theory.population_risk(*columns)
     computed = {
         "R": risk.risk, "Rcal": risk.calibration_risk, "Rsha": risk.sharpness_risk,
         "VarY": risk.label_variance, "sharpness": risk.sharpness, "MSE": risk.mean_squared_error,

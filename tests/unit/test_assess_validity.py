@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin import assess
+from fastbin import assess, theory
 from fastbin.assess import ValidityCurve
 
 
@@ -35,7 +35,7 @@ def test_the_mean_curve_is_the_mean_everywhere() -> None:
     for _ in range(30):
         predictions = rng.choice([0.1, 0.4, 0.8], 200)
         curves.append(assess.validity_curve(predictions, rng.random(200) < predictions))
-    mean = assess.mean_validity_curve(curves)
+    mean = theory.mean_validity_curve(curves)
     epsilons = np.concatenate([mean.epsilons, rng.random(200), [0.0, 1.0]])
     heights = np.array([curve(epsilons) for curve in curves])
     np.testing.assert_allclose(mean(epsilons), heights.mean(axis=0), rtol=1e-14)
@@ -45,16 +45,16 @@ def test_the_mean_curve_is_the_mean_everywhere() -> None:
 
 
 def test_the_mean_of_one_curve_has_no_standard_error() -> None:
-    mean = assess.mean_validity_curve([ValidityCurve(np.array([0.1]), np.ones(1))])
+    mean = theory.mean_validity_curve([ValidityCurve(np.array([0.1]), np.ones(1))])
     assert mean(0.1) == 1.0
     assert math.isnan(mean.standard_error(0.1))
 
 
 def test_means_refuse_what_is_no_curve() -> None:
     with pytest.raises(fb.InputError, match="curves is empty"):
-        assess.mean_validity_curve([])
+        theory.mean_validity_curve([])
     with pytest.raises(fb.InputTypeError, match=r"curves\[0\] is a float"):
-        assess.mean_validity_curve([0.5])  # type: ignore[list-item]
+        theory.mean_validity_curve([0.5])  # type: ignore[list-item]
 
 
 def test_promised_curves() -> None:

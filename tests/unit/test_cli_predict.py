@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 import fastbin as fb
-from fastbin import guarantees
+from fastbin import guarantees, theory
 from fastbin._native.ties import row_keys
 from fastbin.cli import command_line
 
@@ -311,7 +311,7 @@ def test_a_file_without_rows_stays_one() -> None:
 def test_bins_prints_the_trade_off() -> None:
     told = run("bins", "--n", "5000", "--alpha", "0.1").output
     rows = {int(match[1]): match[0].split() for match in re.finditer(r"^ *(\d+)  .*$", told, re.MULTILINE)}
-    for row in guarantees.trade_off(5000, 0.1):
+    for row in theory.trade_off(5000, 0.1):
         shown = rows[row.n_bins]
         assert shown[1] == f"{row.samples_per_bin:,}"
         for text, value in zip(
@@ -326,7 +326,7 @@ def test_bins_within_a_distance_and_as_json() -> None:
     assert f"up to {wanted} bins." in run("bins", "--n", "5000", "--alpha", "0.05", "--epsilon", "0.08").output
     told = json.loads(run("bins", "--n", "5000", "--epsilon", "0.05", "--n-bins", "7", "--n-bins", "3", "--json").output)
     assert [row["n_bins"] for row in told["rows"]] == [3, 7]
-    assert told["rows"][1] == guarantees.trade_off(5000, 0.1, [7])[0]._asdict()
+    assert told["rows"][1] == theory.trade_off(5000, 0.1, [7])[0]._asdict()
     assert told["n_bins_within_epsilon"] == guarantees.choose_n_bins(5000, 0.1, 0.05)
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy
 
 import fastbin as fb
-from fastbin import guarantees, intervals
+from fastbin import guarantees, intervals, theory
 from fastbin.guarantees.words import sureness
 from fastbin.intervals._beta import beta_quantile
 
@@ -120,15 +120,15 @@ OF_A_BIN: dict[str, Callable[[float], Any]] = {
     "wilson": lambda alpha: intervals.wilson(*TALLY, alpha),
     "beta_binomial": lambda alpha: intervals.beta_binomial(*TALLY, alpha),
     "stitched": lambda alpha: intervals.stitched(*TALLY, [2.0, 20.0], alpha),
-    "theorem6": lambda alpha: intervals.theorem6(*TALLY, [2.0, 20.0], alpha),
+    "theorem6": lambda alpha: theory.theorem6(*TALLY, [2.0, 20.0], alpha),
     "self_normalised_hoeffding": lambda alpha: intervals.self_normalised_hoeffding([190.0], [300.0], [300], alpha, 1.5),
-    "theorem7": lambda alpha: intervals.theorem7([190.0], [300.0], [300], alpha, 0.5, 1.5),
-    "theorem10": lambda alpha: intervals.theorem10(*PAIRS, alpha, 1.5, 1.0),
+    "theorem7": lambda alpha: theory.theorem7([190.0], [300.0], [300], alpha, 0.5, 1.5),
+    "theorem10": lambda alpha: theory.theorem10(*PAIRS, alpha, 1.5, 1.0),
     "weighted_empirical_bernstein": lambda alpha: intervals.weighted_empirical_bernstein(*PAIRS, alpha, 1.5),
     "betting": lambda alpha: intervals.betting(*PAIRS, alpha, 1.5),
     "betting_in_order": lambda alpha: intervals.betting_in_order(*PAIRS, alpha, 1.5),
     "exact_radius": lambda alpha: guarantees.exact_radius(30, alpha),
-    "mass_upper": lambda alpha: guarantees.mass_upper([99], 1000, alpha),
+    "mass_upper": lambda alpha: theory.mass_upper([99], 1000, alpha),
     "sidak": lambda alpha: intervals.sidak(alpha, 10),
     "bonferroni": lambda alpha: intervals.bonferroni(alpha, 10),
 }
@@ -219,7 +219,7 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
         lambda: intervals.clopper_pearson([1], [5], alpha),
         lambda: intervals.sidak(alpha, 3),
         lambda: intervals.betting(*PAIRS, alpha, 1.5),
-        lambda: guarantees.conformal_sets(SCORES, LABELS, SCORES, alpha),
+        lambda: theory.conformal_sets(SCORES, LABELS, SCORES, alpha),
         lambda: guarantees.bin_sets(MODEL, alpha),
         lambda: fb.assess.squared_ece(SCORES, LABELS, alpha=alpha),
         lambda: fb.assess.check_certificate(MODEL, SCORES, LABELS, alpha=alpha),
@@ -244,4 +244,4 @@ def test_the_command_line_says_the_same(tmp_path: Any) -> None:
 
 def test_a_half_is_the_largest() -> None:
     assert MODEL.interval(0.5).shape == (6, 2)
-    assert guarantees.conformal_rank(9, 0.7) == 3  # a rank is no promise yet
+    assert theory.conformal_rank(9, 0.7) == 3  # a rank is no promise yet

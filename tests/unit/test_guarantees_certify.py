@@ -17,6 +17,7 @@ from simulation.evidence import Fitted, fitted, uniform_mass
 
 import fastbin
 from fastbin import GuaranteeError, InputError, guarantees, intervals
+from fastbin._fit.monotone import linf_isotonic
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas
@@ -190,7 +191,9 @@ def test_ties_at_the_edges_are_harmless_where_the_edges_come_from_other_samples(
 
 
 def test_collapsed_bins_with_boundary_labels_are_refused() -> None:
-    with pytest.raises(GuaranteeError, match="asked for 12 bins and has 10: which bins hold boundary labels is not known"):
+    with pytest.raises(
+        GuaranteeError, match="asked for 12 bins and has 10: which bins hold boundary labels is no longer known"
+    ):
         guarantees.certify(uniform_mass(scheme="ze", n_bins_asked=12))
 
 
@@ -217,10 +220,18 @@ def test_a_certificate_is_one_sentence_that_stays_true_when_rounded() -> None:
     )
     printed = float(text.split("within ")[1].split(" ")[0])
     assert certificate.epsilon <= printed < certificate.epsilon + 1e-4
-    assert "Sidak" in text
-    assert "Gupta & Ramdas 2021, Lemma 2" in text
     assert text.count(". ") == 0
-    assert text.endswith(").")
+    assert text.endswith("label 1.")
+
+
+def test_a_certificate_explains_itself() -> None:
+    certificate = guarantees.certify(uniform_mass(3000, 10), 0.1)
+    theorem, heading, *assumptions = certificate.explain().splitlines()
+    assert theorem == f"Theorem: {certificate.theorem}."
+    assert "Sidak" in theorem
+    assert "Gupta & Ramdas 2021, Lemma 2" in theorem
+    assert heading == "Assumptions:"
+    assert assumptions == [f"- {assumption}" for assumption in certificate.assumptions]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +286,7 @@ def test_a_fitted_model_is_evidence() -> None:
 
 
 def _monotone(model: Fitted) -> npt.NDArray[np.float64]:
-    return guarantees.linf_isotonic(model.values)
+    return linf_isotonic(np.asarray(model.values))
 
 
 def test_monotone_values_cost_at_most_the_shift() -> None:

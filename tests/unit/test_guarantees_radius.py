@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import GuaranteeError, InputError, InputTypeError, guarantees, intervals
+from fastbin import GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
 from fastbin.guarantees.apriori import interior_counts
+from fastbin.guarantees.n_bins import integer_cube_root
 from oracle import Case, cases, close
 from reference import bounds as reference
 from reference import formulas
@@ -48,7 +49,7 @@ def test_worst_failure_is_one_minus_the_exact_coverage(n: int, epsilon: Fraction
     # At distances that are exact doubles, so that both look at the same sums.
     dyadic = Fraction(round(epsilon * 2**20), 2**20)
     expected = 1 - reference.coverage_of_radius(n, dyadic)
-    assert guarantees.worst_failure(n, float(dyadic)) == pytest.approx(float(expected), abs=1e-12)
+    assert theory.worst_failure(n, float(dyadic)) == pytest.approx(float(expected), abs=1e-12)
 
 
 def _failures_everywhere(n: int, epsilon: float) -> float:
@@ -67,7 +68,7 @@ def _failures_everywhere(n: int, epsilon: float) -> float:
 def test_the_grid_search_finds_the_maximum_over_all_candidates(n: int, alpha: float) -> None:
     radius = guarantees.exact_radius(n, alpha)
     for epsilon in (radius, radius * 0.999, 0.1 * radius):
-        assert guarantees.worst_failure(n, epsilon) == pytest.approx(_failures_everywhere(n, epsilon), rel=1e-8)
+        assert theory.worst_failure(n, epsilon) == pytest.approx(_failures_everywhere(n, epsilon), rel=1e-8)
     assert _failures_everywhere(n, radius) <= alpha * (1 + 1e-9)
     assert _failures_everywhere(n, radius * (1 - 1e-6)) > alpha
 
@@ -76,7 +77,7 @@ def test_the_grid_search_finds_the_maximum_over_all_candidates(n: int, alpha: fl
 @pytest.mark.parametrize(("n", "alpha"), [(1_000_000, 0.1), (1_000_000, 0.0105), (777_777, 0.01)])
 def test_the_grid_search_finds_the_maximum_at_large_counts(n: int, alpha: float) -> None:
     radius = guarantees.exact_radius(n, alpha)
-    assert guarantees.worst_failure(n, radius) == pytest.approx(_failures_everywhere(n, radius), rel=1e-7)
+    assert theory.worst_failure(n, radius) == pytest.approx(_failures_everywhere(n, radius), rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -121,9 +122,9 @@ def test_radius_refuses_counts_below_one(n: int) -> None:
     with pytest.raises(InputError, match="alpha is 1"):
         guarantees.exact_radius(5, 1)
     with pytest.raises(InputTypeError, match="n_in_bin must be an integer"):
-        guarantees.worst_failure(5.5, 0.1)
+        theory.worst_failure(5.5, 0.1)
     with pytest.raises(InputError, match="epsilon is 0"):
-        guarantees.worst_failure(5, 0.0)
+        theory.worst_failure(5, 0.0)
 
 
 # ---------------------------------------------------------------------------------------------- epsilon
@@ -294,7 +295,7 @@ def test_auto_n_bins_keeps_its_rule() -> None:
     for n in (1, 5, 19, 20, 60, 99, 100, 400, 843, 1000, 1660, 5000, 9000, 14_000, 100_000):
         found = guarantees.auto_n_bins(n)
         fewest = max(1, min(5, n // 20))
-        most = max(fewest, 2 * guarantees.integer_cube_root(n))
+        most = max(fewest, 2 * integer_cube_root(n))
         assert fewest <= found <= most
         assert 2 * found <= n or n == 1
         if fewest < found < most:
@@ -315,7 +316,7 @@ def test_auto_n_bins_is_fast_and_does_not_fall() -> None:
 
 
 def test_trade_off_rows_are_the_promises() -> None:
-    rows = guarantees.trade_off(1000, 0.1)
+    rows = theory.trade_off(1000, 0.1)
     assert [row.n_bins for row in rows] == sorted({row.n_bins for row in rows})
     assert guarantees.auto_n_bins(1000) in {row.n_bins for row in rows}
     for row in rows:
@@ -324,9 +325,9 @@ def test_trade_off_rows_are_the_promises() -> None:
         assert row.conditional_hoeffding == guarantees.epsilon(1000, row.n_bins, 0.1, bound="hoeffding")
         assert row.expected_ece == guarantees.epsilon(1000, row.n_bins, 0.1, "expected-ece")
         assert row.samples_per_bin == 1001 // row.n_bins - 1
-    assert [row.n_bins for row in guarantees.trade_off(2)] == [1]
-    assert [row.n_bins for row in guarantees.trade_off(50, n_bins=[7, 3, 3])] == [3, 7]
+    assert [row.n_bins for row in theory.trade_off(2)] == [1]
+    assert [row.n_bins for row in theory.trade_off(50, n_bins=[7, 3, 3])] == [3, 7]
     with pytest.raises(GuaranteeError, match="take at most 5 bins"):
-        guarantees.trade_off(10, n_bins=[6])
+        theory.trade_off(10, n_bins=[6])
     with pytest.raises(InputError, match="n is 1"):
-        guarantees.trade_off(1)
+        theory.trade_off(1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import InputError, InputTypeError, intervals
+from fastbin import InputError, InputTypeError, intervals, theory
 from fresh_python import run_python
 from oracle import Case, cases, close
 from reference import bounds as reference
@@ -179,16 +179,14 @@ def test_sidak_oracle(case: Case) -> None:
 
 @cases("running_variance")
 def test_running_variance_oracle(case: Case) -> None:
-    found = intervals.running_variance(case.inputs["labels"])
+    found = theory.running_variance(case.inputs["labels"])
     assert close(found, case.expected["unclipped"], case.tolerance)
     assert close(max(1.0, found), case.expected["V_plus"], case.tolerance)
 
 
 @given(st.lists(st.integers(0, 1), max_size=80))
 def test_running_variance_equals_the_fractions(labels: list[int]) -> None:
-    assert math.isclose(
-        intervals.running_variance(labels), float(formulas.running_variance(labels)), rel_tol=1e-12, abs_tol=0.0
-    )
+    assert math.isclose(theory.running_variance(labels), float(formulas.running_variance(labels)), rel_tol=1e-12, abs_tol=0.0)
 
 
 def _radius_away_from_the_ends(bound: object, variance: float, count: int, alpha: float) -> float:
@@ -202,7 +200,7 @@ def _radius_away_from_the_ends(bound: object, variance: float, count: int, alpha
 def test_theorem6_and_the_boundary_it_simplifies(case: Case) -> None:
     inputs, expected = case.inputs, case.expected
     alpha = inputs["alpha"] / inputs["B"]
-    found = _radius_away_from_the_ends(intervals.theorem6, inputs["V"], inputs["N"], alpha) / inputs["N"]
+    found = _radius_away_from_the_ends(theory.theorem6, inputs["V"], inputs["N"], alpha) / inputs["N"]
     assert close(found, expected["eq21"], 1e-9)
     found = _radius_away_from_the_ends(intervals.stitched, inputs["V"], inputs["N"], alpha) / inputs["N"]
     assert close(found, expected["stitched_howard_k2"], 1e-9)
@@ -212,7 +210,7 @@ def test_theorem6_and_the_boundary_it_simplifies(case: Case) -> None:
 @settings(max_examples=40)
 def test_time_uniform_radii_equal_the_formulas(variance: float, count: int, alpha: float) -> None:
     clipped = max(1.0, variance)
-    for bound, formula in ((intervals.theorem6, formulas.theorem_6_radius), (intervals.stitched, formulas.stitched_radius)):
+    for bound, formula in ((theory.theorem6, formulas.theorem_6_radius), (intervals.stitched, formulas.stitched_radius)):
         lower, upper = bound([count], [count], [variance], alpha)[0]
         assert upper == 1.0
         assert math.isclose(lower, max(0.0, 1.0 - formula(clipped, count, 1, alpha)), abs_tol=1e-9)
@@ -224,13 +222,13 @@ def test_theorem6_never_falls_below_the_boundary_that_proves_it() -> None:
     printed = formulas.theorem_6_radius(variance, 1, 1, alpha)
     proven = formulas.stitched_radius(variance, 1, 1, alpha)
     assert printed < proven
-    assert _radius_away_from_the_ends(intervals.theorem6, variance, 10, alpha) == pytest.approx(proven)
+    assert _radius_away_from_the_ends(theory.theorem6, variance, 10, alpha) == pytest.approx(proven)
 
 
 def test_the_mixture_is_three_times_narrower_than_theorem6() -> None:
     level = intervals.sidak(0.1, 10)
     mixture = np.diff(intervals.beta_binomial([500], [1000], level))[0, 0] / 2
-    theorem6 = np.diff(intervals.theorem6([500], [1000], [250.0], intervals.bonferroni(0.1, 10)))[0, 0] / 2
+    theorem6 = np.diff(theory.theorem6([500], [1000], [250.0], intervals.bonferroni(0.1, 10)))[0, 0] / 2
     assert round(mixture, 3) == 0.064
     assert round(theorem6, 3) == 0.186
 
@@ -274,7 +272,7 @@ def test_an_empty_bin_says_nothing(bound: object) -> None:
     assert intervals.shape == (2, 2)
 
 
-@pytest.mark.parametrize("bound", [intervals.theorem6, intervals.stitched])
+@pytest.mark.parametrize("bound", [theory.theorem6, intervals.stitched])
 def test_an_empty_bin_says_nothing_at_any_time(bound: object) -> None:
     assert bound([0], [0], [0.0], 0.1).tolist() == [[0.0, 1.0]]  # type: ignore[operator]
 
@@ -325,7 +323,7 @@ def test_bad_variances_and_priors_are_named() -> None:
     with pytest.raises(InputError, match=r"running_variances\[1\] is nan"):
         intervals.stitched([1, 1], [2, 2], [1.0, math.nan], 0.1)
     with pytest.raises(InputError, match=r"shape \(1,\) for 2 bins"):
-        intervals.theorem6([1, 1], [2, 2], [1.0], 0.1)
+        theory.theorem6([1, 1], [2, 2], [1.0], 0.1)
     with pytest.raises(InputError, match="prior is"):
         intervals.beta_binomial([1], [2], 0.1, prior=(0.0, 1.0))
 

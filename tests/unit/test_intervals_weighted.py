@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import InputError, InputTypeError, intervals
+from fastbin import InputError, InputTypeError, intervals, theory
 from fastbin.intervals._rows import Rows
 from fastbin.intervals.weighted import _theorem10_radius
 from oracle import Case, cases, close
@@ -135,7 +135,7 @@ def test_theorem7_oracle(case: Case) -> None:
     inputs, expected = case.inputs, case.expected
     level = intervals.bonferroni(inputs["alpha"], inputs["B"])
     half = inputs["Nb"] / 2
-    found = intervals.theorem7([half], [2 * half], [inputs["Nb"]], level, inputs["L"], inputs["U"])[0]
+    found = theory.theorem7([half], [2 * half], [inputs["Nb"]], level, inputs["L"], inputs["U"])[0]
     radius = expected["explicit"] if expected["condition_holds"] else 1.0
     assert close(found, [max(0.0, 0.5 - radius), min(1.0, 0.5 + radius)], case.tolerance)
 
@@ -148,7 +148,7 @@ def test_theorem10_oracle(case: Case) -> None:
     estimates, radii = _theorem10_radius(rows, np.array([inputs["m_b"]]), level)
     assert close(estimates[0], case.expected["estimate"], case.tolerance)
     assert close(radii[0], case.expected["radius"], case.tolerance)
-    public = intervals.theorem10(inputs["w"], inputs["labels"], level, inputs["U"], inputs["m_b"])
+    public = theory.theorem10(inputs["w"], inputs["labels"], level, inputs["U"], inputs["m_b"])
     assert public.tolist() == [[0.0, 1.0]]
 
 
@@ -199,7 +199,7 @@ def test_the_order_of_widths_is_that_of_the_methods() -> None:
     labels = rng.random(n) < 0.5
     level = intervals.sidak(0.1, 10)
     hoeffding = intervals.self_normalised_hoeffding([weights @ labels], [weights.sum()], [n], level, 1.5)
-    theorem7 = intervals.theorem7([weights @ labels], [weights.sum()], [n], intervals.bonferroni(0.1, 10), 0.5, 1.5)
+    theorem7 = theory.theorem7([weights @ labels], [weights.sum()], [n], intervals.bonferroni(0.1, 10), 0.5, 1.5)
     grid, ordered = (bound(weights, labels, level, 1.5) for bound in (intervals.betting, intervals.betting_in_order))
     widths = [float(np.diff(interval)[0, 0]) for interval in (ordered, grid, hoeffding, theorem7)]
     assert widths == sorted(widths)
@@ -236,7 +236,7 @@ def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="stakes is"):
         intervals.betting([1.0], [1], 0.1, 1.0, stakes=(1.0,))
     with pytest.raises(InputError, match="0 < weight_min <= weight_max"):
-        intervals.theorem7([1.0], [2.0], [2], 0.1, 0.0, 1.0)
+        theory.theorem7([1.0], [2.0], [2], 0.1, 0.0, 1.0)
     with pytest.raises(InputError, match=r"weight_sums\[0\] is -2.0"):
         intervals.self_normalised_hoeffding([1.0], [-2.0], [2], 0.1, 1.0)
     with pytest.raises(InputError, match=r"counts has shape \(2,\); every bin needs one"):

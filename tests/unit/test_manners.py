@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin import guarantees, online, shift
+from fastbin import guarantees, online, shift, theory
 
 RNG = np.random.default_rng(11)
 SCORES = RNG.random(800)
@@ -26,7 +26,7 @@ TAKES_A_MODEL: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "interval": (lambda m: guarantees.interval(m), CAL),
     "interval wilson": (lambda m: guarantees.interval(m, method="wilson"), CAL),
     "bin_sets": (lambda m: guarantees.bin_sets(m), CAL),
-    "bin_set_chances": (lambda m: guarantees.bin_set_chances(m), CAL),
+    "bin_set_chances": (lambda m: theory.bin_set_chances(m), CAL),
     "rate_by_likelihood": (lambda m: shift.rate_by_likelihood(m, SCORES, n_bootstrap=5).rate, CAL),
     "rate_by_confusion": (lambda m: shift.rate_by_confusion(m, SCORES, n_bootstrap=5).rate, CAL),
     "weighted_interval": (lambda m: shift.weighted_interval(m, 1.5), WEIGHTED),

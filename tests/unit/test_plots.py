@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin import assess, plots
+from fastbin import assess, plots, theory
 from fastbin.guarantees import epsilon
 from fastbin.plots._style import series
 
@@ -132,7 +132,7 @@ def test_validity_plot_is_the_step_function(ax: Any, data: tuple[np.ndarray, np.
 def test_bands_and_promises(ax: Any) -> None:
     rng = np.random.default_rng(2)
     curves = [assess.validity_curve(rng.choice([0.2, 0.6], 300), rng.random(300) < 0.4) for _ in range(5)]
-    mean = assess.mean_validity_curve(curves)
+    mean = theory.mean_validity_curve(curves)
     plots.validity_plot({"UMD": mean}, n_samples=1000, n_bins=10, max_epsilon=0.3, ax=ax)
     assert legend_of(ax) == ["UMD", "promised (Theorem 4)"]
     (band,) = ax.collections

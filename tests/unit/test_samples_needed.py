@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fastbin as fb
-from fastbin import guarantees
+from fastbin import theory
 from fastbin.guarantees import samples_needed
 
 
@@ -35,9 +35,9 @@ def test_it_is_the_last_failure_and_one(epsilon: float, n_bins: int, alpha: floa
 def test_large_counts_by_runs(epsilon: float, alpha: float) -> None:
     needed = samples_needed(epsilon, 1, alpha)
     assert needed > 2000
-    assert guarantees.worst_failure(needed - 1, epsilon) > alpha
+    assert theory.worst_failure(needed - 1, epsilon) > alpha
     for count in [*range(needed, needed + 300), *range(needed + 300, 2 * needed, 97)]:
-        assert guarantees.worst_failure(count, epsilon) <= alpha
+        assert theory.worst_failure(count, epsilon) <= alpha
 
 
 def test_choose_n_bins_says_from_where_on() -> None:

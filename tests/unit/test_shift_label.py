@@ -11,7 +11,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin import shift
+from fastbin import shift, theory
 from oracle import Case, close, number
 
 
@@ -34,7 +34,7 @@ def test_g_is_the_oracles(case: Case) -> None:
     # Weights come as (w0, w1); any rates with these ratios will do: w1 p + w0 (1 - p) = 1.
     w1, w0 = (float(number(case.inputs[name])) for name in ("w1", "w0"))
     p = (1.0 - w0) / (w1 - w0) if w1 != w0 else 0.5
-    moved = shift.shift_probabilities([float(number(case.inputs["z"]))], source_rate=p, target_rate=w1 * p)
+    moved = theory.shift_probabilities([float(number(case.inputs["z"]))], source_rate=p, target_rate=w1 * p)
     assert close(moved[0], case.expected["g"], case.tolerance)
 
 
@@ -68,7 +68,7 @@ def test_equation_18_is_the_oracles(case: Case) -> None:
     p, q = 0.5, 0.3
     w0, w1 = (1 - q) / (1 - p), q / p
     p_used = (rho0 * w0 - 1) / (rho0 * w0 - rho1 * w1)  # so that the estimated weights are rho times the true ones
-    risk = shift.label_shift_risk(
+    risk = theory.label_shift_risk(
         0.0, source_rate=p, target_rate=q, estimated_source_rate=p_used, estimated_target_rate=rho1 * w1 * p_used
     )
     assert close(risk.rates / 2, case.expected["value"], case.tolerance)  # the oracle leaves out the factor 2
@@ -78,7 +78,7 @@ def test_equation_18_is_the_oracles(case: Case) -> None:
 @oracle.cases("sun_thm2")
 def test_theorem_2_is_the_oracles(case: Case) -> None:
     told = case.inputs
-    bound = shift.label_shift_risk_bound(
+    bound = theory.label_shift_risk_bound(
         told["nP"], told["nQ"], told["B"], source_rate=told["p1"], target_rate=told["q1"], alpha=told["delta"],
         smoothness=told["K"],
     )  # fmt: skip
@@ -186,9 +186,9 @@ def test_rates_outside_the_unit_interval_are_its_ends() -> None:
         (lambda: shift.maximum_likelihood_rate([0.2, 1.5], 0.5), r"posteriors\[1\] is 1.5"),
         (lambda: shift.rate_from_labels([]), "labels is empty"),
         (lambda: shift.rate_from_labels([0, 2]), r"labels\[1\] is 2"),
-        (lambda: shift.label_shift_risk_bound(1000, 10_000, 46, source_rate=0.5, target_rate=0.1), "n_source is 1000"),
-        (lambda: shift.label_shift_risk_bound(10**6, 100, 46, source_rate=0.5, target_rate=0.1), "n_target is 100"),
-        (lambda: shift.label_shift_risk(-1.0, source_rate=0.5, target_rate=0.1), "source_risk is -1.0"),
+        (lambda: theory.label_shift_risk_bound(1000, 10_000, 46, source_rate=0.5, target_rate=0.1), "n_source is 1000"),
+        (lambda: theory.label_shift_risk_bound(10**6, 100, 46, source_rate=0.5, target_rate=0.1), "n_target is 100"),
+        (lambda: theory.label_shift_risk(-1.0, source_rate=0.5, target_rate=0.1), "source_risk is -1.0"),
     ],
 )  # fmt: skip
 def test_refusals_of_rates(call: object, message: str) -> None:
@@ -210,7 +210,7 @@ def test_the_model_is_moved_and_nothing_else() -> None:
         np.testing.assert_array_equal(getattr(moved, name), getattr(source, name))
     for name in ("scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "seed", "delta", "score_range", "note"):
         assert getattr(moved, name) == getattr(source, name)
-    back = fb.shift.shift_probabilities(moved.values, source_rate=q, target_rate=p)
+    back = fb.theory.shift_probabilities(moved.values, source_rate=q, target_rate=p)
     np.testing.assert_allclose(back, source.values, atol=1e-14)
 
 
@@ -284,8 +284,8 @@ def test_certificate_says_what_it_assumes() -> None:
     certificate = cal.certificate(0.1)
     ends, values = cal.interval(0.1), cal.model_.values
     assert certificate.epsilon == pytest.approx(np.maximum(ends[:, 1] - values, values - ends[:, 0]).max())
-    assert "P(score | label) is the same" in str(certificate)
-    assert "P(Y = 1) at the source is as given" in str(certificate)
+    assert "P(score | label) is the same" in certificate.explain()
+    assert "P(Y = 1) at the source is as given" in certificate.explain()
     assert cal.model_.certificate(0.1) == certificate == fb.BinnedModel.from_bytes(cal.model_.to_bytes()).certificate(0.1)
     with pytest.raises(fb.GuaranteeError, match="label shift"):
         cal.model_.certificate(kind="marginal")
@@ -326,7 +326,7 @@ def test_no_finite_sample_interval_without_target_labels() -> None:
 
 
 def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:
-    risk = shift.label_shift_risk(0.01, source_rate=0.5, target_rate=0.25)
+    risk = theory.label_shift_risk(0.01, source_rate=0.5, target_rate=0.25)
     assert risk.rates == 0.0
     assert risk.recalibration == pytest.approx(2 * 1.5**3 / 0.5**2 * 0.01)
     assert math.isclose(risk.total, risk.recalibration)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_unit_interval
+from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_scores
 
-__all__ = ["calibrated_from_intervals", "intervals_from_calibrated", "sets_from_intervals"]
 
-Float64Array = npt.NDArray[np.float64]
-
-
-def _as_intervals(intervals: Any) -> Float64Array:
+def _as_intervals(intervals: Any) -> Float64s:
     try:
         array = np.asarray(intervals, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -32,8 +28,8 @@ def _as_intervals(intervals: Any) -> Float64Array:
     return array
 
 
-def intervals_from_calibrated(values: Any, epsilon: float) -> Float64Array:
-    """The intervals value +- epsilon, met with [0, 1] (Gupta, Podkopaev & Ramdas 2020, Theorem 1, equation (12)).
+def intervals_from_calibrated(values: Any, epsilon: float) -> Float64s:
+    """The intervals value +- epsilon, cut to [0, 1] (Gupta, Podkopaev & Ramdas 2020, Theorem 1, equation (12)).
 
     If the predictor that gave the values is (epsilon, alpha)-calibrated, the interval of a sample's value holds its true
     frequency E[Y | value] with probability at least 1 - alpha.
@@ -66,7 +62,7 @@ def intervals_from_calibrated(values: Any, epsilon: float) -> Float64Array:
     return np.stack([np.maximum(centres - radius, 0.0), np.minimum(centres + radius, 1.0)], axis=1)
 
 
-def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> tuple[Float64Array, float]:
+def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> tuple[Float64s, float]:
     """The midpoint predictor and its epsilon (Gupta, Podkopaev & Ramdas 2020, Theorem 1, equation (14)).
 
     Parameters
@@ -116,13 +112,13 @@ def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> 
     return midpoints, float(np.max(array[:, 1] - array[:, 0]) / 2.0)
 
 
-def sets_from_intervals(intervals: Any, *, non_atomic: bool) -> npt.NDArray[np.bool_]:
+def sets_from_intervals(intervals: Any, *, non_atomic: bool) -> Bools:
     """Which of the labels 0 and 1 lie in each interval (Gupta, Podkopaev & Ramdas 2020, Theorem 2).
 
     For intervals that a distribution-free procedure gives for E[Y | f(X)], the labels in them are a prediction set of
     coverage 1 - alpha for every distribution under which f(X) has no atoms: where each score occurs once, E[Y | f(X)] cannot be
-    told from the label. A binned predictor has nothing but atoms, its intervals are narrow, hold neither 0 nor 1, and the sets
-    would be empty: for it the claim is false, and it is refused. Use `conformal_sets` or `bin_sets`.
+    distinguished from the label. A binned predictor has only atoms: its narrow intervals contain neither 0 nor 1, so the sets
+    would be empty. The claim is false for it, and it is refused. Use `conformal_sets` or `fastbin.guarantees.bin_sets`.
 
     Parameters
     ----------

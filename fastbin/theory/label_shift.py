@@ -1,16 +1,52 @@
-"""Bounds on the risk of a recalibration that was moved to other class rates (Sun, Song & Hero 2023, Theorem 2)."""
+"""Probabilities moved to other class rates, and the risk of that (Sun, Song & Hero 2023, section 5)."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha, check_count
-from fastbin.guarantees import risk_bound
+from fastbin._typing import Float64s
+from fastbin._validation import check_scores
+from fastbin.guarantees.moved import move_odds
 from fastbin.shift.rates import check_rate
+from fastbin.theory.risk_bounds import risk_bound
 
-__all__ = ["ShiftRisk", "label_shift_risk", "label_shift_risk_bound"]
+
+def shift_probabilities(probabilities: Any, *, source_rate: float, target_rate: float) -> Float64s:
+    """Probabilities calibrated at one class rate, as they are at another (Sun, Song & Hero 2023, equation (13)).
+
+    g(z) = w1 z / (w1 z + w0 (1 - z)) with w1 = target_rate / source_rate and w0 = (1 - target_rate) / (1 - source_rate): the
+    odds of every value are multiplied by w1 / w0. Correct under label shift only.
+
+    Parameters
+    ----------
+    probabilities : array-like of float in [0, 1], shape (n,)
+        P_source(Y = 1 | score). NaN is refused.
+    source_rate, target_rate : float in (0, 1)
+        P(Y = 1) at the source and at the target.
+
+    Returns
+    -------
+    float64 (n,)
+        In [0, 1]; 0 and 1 are unchanged.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When a probability is outside [0, 1], or a rate is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> shift_probabilities([0.0, 0.5, 1.0], source_rate=0.5, target_rate=0.1)
+    array([0. , 0.1, 1. ])
+    """
+    values = check_scores(probabilities, name="probabilities").astype(np.float64)
+    p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
+    return move_odds(values, p, q)
 
 
 class ShiftRisk(NamedTuple):
@@ -106,12 +142,12 @@ def label_shift_risk_bound(
     alpha : float
         Failure probability, strictly between 0 and 1 (delta in the paper).
     smoothness : float, optional
-        K of assumption (A3), as in `fastbin.guarantees.risk_bound`.
+        K of assumption (A3), as in `risk_bound`.
 
     Returns
     -------
     ShiftRisk
-        (rates, recalibration). Usually above 1, where it says nothing: it shows how the risk falls with the sample sizes.
+        (rates, recalibration). Usually above 1, which says nothing; it shows how the risk falls with the sample sizes.
 
     Raises
     ------

@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
 from fastbin._validation import check_same_length, check_scores
 from fastbin.assess._pairs import PairSums
 from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
-
-__all__ = ["RiskDecomposition", "RiskEstimate", "estimate_risk", "population_risk"]
-
-Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -50,20 +45,6 @@ class RiskDecomposition:
     label_variance: float
     sharpness: float
     mean_squared_error: float
-
-
-def _column(values: Any, name: str) -> Float64s:
-    try:
-        column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
-    if column.ndim != 1:
-        raise InputTypeError(f"{name} must be one-dimensional, got shape {column.shape}")
-    bad = ~((column >= 0.0) & (column <= 1.0))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(f"{name}[{first}] is {float(column[first])!r}; it must be in [0, 1]")
-    return column
 
 
 def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared: float | None = None) -> RiskDecomposition:
@@ -97,15 +78,19 @@ def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared
     >>> round(risk.risk, 6), round(risk.calibration_risk, 6), round(risk.sharpness_risk, 6)
     (0.01, 0.005, 0.005)
     """
-    h, mass, eta = _column(values, "values"), _column(masses, "masses"), _column(label_means, "label_means")
+    columns = {"values": values, "masses": masses, "label_means": label_means}
+    for name, column in columns.items():
+        if np.ndim(column) != 1:  # `check_scores` takes a table of one column, too
+            raise InputTypeError(f"{name} must be one-dimensional, got shape {np.shape(column)}")
+    h, mass, eta = (check_scores(column, name=name).astype(np.float64) for name, column in columns.items())
     check_same_length(values=h, masses=mass, label_means=eta)
     if not abs(float(mass.sum()) - 1.0) <= 1e-9:
         raise InputError(f"masses add up to {float(mass.sum())!r}; they must add up to 1")
-    # Of the atoms: differences, so that nothing cancels where the risk is small.
+    # Computed from differences, so that no digits cancel where the risk is small.
     levels, level_of = np.unique(h, return_inverse=True)
     level_mass = np.bincount(level_of, mass, len(levels))
-    held = level_mass > 0.0
-    means = np.divide(np.bincount(level_of, mass * eta, len(levels)), level_mass, out=np.zeros(len(levels)), where=held)
+    has_mass = level_mass > 0.0
+    means = np.divide(np.bincount(level_of, mass * eta, len(levels)), level_mass, out=np.zeros(len(levels)), where=has_mass)
     base = float(np.dot(mass, eta))
     calibration = float(np.dot(level_mass, (levels - means) ** 2))
     sharpness_risk = float(np.dot(mass, (means[level_of] - eta) ** 2))
@@ -188,7 +173,7 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
 
     Notes
     -----
-    The noise of a rate adds its variance to a square; it is taken out as by Kumar, Liang & Ma 2019, section 5, on both levels.
+    The noise of a rate adds its variance to a square; it is subtracted as in Kumar, Liang & Ma 2019, section 5, on both levels.
     O(n log n) time, O(n) memory.
 
     Examples

@@ -1,4 +1,4 @@
-"""The recalibration risk of uniform-mass binning (Sun, Song & Hero 2023), and the smallest bin of a split sample."""
+"""Bounds on the recalibration risk of uniform-mass binning (Sun, Song & Hero 2023), and the smallest bin of a split sample."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha, check_choice, check_count
-
-__all__ = ["RiskBound", "integer_cube_root", "risk_bound", "risk_n_bins", "smallest_bin", "zeta"]
+from fastbin._typing import Float64s, Int64s
+from fastbin.guarantees.radius import last_where
 
 
 class RiskBound(NamedTuple):
@@ -129,6 +129,7 @@ def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
     return float(_zeta(n, n_bins, check_alpha(alpha), _smoothness(smoothness)))
 
 
+@shared_docs(zeta.__doc__)
 def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1") -> int:
     """The number of bins that minimises the risk bound of Sun, Song & Hero 2023.
 
@@ -139,10 +140,8 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
     ----------
     n : int
         Number of calibration samples, at least 2.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
-    smoothness : float
-        K of assumption (A3), positive.
+    {alpha}
+    {smoothness}
     bound : {"theorem1", "zeta"}
         Minimise ``risk_bound(...).total`` or `zeta`.
 
@@ -151,14 +150,11 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
     int
         Between 1 and n // 2; the smallest minimiser.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Notes
     -----
-    Exact: every number of bins is looked at for which the calibration part alone does not exceed a bound already reached.
+    Exact: every number of bins is tried for which the calibration part alone does not exceed a bound already reached.
     O(n^(1/3)) time and memory for a fixed K.
 
     Examples
@@ -169,29 +165,27 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
     n, alpha, smoothness = check_count(n, "n", minimum=2), check_alpha(alpha), _smoothness(smoothness)
     bound = check_choice(bound, "bound", ("theorem1", "zeta"))
 
-    def totals(n_bins: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def totals(n_bins: Int64s) -> Float64s:
         if bound == "zeta":
             return np.asarray(_zeta(n, n_bins, alpha, smoothness))
         return np.asarray(_calibration(n, n_bins, alpha) + 8.0 * smoothness**2 / n_bins.astype(np.float64) ** 2)
 
-    # log(4 B / alpha) B / (2 n) is below the calibration part of either bound and grows with B: beyond the first B where
-    # it passes the total of some other B there is no minimiser.
+    # log(4 B / alpha) B / (2 n) is below the calibration part of either bound and grows with B: above the first B where
+    # it exceeds the total of some other B there is no minimiser.
     guess = min(n // 2, max(1, round((4.0 * smoothness**2 * n / math.log(4.0 / alpha)) ** (1.0 / 3.0))))
     reached = float(totals(np.array([guess]))[0])
-    low, high = guess, n // 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if math.log(4.0 * middle / alpha) * middle / (2.0 * n) <= reached else (low, middle - 1)
-    candidates = np.arange(1, low + 1, dtype=np.int64)
+    most = last_where(lambda b: math.log(4.0 * b / alpha) * b / (2.0 * n) <= reached, guess, n // 2 + 1)
+    candidates = np.arange(1, most + 1, dtype=np.int64)
     return int(candidates[np.argmin(totals(candidates))])
 
 
+@shared_docs(zeta.__doc__)
 def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
     """A lower bound on the smallest count when edges come from one part of the data and counts from n samples of another.
 
     Gupta, Podkopaev & Ramdas 2020, Theorem 5: n / (2 B) - sqrt(n ln(2 B / alpha) / 2), for edges that are quantiles of at least
-    c B ln(2 B / alpha) other samples. The constant c is not given (2420 is enough). Nothing is said where the bound is
-    negative, which it is unless n > 2 B^2 ln(2 B / alpha). Scheme "umd" needs no such bound: its counts are known in advance.
+    c B ln(2 B / alpha) other samples. The constant c is not given (2420 is enough). A negative bound says nothing; it is
+    negative unless n > 2 B^2 ln(2 B / alpha). Scheme "umd" needs no such bound: its counts are known in advance.
 
     Parameters
     ----------
@@ -199,18 +193,14 @@ def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
         Samples that are counted.
     n_bins : int
         Number of bins.
-    alpha : float
-        Failure probability, from 1e-100 to 1/2.
+    {alpha}
 
     Returns
     -------
     float
         The bound; negative where it says nothing.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Examples
     --------
@@ -219,35 +209,3 @@ def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
     """
     n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     return n / (2.0 * n_bins) - math.sqrt(n * math.log(2.0 * n_bins / alpha) / 2.0)
-
-
-def integer_cube_root(n: int) -> int:
-    """The largest integer whose cube is at most n: the n^(1/3) law of Sun, Song & Hero 2023, equation (10), without constants.
-
-    In doubles ``int(1000 ** (1 / 3))`` is 9, and the paper's Table 1 was evidently made with it.
-
-    Parameters
-    ----------
-    n : int
-        At least 0.
-
-    Returns
-    -------
-    int
-        The root, exactly.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When n is negative or no integer.
-
-    Examples
-    --------
-    >>> integer_cube_root(1000), integer_cube_root(999)
-    (10, 9)
-    """
-    n = check_count(n, "n", minimum=0)
-    root = 1 << -(-n.bit_length() // 3)  # at least the root; Newton's iteration falls to it
-    while root**3 > n:
-        root = (2 * root + n // root**2) // 3
-    return root
