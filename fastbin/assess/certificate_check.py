@@ -13,7 +13,7 @@ from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerpr
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess._binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
+from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
 from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
 from fastbin.guarantees import Certificate
 from fastbin.intervals import bonferroni, clopper_pearson

@@ -15,10 +15,9 @@ import numpy as np
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
-from fastbin.assess._pairs import PairSums, jackknife_variance
-from fastbin.assess._samples import check_samples, group_samples, grouped_samples
-from fastbin.assess._squared_interval import squared_error_interval
 from fastbin.assess.reliability import reliability_table
+from fastbin.assess.samples import check_samples, group_samples, grouped_samples
+from fastbin.assess.squared_error import PairSums, jackknife_variance, squared_error_interval
 
 
 @shared_docs(grouped_samples.__doc__)

@@ -13,7 +13,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s, Int64s
-from fastbin.assess._samples import grouped_samples
+from fastbin.assess.samples import grouped_samples
 from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
 
 

@@ -14,8 +14,8 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_count, check_unit_interval
 from fastbin._typing import Float64s
-from fastbin.assess._samples import grouped_samples
 from fastbin.assess.reliability import reliability_table
+from fastbin.assess.samples import grouped_samples
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
 

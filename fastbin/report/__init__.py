@@ -13,8 +13,7 @@ The page needs no network and no scripts. matplotlib draws its pictures (``pip i
 
 from __future__ import annotations
 
-from fastbin.report.assessment import Assessment, assess_model
+from fastbin.report.assessment import Assessment, Scorecard, assess_model
 from fastbin.report.page import render_report, write_report
-from fastbin.report.scorecard import Scorecard
 
 __all__ = ["Assessment", "Scorecard", "assess_model", "render_report", "write_report"]

@@ -13,10 +13,9 @@ from fastbin._typing import Bools, Int64s
 from fastbin.assess.verdict import CONTRADICTED, name_bins
 from fastbin.guarantees.words import moved_by
 from fastbin.model import BinnedModel
-from fastbin.report.scorecard import Scorecard
 
 if TYPE_CHECKING:
-    from fastbin.report.assessment import Assessment
+    from fastbin.report.assessment import Assessment, Scorecard
 
 FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
 SURPRISING = 0.001  # p-value; below it two data sets are said to differ
