@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 
-from fastbin._dependencies import needed_for
+from fastbin.intervals._beta import special_functions
 
 # No test set is larger; beyond it the answer is "none".
 LARGEST_COUNT = 2**40
@@ -14,22 +14,16 @@ LARGEST_COUNT = 2**40
 
 def chance_at_most(x: int, count: int, frequency: float) -> float:
     """P(X <= x) for X ~ Binomial(count, frequency)."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betaincc
-
     if x < 0:
         return 0.0
-    return 1.0 if x >= count else float(betaincc(x + 1.0, float(count - x), frequency))
+    return 1.0 if x >= count else float(special_functions().betaincc(x + 1.0, float(count - x), frequency))
 
 
 def chance_at_least(x: int, count: int, frequency: float) -> float:
     """P(X >= x) for X ~ Binomial(count, frequency)."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc
-
     if x <= 0:
         return 1.0
-    return 0.0 if x > count else float(betainc(float(x), count - x + 1.0, frequency))
+    return 0.0 if x > count else float(special_functions().betainc(float(x), count - x + 1.0, frequency))
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

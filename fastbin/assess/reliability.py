@@ -77,7 +77,12 @@ class ReliabilityTable:
 
     def ece(self, p: float = 1.0) -> float:
         """The plug-in l_p expected calibration error of the table; see `fastbin.assess.ece`."""
-        order = check_order(p)
+        try:
+            order = float(p)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"p must be a number, got {p!r}") from error
+        if not order >= 1.0:
+            raise InputError(f"p is {order!r}; the order of an l_p error is at least 1, or float('inf') for the largest gap")
         gaps = self.gaps
         largest = float(gaps.max())
         if math.isinf(order) or largest == 0.0:
@@ -118,17 +123,6 @@ def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s
         numerator, denominator = gap.as_integer_ratio()
         gaps.append(math.nextafter(gap, math.inf) if numerator * unit < distance * denominator else gap)
     return np.array(gaps)
-
-
-def check_order(p: Any) -> float:
-    """The order of an l_p error: a number from 1 up, infinity included."""
-    try:
-        order = float(p)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"p must be a number, got {p!r}") from error
-    if not order >= 1.0:
-        raise InputError(f"p is {order!r}; the order of an l_p error is at least 1, or float('inf') for the largest gap")
-    return order
 
 
 @shared_docs(grouped_samples.__doc__)

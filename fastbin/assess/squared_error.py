@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
 from fastbin._typing import Bools, Float64s
 from fastbin.assess.samples import Groups, Samples
+from fastbin.intervals._beta import special_functions
 
 # SciPy finds noncentralities up to 10,000 in every version; from this value on the root of the variable is nearly normal.
 LARGE_VALUE = 5000.0
@@ -88,10 +88,7 @@ def squared_error_interval(
     included. Its noncentrality, times c, is the squared error. The variance of a bin's labels is taken with its rate drawn
     towards 1/2 (Agresti & Coull 1998), so that a bin with one label only still counts as noisy.
     """
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import ndtri
-
-    z = -float(ndtri(alpha / 2.0))
+    z = -float(special_functions().ndtri(alpha / 2.0))
     known, total = sums.is_known, float(sums.weights.sum())
     weights = np.where(known, sums.weights, 1.0)
     masses, gaps = np.where(known, weights, 0.0) / total, np.where(known, sums.terms / weights, 0.0)
@@ -123,13 +120,11 @@ def _smoothing(samples: Samples, groups: Groups, weights: Float64s, self_weights
 
 def _noncentrality(value: float, freedom: float, probability: float, z: float) -> float:
     """The noncentrality at which a chi-square variable stays at or below `value` with this probability; 0 if there is none."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import chdtr, chndtrinc
-
-    if chdtr(freedom, value) <= probability:
+    special = special_functions()
+    if special.chdtr(freedom, value) <= probability:
         return 0.0
     if value <= LARGE_VALUE:
-        return float(chndtrinc(value, freedom, probability))
+        return float(special.chndtrinc(value, freedom, probability))
     noncentrality = value
     for _ in range(20):  # the deviation of the root hardly depends on the noncentrality
         deviation = math.sqrt((freedom + 2.0 * noncentrality) / (2.0 * (freedom + noncentrality)))

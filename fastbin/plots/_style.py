@@ -92,6 +92,6 @@ def finish(ax: Axes, *, legend: str | None = None) -> Axes:
     return ax
 
 
-def annotate(ax: Axes, text: str, x: float = 0.98, y: float = 0.03) -> None:
-    """A small note inside the axes, at a place given in their fractions."""
-    ax.text(x, y, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=GUIDE)
+def annotate(ax: Axes, text: str) -> None:
+    """A small note in the lower right corner of the axes."""
+    ax.text(0.98, 0.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=GUIDE)

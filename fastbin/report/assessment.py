@@ -10,26 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin import assess
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess import (
-    BrierDecomposition,
-    CertificateCheck,
-    ReliabilityTable,
-    SquaredEce,
-    ValidityCurve,
-    brier_decomposition,
-    check_certificate,
-    log_loss,
-    reliability_table,
-    roc_auc,
-    squared_ece,
-    validity_curve,
-)
 from fastbin.assess.samples import Samples, check_samples
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
@@ -63,13 +50,13 @@ class Scorecard:
 
     name: str
     n_values: int
-    table: ReliabilityTable
-    curve: ValidityCurve
+    table: assess.ReliabilityTable
+    curve: assess.ValidityCurve
     ece: float
     max_gap: float
     gap_90: float
-    squared_ece: SquaredEce | None
-    brier: BrierDecomposition
+    squared_ece: assess.SquaredEce | None
+    brier: assess.BrierDecomposition
     log_loss: float
     roc_auc: float
 
@@ -169,7 +156,7 @@ class Assessment:
     others: tuple[Scorecard, ...]
     certificates: tuple[Certificate, ...]
     why_no_certificate: str | None
-    check: CertificateCheck | None
+    check: assess.CertificateCheck | None
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
@@ -238,10 +225,10 @@ class _TestSet(NamedTuple):
 def _score(name: str, predictions: Any, labels: Any, alpha: float, **options: Any) -> Scorecard:
     """The numbers on one predictor's probabilities; the options are `n_bins` and `sample_weight` of `reliability_table`."""
     weights = {"sample_weight": options["sample_weight"]}
-    table = reliability_table(predictions, labels, alpha=alpha, **options)
-    curve = validity_curve(predictions, labels, **options)
+    table = assess.reliability_table(predictions, labels, alpha=alpha, **options)
+    curve = assess.validity_curve(predictions, labels, **options)
     try:
-        squared = squared_ece(predictions, labels, alpha=alpha, **options)
+        squared = assess.squared_ece(predictions, labels, alpha=alpha, **options)
     except InputError:  # the input itself has passed just now, so every bin holds a single sample
         squared = None
     return Scorecard(
@@ -253,9 +240,9 @@ def _score(name: str, predictions: Any, labels: Any, alpha: float, **options: An
         max_gap=table.ece(math.inf),
         gap_90=curve.epsilon_at(0.9),
         squared_ece=squared,
-        brier=brier_decomposition(predictions, labels, **options),
-        log_loss=log_loss(predictions, labels, **weights),
-        roc_auc=roc_auc(predictions, labels, **weights),
+        brier=assess.brier_decomposition(predictions, labels, **options),
+        log_loss=assess.log_loss(predictions, labels, **weights),
+        roc_auc=assess.roc_auc(predictions, labels, **weights),
     )
 
 
@@ -326,7 +313,7 @@ def assess_model(
     certificates, why = _certificates(model, alpha)
     check = None
     if certificates and not samples.is_weighted:
-        check = check_certificate(
+        check = assess.check_certificate(
             model, samples.predictions, samples.labels, certificate=certificates[0], alpha=level,
             sample_weight=samples.weights, keys=test.keys, seed=seed,
         )  # fmt: skip

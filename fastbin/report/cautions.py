@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
 from fastbin._typing import Bools, Int64s
 from fastbin.assess.verdict import CONTRADICTED, name_bins
 from fastbin.guarantees.words import moved_by
+from fastbin.intervals._beta import special_functions
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -107,14 +107,11 @@ def _about_the_populations(assessment: Assessment) -> Iterator[str]:
 
 def _p_homogeneous(table: Int64s) -> float:
     """Pearson's chi-square test that the rows of a table of counts have one distribution."""
-    with needed_for("reports", extra="fit"):
-        from scipy.special import chdtrc
-
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2 or (table.sum(axis=1) == 0).any():
         return 1.0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / table.sum()
-    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
+    return float(special_functions().chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
 
 
 def _about_the_gain(before: Scorecard | None, after: Scorecard) -> Iterator[str]:

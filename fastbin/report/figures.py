@@ -13,21 +13,18 @@ from fastbin.guarantees.words import sureness
 from fastbin.plots import reliability_diagram, step_plot, validity_plot
 from fastbin.report.assessment import Assessment
 
-UNIFORM_MASS = ("umd",)  # the scheme of Theorem 4, whose promise is drawn
-SMALLEST_SHOWN = 0.02  # on the axis of validity plots
-
 
 def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
     """The step function, validity, and reliability before and after: for each a caption and the picture."""
     model = assessment.model
     promise: dict[str, Any] = {}
     validity = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
-    if model.scheme in UNIFORM_MASS and assessment.certificates:
+    if model.scheme == "umd" and assessment.certificates:  # the scheme of Theorem 4
         validity += " The grey line is what the number of calibration samples promised before any was seen."
         if model.n_samples >= 2 * model.n_bins:
             promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
     curves = {scorecard.name: scorecard.curve for scorecard in assessment.scorecards}
-    end = min(1.0, max(SMALLEST_SHOWN, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
+    end = min(1.0, max(0.02, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
     function = (
         f"The calibrated probability as a function of the score. With {sureness(assessment.alpha)} probability the band holds "
         "the true frequencies of all bins at once."
