@@ -1,4 +1,4 @@
-"""Tails of one binomial count, and the counts at which tests of a range of frequencies have the power asked for."""
+"""Tails of a binomial count, and the sample sizes at which tests of a range of frequencies have a given power."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fastbin.intervals._beta import special_functions
 
-# No test set is larger; beyond it the answer is "none".
+# Larger sizes count as infinite.
 LARGEST_COUNT = 2**40
 
 
@@ -32,9 +32,9 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _smallest_count(power_at: Callable[[int], float], power: float) -> float:
-    """A count with the power asked for whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
+    """A count with this power whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
 
-    Power rises with the count but for the steps of a discrete distribution, so the count found can be a few above the least.
+    Power is not quite monotone in the count, because the distribution is discrete, so a slightly smaller count may do.
     """
     high = 1
     while power_at(high) < power:

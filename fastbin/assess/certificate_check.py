@@ -19,12 +19,12 @@ from fastbin.guarantees import Certificate
 from fastbin.intervals import bonferroni, clopper_pearson
 from fastbin.model import BinnedModel
 
-# Equal fingerprints mean equal counts. Where other rows would often have the same, as on a single score, they mean nothing.
+# Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
 COINCIDENCE = 1e-4
 
 
 class _Promise(NamedTuple):
-    """What is to be checked, and how."""
+    """A promise about each bin, and the levels at which it is tested."""
 
     values: Float64s  # of the model's bins
     claims: Float64s  # (n_bins, 2): where each true frequency lies; [0, 1] for a bin that the promise leaves out
@@ -70,7 +70,7 @@ class _Promise(NamedTuple):
         return np.where(self.is_claimed, counts, 0.0)
 
     def verdict_on(self, counts: Int64s, label_sums: Int64s, reused: bool) -> CertificateCheck:
-        """What a test set says that has these counts; nothing is confirmed by samples that the fit has used."""
+        """The verdict of a test set with these counts; samples that the fit has used confirm nothing."""
         claims = self.claims.tolist()
         n_tested = max(1, int(np.count_nonzero(self.is_claimed & (counts > 0))))
         tests = [_p_values(*row) for row in zip(label_sums.tolist(), counts.tolist(), *zip(*claims, strict=True), strict=True)]
@@ -136,10 +136,10 @@ def check_certificate(
     keys: Any = None,
     seed: int | None = 0,
 ) -> CertificateCheck:
-    """Compare a promise about every bin with a test set that had no part in the fit.
+    """Compare a promise about every bin with a test set that was not used in the fit.
 
-    The calibration set itself is noticed, by the fingerprint that the fit leaves in the model, and never confirms. A part of
-    it, or the whole of it among other rows, is not noticed.
+    The calibration set itself is recognised by the fingerprint that the fit leaves in the model, and never confirms. A part of
+    it, or all of it among other rows, is not recognised.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def samples_to_check(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """How many test samples it takes to confirm a promise that is true, before any is drawn.
+    """The number of test samples that confirm a true promise, computed before any is drawn.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class SquaredEce:
     Attributes
     ----------
     estimate : float
-        Can be negative: an unbiased estimate of a number near zero must be at times.
+        Sometimes negative, as an unbiased estimate of a number near zero must be.
     standard_error : float
         By the jackknife.
     interval : (float, float)
@@ -76,7 +76,7 @@ class SquaredEce:
     plug_in : float
         The plug-in estimate, biased upwards.
     mass_left_out : float
-        Share of the weight in bins of a single sample, whose error cannot be told from noise; they are taken as zero.
+        Share of the weight in bins of a single sample, whose error is indistinguishable from noise and counts as zero.
     """
 
     estimate: float
@@ -112,10 +112,10 @@ def squared_ece(
     Notes
     -----
     The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban 2024), so
-    that an interval of two standard errors misses at its upper end two to five times as often as meant. The interval given is
-    that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should miss
-    with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
-    approximate: the gaps of the bins are taken for normal. Continuous predictions are averaged in bins first, which hides what
+    that an interval of two standard errors misses at its upper end two to five times as often as its nominal level. The interval
+    given is that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should
+    miss with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
+    approximate: the gaps of the bins are taken as normal. Continuous predictions are averaged in bins first, which hides what
     cancels within a bin. Importance weights enter as in a weighted mean, and the estimate is then unbiased up to O(1 / n).
 
     O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in closed form.
@@ -185,11 +185,11 @@ class BrierDecomposition:
     calibration : float
         Mean squared distance of mean prediction and positive rate: the plug-in squared l_2 error. 0 is best.
     sharpness : float
-        Variance of the positive rates: how far the bins tell samples apart. At most the uncertainty, which is best.
+        Variance of the positive rates: how well the bins separate samples. At most the uncertainty, which is best.
     uncertainty : float
         Variance of the labels; no predictor changes it.
     within : float
-        What averaging different predictions in one bin leaves over; 0 up to rounding for "values".
+        The remainder from averaging different predictions in one bin; 0 up to rounding for "values".
     """
 
     score: float
@@ -241,7 +241,7 @@ def brier_decomposition(
 
 @shared_docs(grouped_samples.__doc__)
 def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None) -> float:
-    """The variance of the positive rates over the bins: how much the predictions tell apart (Sun, Song & Hero 2023).
+    """The variance of the positive rates over the bins: how well the predictions separate samples (Sun, Song & Hero 2023).
 
     A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.
 
@@ -270,7 +270,7 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     Returns
     -------
     float in [0, inf]
-        Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins that saw one label alone. Nothing is
+        Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins with one label only. Nothing is
         clipped: `brier_score` is finite for every predictor.
 
     {Raises}
@@ -282,10 +282,8 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     """
     samples = check_samples(predictions, labels, sample_weight)
     predictions, positive = samples.predictions, samples.labels == 1
-    losses = np.empty(len(predictions))
     with np.errstate(divide="ignore"):
-        losses[positive] = -np.log(predictions[positive])
-        losses[~positive] = -np.log1p(-predictions[~positive])
+        losses = np.where(positive, -np.log(predictions), -np.log1p(-predictions))
     return samples.mean(losses) + 0.0  # no negative zero
 
 

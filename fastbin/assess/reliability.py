@@ -1,4 +1,4 @@
-"""The reliability table: what was predicted, bin by bin, beside what happened."""
+"""The reliability table: predictions and positive rates, bin by bin."""
 
 from __future__ import annotations
 
@@ -109,11 +109,12 @@ def as_records(columns: dict[str, Iterable[Any]]) -> list[dict[str, Any]]:
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:
-    """The least doubles at or above |label_sum / count - value|: a gap is at most a double if and only if its rounding up is.
+    """|label_sum / count - value|, rounded up to doubles: gap <= epsilon holds over the rationals if and only if it holds here.
 
-    In integers, row by row, about a microsecond each. Distances of rounded quotients are not enough, as round numbers tie:
-    drawn from ten bins fitted to 1,000 samples, one test set of 1,000 in nine has another validity at some epsilon from 0.01,
-    0.02 to 0.2, by up to a fifth of the samples; predictions of 0.1, 0.2 to 0.9 seen 100 times each, eight in nine.
+    In integers, row by row, about a microsecond each. Differences of rounded quotients are not exact enough, because round
+    numbers tie: of test sets of 1,000 drawn from ten bins fitted to 1,000 samples, one in nine gets another validity at some
+    epsilon from 0.01, 0.02 to 0.2, by up to a fifth of the samples. Of test sets with 100 predictions each of 0.1, 0.2 to 0.9,
+    eight in nine do.
     """
     gaps = []
     for label_sum, count, value in zip(label_sums.tolist(), counts.tolist(), values.tolist(), strict=True):

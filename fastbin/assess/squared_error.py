@@ -104,13 +104,13 @@ def squared_error_interval(
         scale = max(scale, (float(np.dot(noise, squares)) + of_masses / 4.0) / plug_in)
     freedom = expected / scale
     lower = _noncentrality((estimate + expected) / scale, freedom, 1.0 - alpha / 2.0, z)
-    # An estimate below 0 is noise that happened to be small; it makes no error smaller than an estimate of 0 does.
+    # An estimate below 0 is noise; the upper end is that of an estimate of 0.
     upper = _noncentrality((max(estimate, 0.0) + expected) / scale, freedom, alpha / 2.0, -z)
     return scale * lower, min(1.0, scale * upper)
 
 
 def _smoothing(samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, z: float) -> Float64s:
-    """What drawing the rate of each bin towards 1/2, by z^2 samples, adds to the variance of its mean residual."""
+    """What is added to the variance of a bin's mean residual by drawing its rate towards 1/2 with z^2 samples."""
     rates = groups.sums(samples.row_weights * samples.labels) / weights
     sizes = np.where(known, weights**2 / np.where(known, self_weights, 1.0), 2.0)
     drawn = (rates * sizes + z * z / 2.0) / (sizes + z * z)

@@ -105,6 +105,7 @@ def validity_curve(
     return ValidityCurve(epsilons, reached[np.searchsorted(gaps, epsilons, side="right") - 1] / reached[-1])
 
 
+@shared_docs(worst_failure.__doc__)
 def promised_validity(
     epsilon: Any, n_samples: int, n_bins: int, *, kind: str = "marginal", bound: str = "hoeffding"
 ) -> Float64s:
@@ -130,10 +131,7 @@ def promised_validity(
     float64, the shape of epsilon
         In [0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a test set says about a certificate: the verdict and its evidence."""
+"""The verdict of a test set on a certificate, and its evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "c
 
 @dataclass(frozen=True, eq=False)
 class CertificateCheck:
-    """What a test set says about a promise; made by `check_certificate`. ``str()`` gives it in sentences.
+    """The verdict of a test set on a promise; made by `check_certificate`. ``str()`` states it in sentences.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class CertificateCheck:
     alpha : float
         The chance of a wrong "contradicted", and of a wrong "confirmed".
     power : float
-        The chance of a verdict that the sample sizes below aim at.
+        The chance of a verdict for which the sample sizes below are computed.
     p_value : float
-        Of the promise: Bonferroni over the bins' exact p-values. "contradicted" means at most alpha.
+        Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
     claims : float64 (n_bins, 2)
         Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out.
     intervals : float64 (n_bins, 2)
@@ -41,7 +41,7 @@ class CertificateCheck:
         Test counts with which each bin would be confirmed with chance `power` in all together, if its value is the true
         frequency; 0 for a bin without a claim, infinity where none would do.
     samples_to_confirm : float
-        A size of the test set that brings such counts, at the shares that the bins have in this one.
+        A size of the test set that gives such counts, if bins keep their shares of this one.
     samples_to_contradict : float
         A size of the test set with which the promise would be contradicted with chance `power`, if the rates of the bins that
         now lie outside their claims are the true frequencies; infinity where none lies outside.

@@ -10,8 +10,7 @@ from fastbin._docstrings import shared_docs
 from fastbin.assess import ReliabilityTable
 from fastbin.plots._style import GUIDE, Axes, axes_or_new, draw_diagonal, finish, items_by_name, series
 
-# Of the strip of bin masses, in heights of the diagram.
-STRIP_HEIGHT = 0.13
+STRIP_HEIGHT = 0.13  # of the bin masses, as a part of the diagram's height
 
 
 @shared_docs(axes_or_new.__doc__)

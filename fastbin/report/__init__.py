@@ -1,4 +1,4 @@
-"""One page on a fitted model and a test set, made to be filed: what the model is, what it promises, and what the test shows.
+"""One page on a fitted model and a test set, to keep on file: what the model is, what it promises, and what the test shows.
 
 >>> import fastbin as fb, numpy as np
 >>> rng = np.random.default_rng(0)

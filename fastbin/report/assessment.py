@@ -128,7 +128,7 @@ class Assessment:
     is_weighted : bool
         Whether the test samples have importance weights.
     left_out : LeftOut
-        Rows whose score is missing or outside the model's range; they are in no number here.
+        Rows whose score is missing or outside the model's range; no number here counts them.
     bin_counts : int64 (n_bins,) or None
         Test samples in each bin of a step function.
     after : Scorecard
@@ -212,7 +212,7 @@ class _TestSet(NamedTuple):
         return np.bincount(bins, self.samples.frequencies, model.n_bins).astype(np.int64)
 
     def predictions_of(self, other: Predictor, seed: int | None, name: str) -> Float64s:
-        """Those of a model for the rows that were kept; predictions for all rows are taken as they are."""
+        """The predictions of another method for the rows that were kept: of a model, or as given for all rows."""
         if isinstance(other, (BinnedModel, Calibrator)):
             return as_model(other).predict(self.samples.predictions, keys=self.keys, seed=seed)
         predictions, n_rows = np.asarray(other, dtype=np.float64), len(self.kept)
@@ -229,7 +229,7 @@ def _score(name: str, predictions: Any, labels: Any, alpha: float, **options: An
     curve = assess.validity_curve(predictions, labels, **options)
     try:
         squared = assess.squared_ece(predictions, labels, alpha=alpha, **options)
-    except InputError:  # the input itself has passed just now, so every bin holds a single sample
+    except InputError:  # the input is valid, as the table shows, so every bin holds a single sample
         squared = None
     return Scorecard(
         name=name,
@@ -260,7 +260,7 @@ def assess_model(
     keys: Any = None,
     seed: int | None = 0,
 ) -> Assessment:
-    """Assess a fitted model on test samples that had no part in its fit.
+    """Assess a fitted model on test samples that were not used in its fit.
 
     Parameters
     ----------

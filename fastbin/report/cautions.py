@@ -95,7 +95,7 @@ def _about_the_populations(assessment: Assessment) -> Iterator[str]:
             f"Label 1 was {then:.3g} % of the calibration samples and is {now:.3g} % of the test samples, more than chance "
             "explains: the populations differ."
         )
-    # Tied scores are spread by keys, in shares that need not be those of the fit.
+    # Keys divide tied scores, in shares that can differ from those of the fit.
     if assessment.bin_counts is None or model.counts is None or model.n_tied:
         return
     if _p_homogeneous(np.stack([model.counts, assessment.bin_counts])) < SURPRISING:

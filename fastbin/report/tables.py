@@ -12,7 +12,7 @@ from fastbin.guarantees.words import sureness
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.report.assessment import Assessment
 
-# Beyond this many bins the table is folded away, to be opened.
+# A table of more bins is folded.
 UNFOLDED = 40
 SIGNS = {"confirmed": "&#10003;", "contradicted": "&#10007;", "cannot tell": "?", "no claim": "&#8211;"}
 
