@@ -111,12 +111,13 @@ def squared_ece(
 
     Notes
     -----
-    The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban 2024), so
-    that an interval of two standard errors misses at its upper end two to five times as often as its nominal level. The interval
-    given is that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should
-    miss with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
-    approximate: the gaps of the bins are taken as normal. Continuous predictions are averaged in bins first, which hides what
-    cancels within a bin. Importance weights enter as in a weighted mean, and the estimate is then unbiased up to O(1 / n).
+    The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban
+    2024), so that an interval of two standard errors misses at its upper end two to five times as often as it should. The
+    interval is that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end
+    should miss with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each
+    (docs/assessment.md). It is approximate: the gaps of the bins are taken as normal. Continuous predictions are averaged
+    in bins first, which hides what cancels within a bin. Importance weights enter as in a weighted mean, and the estimate
+    is then unbiased up to O(1 / n).
 
     O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in closed form.
 
