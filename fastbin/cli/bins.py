@@ -9,7 +9,7 @@ import click
 from fastbin.cli._options import alpha_option, examples, json_option
 
 if TYPE_CHECKING:
-    from fastbin.guarantees.trade_off import TradeOff
+    from fastbin.guarantees.n_bins import TradeOff
 
 __all__ = ["command"]
 
@@ -31,7 +31,7 @@ def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: floa
     the bins turn out on the calibration samples themselves: that would void the guarantee.
     """
     from fastbin import guarantees
-    from fastbin.guarantees.trade_off import trade_off
+    from fastbin.guarantees.n_bins import trade_off
 
     rows = trade_off(n_samples, alpha, list(n_bins) or None)
     auto = guarantees.auto_n_bins(n_samples)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,22 +17,21 @@ KINDS = ("conditional", "marginal", "expected-ece", "ece")
 UNIFORM_MASS = ("umd", "ze", "umb")
 
 
-def interior_counts(n: int, n_bins: int, scheme: str) -> set[tuple[int, bool]]:
-    """The different (samples strictly between boundaries, is a boundary label averaged too) among the bins of a scheme.
+def interior_counts(n: int, n_bins: int, scheme: str) -> dict[tuple[int, bool], int]:
+    """How many bins of a scheme have which (samples strictly between boundaries, is a boundary label averaged too).
 
-    At most three, whatever n_bins is: uniform mass means that counts differ by one at most.
+    At most three keys, whatever n_bins is: uniform mass means that counts differ by one at most.
     """
     if scheme == "umb":  # boundaries at ranks floor(n b / B): the last bin has no boundary sample at its upper end
         small, extra = divmod(n, n_bins)
         last = small + (extra > 0)
-        inner = {small: n_bins - max(extra, 1), small + 1: extra - 1}
-        return {(last, False)} | {(gap - 1, True) for gap, bins in inner.items() if bins > 0}
-    small, extra = divmod(n + 1, n_bins)  # boundaries at ranks ceil(b (n + 1) / B): the last gap is a small one
-    gaps = {small: n_bins - extra, small + 1: extra}
-    if scheme == "umd":
-        return {(gap - 1, False) for gap, bins in gaps.items() if bins > 0}
-    gaps[small] -= 1
-    return {(small - 1, False)} | {(gap - 1, True) for gap, bins in gaps.items() if bins > 0}
+        gaps = {small: n_bins - max(extra, 1), small + 1: extra - 1}
+    else:  # boundaries at ranks ceil(b (n + 1) / B): the last gap is a small one
+        small, extra = divmod(n + 1, n_bins)
+        last = small - 1
+        gaps = {small: n_bins - extra - (scheme == "ze"), small + 1: extra}
+    counts = {(gap - 1, scheme != "umd"): bins for gap, bins in gaps.items() if bins > 0}
+    return counts if scheme == "umd" else {(last, False): 1, **counts}
 
 
 def epsilon(
@@ -120,16 +118,13 @@ def epsilon(
     level = alpha if kind == "marginal" else sidak(alpha, n_bins)
     radius = max(exact_radius(count, level) + (1.0 / (count + 1) if boundary else 0.0) for count, boundary in cells)
     if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha
-        radius = min(radius, _ece(n, n_bins, alpha, scheme))
+        radius = min(radius, _ece(cells, n, alpha))
     return radius + delta
 
 
-def _ece(n: int, n_bins: int, alpha: float, scheme: str) -> float:
-    steps = np.arange(n_bins + 1, dtype=object)  # Python integers: b (n + 1) may pass 2**63
-    ranks = -(-steps * (n + 1) // n_bins) if scheme != "umb" else steps * n // n_bins
-    ranks[-1] = n + 1
-    counts = np.array([high - low - 1 for low, high in pairwise(ranks)], dtype=np.int64)
-    shifts = np.zeros(n_bins) if scheme == "umd" else np.append(1.0 / (counts[:-1] + 1.0), 0.0)
+def _ece(cells: dict[tuple[int, bool], int], n: int, alpha: float) -> float:
+    counts = np.repeat([count for count, _ in cells], list(cells.values()))
+    shifts = np.repeat([1.0 / (count + 1) if boundary else 0.0 for count, boundary in cells], list(cells.values()))
     return ece_bound(counts, n, alpha, shifts=shifts)
 
 

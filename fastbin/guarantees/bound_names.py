@@ -6,7 +6,7 @@ from typing import Any
 
 from fastbin._errors import InputError
 
-# For each kind of certificate the bounds that exist; the first is the default. "clopper-pearson" and "data" look at the labels.
+# For each kind of certificate its bounds; the first is the default. "clopper-pearson" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {
     "conditional": ("clopper-pearson", "a-priori", "hoeffding"),
     "marginal": ("clopper-pearson", "a-priori", "hoeffding"),

@@ -50,6 +50,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     Returns
     -------
     Certificate
+        The promise, its theorem and its assumptions.
 
     Raises
     ------

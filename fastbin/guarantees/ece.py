@@ -12,16 +12,15 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count, check_level
 from fastbin._typing import Float64s
 from fastbin.intervals._beta import beta_quantile
+from fastbin.intervals._tally import as_counts, refuse_first
 
 
 def _counts(counts: Any, n_samples: int) -> Float64s:
-    sizes = np.atleast_1d(np.asarray(counts))
-    if sizes.ndim != 1 or sizes.size == 0 or sizes.dtype.kind not in "iu":
-        raise InputTypeError(f"counts must be integers, one per bin; got dtype {sizes.dtype} and shape {sizes.shape}")
+    sizes = as_counts(counts, "counts")
+    if sizes.size == 0:
+        raise InputTypeError("counts is empty; give one number of samples for each bin")
     bad = (sizes < 0) | (sizes > n_samples)
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(f"counts[{first}] is {sizes[first]}; a bin holds between 0 and n_samples = {n_samples} samples")
+    refuse_first(bad, lambda b: f"counts[{b}] is {sizes[b]}; a bin holds between 0 and n_samples = {n_samples} samples")
     return sizes.astype(np.float64)
 
 
@@ -73,7 +72,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
 
     The masses p_b are replaced by the worst that `mass_upper` allows at level 0.1 alpha over all bins. It needs no label, so
     it can be computed before any is seen: from five bins on it is below `exact_radius` for all bins at once, from ten bins on
-    by a third or more. It reckons with frequencies of one half. Where label 1 is rare, a conditional certificate by
+    by a third or more. It assumes the worst case, frequencies of one half. Where label 1 is rare, a conditional certificate by
     "clopper-pearson", which looks at the labels and implies the same epsilon for the expected calibration error, can be far
     smaller: with 3,000 samples, 10 bins and a rate of 0.001 about 0.022, where this is 0.051.
 

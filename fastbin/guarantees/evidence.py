@@ -11,8 +11,9 @@ import numpy as np
 from fastbin._errors import GuaranteeError, InputTypeError
 from fastbin._schemes import ClassRates
 from fastbin._typing import Bools, Int64s
+from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
-# Bins whose edges never looked at a label. Only for these is a bin's label sum binomial.
+# Schemes whose edges do not depend on the labels. Only for these is a bin's label sum binomial.
 _LABEL_FREE = ("umd", "ze", "ums", "umb", "fixed-width", "explicit", "scaling-binning")
 # Schemes that average the label of a boundary sample in every bin but the last.
 _WITH_BOUNDARY_LABEL = ("ze", "umb")
@@ -136,8 +137,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
         )
     if scheme not in _LABEL_FREE:
         raise GuaranteeError(
-            f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that did not look at "
-            "the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"
+            f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that do not depend "
+            "on the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"
         )
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError(
@@ -169,15 +170,6 @@ def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
     return interior_of(evidence)
 
 
-# What certifies values that are not means, for each kind of promise.
-_REMEDIES = {
-    "conditional": "bound='clopper-pearson' certifies the values as they are",
-    "marginal": "bound='clopper-pearson' certifies the values as they are",
-    "ece": "bound='data' certifies the values as they are",
-    "expected-ece": "kind='ece' with bound='data' certifies the values as they are",
-}
-
-
 def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
     """Raise where the values are not the means of the bins' labels, which a bound known before the labels is about."""
     counts = np.asarray(evidence.counts, dtype=np.int64)
@@ -186,8 +178,9 @@ def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
     changed = np.flatnonzero(np.asarray(evidence.values, dtype=np.float64)[known] != means)
     if changed.size:
         first = int(np.flatnonzero(known)[changed[0]])
+        remedy = "kind='ece' with bound='data'" if kind == "expected-ece" else f"bound={CERTIFICATE_BOUNDS[kind][0]!r}"
         raise GuaranteeError(
             f"{bound_name} is about the mean label of each bin, and the value of bin {first} is "
             f"{float(evidence.values[first])!r}, not its mean {float(means[changed[0]])!r} (scaling or monotone values); "
-            f"{_REMEDIES[kind]}"
+            f"{remedy} certifies the values as they are"
         )

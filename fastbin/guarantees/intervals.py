@@ -42,14 +42,14 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     Parameters
     ----------
     evidence : Evidence
-        A fitted model, such as `fastbin.BinnedModel`.
+        A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability: of all bins together where `simultaneous`, else of each bin. Strictly between 0 and 1.
     method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
         "clopper-pearson" is exact, with Sidak's level across bins, which are independent given the edges. "hoeffding" and
         "empirical-bernstein" (Gupta, Podkopaev & Ramdas 2020, Theorem 4) are the papers' forms, with their union
-        bound. "wilson" is approximate and guarantees nothing; it is given for any model that has a tally. Decide on one
-        before looking: whoever takes the best of several pays for it in alpha.
+        bound. "wilson" is approximate and guarantees nothing; it exists for any model that has a tally. Choose one before
+        looking at the result: the best of several does not hold at the alpha of each.
     simultaneous : bool
         Whether alpha is shared among the bins that hold samples.
 
@@ -63,21 +63,20 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     ------
     GuaranteeError
         Where the method is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
-        sent to one side. Where the model was moved to class rates that were estimated without labels, or that its file does
-        not tell (fastbin 0.1.0).
+        sent to one side. Where the model was moved to class rates that were estimated without labels, or whose origin its
+        file does not hold (fastbin 0.1.0).
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
     Notes
     -----
-    The schemes "ze" and "umb" also average the label of a boundary sample, which is no draw from the bin. Their intervals
+    The schemes "ze" and "umb" also average the label of a boundary sample, which is not a draw from the bin. Their intervals
     are computed from the other samples and are the union over both values that this label can have had. O(n_bins).
 
     Examples
     --------
     >>> import fastbin as fb
-    >>> scores = [i / 1000 for i in range(1000)]
-    >>> labels = [int(i % 10 < 8) for i in range(1000)]
+    >>> scores, labels = [i / 1000 for i in range(1000)], [int(i % 10 < 8) for i in range(1000)]
     >>> model = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
     >>> interval(model, alpha=0.1).round(3)
     array([[0.762, 0.834],
@@ -92,23 +91,20 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
 
 def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64s:
     """The intervals in the population that the tally was drawn from."""
-    if method == "wilson":
-        return _approximate(evidence, alpha, simultaneous)
-    interior = require_interior(evidence, moved=True)
+    interior = _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
     n_covered = int(np.count_nonzero(interior.is_covered))
     level = alpha
     if simultaneous and n_covered > 1:
-        share = sidak if method == "clopper-pearson" else bonferroni
+        share = sidak if method in ("clopper-pearson", "wilson") else bonferroni
         level = share(alpha, n_covered)
     return interval_of_interior(interior, _METHODS[method], level)
 
 
-def _approximate(evidence: Evidence, alpha: float, simultaneous: bool) -> Float64s:
+def _whole_tally(evidence: Evidence) -> Interior:
+    """All samples of each bin, for an approximation that is not exact for boundary labels either."""
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError("the model carries no tally, so its bins have no intervals; fit a binning")
     if evidence.is_weighted:
         raise GuaranteeError("Wilson's interval is about unweighted samples; use fb.shift.weighted_interval")
-    counts = np.asarray(evidence.counts)
-    n_covered = int(np.count_nonzero(counts))
-    level = sidak(alpha, n_covered) if simultaneous and n_covered > 1 else alpha
-    return wilson(evidence.label_sums, counts, level)
+    counts, label_sums = np.asarray(evidence.counts), np.asarray(evidence.label_sums)
+    return Interior(counts, label_sums, label_sums, np.zeros(counts.shape, dtype=np.bool_))

@@ -2,8 +2,8 @@
 
 The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by
 equation (13) of Sun, Song & Hero (2023). Class rates that were counted are not exact: each has an interval of its own, and the
-ends are moved by whichever rates in these intervals are worst. By the union bound over the bins' share of alpha and the rates'
-the moved intervals cover with probability at least 1 - alpha at any sample size, if label shift holds.
+ends are moved by the worst rates in these intervals. One part of alpha goes to the bins and one to the rates, so by the union
+bound the moved intervals cover with probability at least 1 - alpha at any sample size, if label shift holds.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float
 
 
 def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
-    """Intervals at the target, of which any misses with probability at most alpha.
+    """Intervals at the target that cover all bins at once with probability at least 1 - alpha.
 
-    Half of alpha goes to the bins, the rest in equal parts to the rates that were counted; all of it to the bins where none
-    was. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+    Half of alpha goes to the bins and the rest in equal parts to the rates that were counted; if none was, all of it goes to
+    the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
     """
     rates = evidence.rates
     if rates is None:
         raise GuaranteeError(
             f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the model does not say how "
-            "these are known, as files of fastbin 0.1.0 do not; an interval without their error would not cover: move the "
+            "these are known (files of fastbin 0.1.0 do not); an interval without their error would not cover; move the "
             "source model again with fb.shift.LabelShift or `fastbin adapt`"
         )
     for population, rate in zip(("source", "target"), rates, strict=True):
@@ -66,11 +66,11 @@ def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
 
 def certify_moved(evidence: Evidence, intervals: Callable[[], Float64s], *, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate at the target, from `moved_interval`. Other kinds depend on the target's bin masses."""
-    at_target = intervals()  # first: where there are none, that is why
+    at_target = intervals()  # first, because its error is the more precise one where there are no intervals
     if (kind, bound) != ("conditional", "clopper-pearson"):
         raise GuaranteeError(
-            f"after label shift there is the certificate of kind 'conditional' with the bound 'clopper-pearson', and kind "
-            f"{kind!r} with {bound!r} is not known: it would need the target's bin masses, or values that are the bins' means"
+            f"after label shift only kind='conditional' with bound='clopper-pearson' has a certificate; kind={kind!r} with "
+            f"bound={bound!r} would need the target's bin masses, or values that are the bins' means"
         )
     assert evidence.rates is not None  # else there are no intervals
     assumptions = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +14,9 @@ from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_
 from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.bound_names import check_prior_bound
-from fastbin.guarantees.radius import last_where, worst_failure
+from fastbin.guarantees.radius import failures_above, last_where, worst_failure
 from fastbin.guarantees.samples import samples_needed
 from fastbin.intervals import sidak
-from fastbin.intervals._beta import special_functions
 
 # The targets of auto_n_bins. Gupta & Ramdas 2021 work with (0.1, 0.1) throughout section 2.2.
 _AUTO_ALPHA = 0.1
@@ -24,8 +24,8 @@ _AUTO_EPSILON = 0.1
 # Sun, Song & Hero 2023, equation (10) leaves the constant of the n^(1/3) law open. Minimising their bound gives 0.8 for a
 # frequency that changes by 1 per unit of score mass and 2.0 for 4; the risk of their Gaussian example is least at 5.
 _AUTO_CUBE_ROOTS = 2
-# Fewer bins than this say too little to be worth having, so auto_n_bins gives up its target before it goes below, as long
-# as a bin keeps that many samples.
+# auto_n_bins gives up its target rather than go below this number of bins, as long as a bin keeps that many samples: fewer
+# bins say too little.
 _AUTO_FEWEST, _AUTO_SAMPLES_PER_BIN = 5, 20
 
 
@@ -141,13 +141,9 @@ def _largest_in_block(n: int, q: int, smallest: int, alpha: float, epsilon: floa
 
 def _failure_at_half(counts: Float64s, epsilon: float) -> Float64s:
     """A lower bound on `worst_failure` for each count: the failure probability at one frequency near 1/2."""
-    betainc = special_functions().betainc
     widths = np.floor(2.0 * counts * epsilon * (1.0 + 2.0**-52))
     lowest = np.maximum(np.floor(counts * (0.5 - epsilon)), 0.0)
-    frequencies = np.minimum(lowest / counts + epsilon, 1.0)
-    above = counts - lowest - widths
-    upper = np.where(above > 0, betainc(lowest + widths + 1.0, np.maximum(above, 1.0), frequencies), 0.0)
-    return np.asarray(betainc(counts - lowest, lowest + 1.0, 1.0 - frequencies) + upper)
+    return failures_above(lowest, counts, widths, epsilon)
 
 
 @lru_cache(maxsize=256)
@@ -190,8 +186,8 @@ def auto_n_bins(n: int) -> int:
     most = max(fewest, _AUTO_CUBE_ROOTS * integer_cube_root(n))
     if most > fewest and n >= 2 * most and epsilon_of(n, most, _AUTO_ALPHA, bound="hoeffding") <= _AUTO_EPSILON:
         return most  # the exact promise is better still, so no search is needed
-    found = _largest_exact(n, _AUTO_ALPHA, _AUTO_EPSILON, "conditional")
-    return min(most, max(fewest, found or 1))
+    largest = _largest_exact(n, _AUTO_ALPHA, _AUTO_EPSILON, "conditional")
+    return min(most, max(fewest, largest or 1))
 
 
 def integer_cube_root(n: int) -> int:
@@ -205,3 +201,87 @@ def integer_cube_root(n: int) -> int:
     while root**3 > n:
         root = (2 * root + n // root**2) // 3
     return root
+
+
+class TradeOff(NamedTuple):
+    """What one number of bins promises; see `trade_off`.
+
+    Attributes
+    ----------
+    n_bins : int
+    samples_per_bin : int
+        Of the smallest bin.
+    conditional : float
+        The exact radius for all bins at once.
+    marginal : float
+        The exact radius for the bin of the next sample.
+    conditional_hoeffding : float
+        Gupta & Ramdas 2021, equation (8).
+    expected_ece : float
+        The bound on the mean of the expected calibration error.
+    """
+
+    n_bins: int
+    samples_per_bin: int
+    conditional: float
+    marginal: float
+    conditional_hoeffding: float
+    expected_ece: float
+
+
+@shared_docs(choose_n_bins.__doc__)
+def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> list[TradeOff]:
+    """What n samples promise for several numbers of bins: the table behind ``fastbin bins``.
+
+    Parameters
+    ----------
+    n : int
+        Number of calibration samples, at least 2.
+    {alpha}
+    n_bins : list of int, optional
+        The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
+        `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as
+        `auto_n_bins` takes.
+
+    Returns
+    -------
+    list of TradeOff
+        One row per number of bins, in ascending order: the smallest count of a bin, the exact conditional and marginal radius,
+        Gupta & Ramdas 2021, equation (8), and the bound on the mean of the ECE.
+
+    Raises
+    ------
+    GuaranteeError
+        When a number of bins is above n // 2.
+    {InputError, InputTypeError}
+
+    Examples
+    --------
+    >>> for row in trade_off(1000, n_bins=[5, 10]):
+    ...     print(row.n_bins, row.samples_per_bin, round(row.conditional, 3), round(row.conditional_hoeffding, 3))
+    5 199 0.083 0.108
+    10 99 0.131 0.164
+    """
+    n, alpha = check_count(n, "n", minimum=2), check_alpha(alpha)
+    if n_bins is not None:
+        return [_row(n, b, alpha) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
+    usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]
+    rows: list[TradeOff] = []
+    chosen = min(auto_n_bins(n), n // 2)
+    for b in sorted({int(b) for b in usual if b <= min(n // 2, 10 * chosen)} | {chosen}):
+        rows.append(_row(n, b, alpha))
+        if rows[-1].conditional > 0.25 and len(rows) > 1:
+            break
+    return rows
+
+
+def _row(n: int, n_bins: int, alpha: float) -> TradeOff:
+    hoeffding = epsilon_of(n, n_bins, alpha, "conditional", "hoeffding")
+    return TradeOff(
+        n_bins=n_bins,
+        samples_per_bin=(n + 1) // n_bins - 1,
+        conditional=epsilon_of(n, n_bins, alpha),
+        marginal=epsilon_of(n, n_bins, alpha, "marginal"),
+        conditional_hoeffding=hoeffding,
+        expected_ece=epsilon_of(n, n_bins, alpha, "expected-ece"),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def last_where(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low
 
 
-def _failures(candidates: Float64s, n_in_bin: int, width: int, epsilon: float) -> Float64s:
+def failures_above(candidates: Float64s, n_in_bin: Any, width: Any, epsilon: float) -> Float64s:
     """P(X <= x) + P(X > x + width) for X ~ Binomial(n_in_bin, x / n_in_bin + epsilon), one per candidate x."""
     betainc = special_functions().betainc
     below, above = n_in_bin - candidates, n_in_bin - candidates - width
@@ -51,11 +52,11 @@ def _supremum(n_in_bin: int, width: int, epsilon: float) -> float:
     worst = 0.0
     if last >= _SCAN:
         edge = np.arange(64.0)
-        worst = float(_failures(np.concatenate([edge, last - edge]), n_in_bin, width, epsilon).max())
+        worst = float(failures_above(np.concatenate([edge, last - edge]), n_in_bin, width, epsilon).max())
     while True:
         step = max(1, (last - first) // (_SCAN // 2)) if last - first >= _SCAN else 1
         candidates = np.arange(first, last + 1, step, dtype=np.float64)
-        failures = _failures(candidates, n_in_bin, width, epsilon)
+        failures = failures_above(candidates, n_in_bin, width, epsilon)
         peak = int(np.argmax(failures))
         worst = max(worst, float(failures[peak]))
         if step == 1:

@@ -30,7 +30,7 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> Bools:
     Parameters
     ----------
     evidence : Evidence
-        A fitted model, such as `fastbin.BinnedModel`.
+        A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float, Fraction or str
         Failure probability in each bin, from 1e-100 to 1/2. A float stands for the decimal it prints as.
 

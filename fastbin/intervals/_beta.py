@@ -54,7 +54,7 @@ def beta_quantile(a: Float64s, b: Float64s, tail: float, *, upper: bool) -> Floa
 
 
 def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
-    """The points, but those that are no root replaced by bisection down to neighbouring doubles, rounded outwards."""
+    """The points; those that are not a root are replaced by bisection down to neighbouring doubles, rounded outwards."""
     special = special_functions()
 
     def beyond(p: Float64s, of: Any) -> Float64s:

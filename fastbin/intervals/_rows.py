@@ -11,6 +11,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight
+from fastbin.intervals._tally import as_sums, refuse_first
 
 
 class Rows:
@@ -27,20 +28,18 @@ class Rows:
         if self.bins.dtype.kind not in "iu":
             raise InputTypeError(f"bins has dtype {self.bins.dtype}; bin numbers are integers from 0")
         self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
-        bad = (self.bins < 0) | (self.bins >= self.n_bins)
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise InputError(
-                f"bins[{first}] is {self.bins[first]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
-            )
+        refuse_first(
+            (self.bins < 0) | (self.bins >= self.n_bins),
+            lambda i: f"bins[{i}] is {self.bins[i]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}",
+        )
         self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
-        heavy = self.weights > self.bounds[self.bins]
-        if heavy.any():
-            first = int(np.argmax(heavy))
-            raise InputError(
-                f"weights[{first}] is {self.weights[first]}, above the weight_bound {self.bounds[self.bins[first]]} of its "
-                "bin; the bound must hold in the whole population"
-            )
+        refuse_first(
+            self.weights > self.bounds[self.bins],
+            lambda i: (
+                f"weights[{i}] is {self.weights[i]}, above the weight_bound {self.bounds[self.bins[i]]} of its bin; "
+                "the bound must hold in the whole population"
+            ),
+        )
 
     def sums(self, values: Float64s) -> Float64s:
         """The sum of `values` over each bin."""
@@ -65,35 +64,24 @@ def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
     except ValueError as error:
         raise InputError(f"{name} must be one number or one for each of the {n_bins} bins: {error}") from error
     bad = ~((bounds > 0.0) & np.isfinite(bounds))
-    if bad.any():
-        raise InputError(f"{name} is {bounds[np.argmax(bad)]}; it must be positive and finite, one number or one per bin")
+    refuse_first(bad, lambda b: f"{name} is {bounds[b]}; it must be positive and finite, one number or one per bin")
     return bounds
-
-
-def _sums(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Float64s:
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if array.ndim != 1 or (shape is not None and array.shape != shape):
-        raise InputError(f"{name} has shape {array.shape}; every bin needs one")
-    bad = ~((array >= 0.0) & np.isfinite(array))
-    if bad.any():
-        raise InputError(f"{name}[{int(np.argmax(bad))}] is {array[np.argmax(bad)]}; it must be finite and not negative")
-    return array
 
 
 def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> tuple[Float64s, Float64s, Float64s, Bools]:
     """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
-    totals = _sums("weight_sums", weight_sums)
-    ones = _sums("weighted_label_sums", weighted_label_sums, totals.shape)
-    sizes = _sums("counts", counts, totals.shape)
+    totals = as_sums(weight_sums, "weight_sums")
+    ones = as_sums(weighted_label_sums, "weighted_label_sums", totals.shape)
+    sizes = as_sums(counts, "counts", totals.shape)
     known = (totals > 0.0) & (sizes > 0.0)
     means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
     filled = np.where(known, sizes, 1.0)
     return means, np.where(known, totals / filled, 1.0), filled, known
 
 
-def last_rejected(rejects: Callable[[Float64s], Bools], n_bins: int) -> Float64s:
-    """For each bin the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
-    low, high = np.zeros(n_bins), np.ones(n_bins)
+def last_rejected(rejects: Callable[[Float64s], Bools], shape: int | tuple[()]) -> Float64s:
+    """Elementwise the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
+    low, high = np.zeros(shape), np.ones(shape)
     for _ in range(46):
         middle = (low + high) / 2.0
         rejected = rejects(middle)

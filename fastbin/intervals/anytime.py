@@ -14,7 +14,7 @@ from fastbin._scalars import check_level
 from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_labels
 from fastbin.intervals._beta import neighbouring_doubles, special_functions
-from fastbin.intervals._tally import around, as_tally
+from fastbin.intervals._tally import around, as_sums, as_tally
 
 # The polynomial stitched boundary of Howard, Ramdas, McAuliffe & Sekhon (2021, Theorem 1) with eta = e, s = 1.4, m = 1 and
 # c = 1. Gupta, Podkopaev & Ramdas 2020 print (sqrt(e) + 1) / sqrt(2) for the second constant: safe, but looser.
@@ -56,19 +56,6 @@ def running_variance(labels: Any) -> float:
     means[0] = 0.5
     means[1:] = np.cumsum(y)[:-1] / np.arange(1, y.size)
     return float(np.sum((y - means) ** 2))
-
-
-def _variances(running_variances: Any, n_bins: int) -> Float64s:
-    variances = np.atleast_1d(np.asarray(running_variances, dtype=np.float64))
-    if variances.shape != (n_bins,):
-        raise InputError(f"running_variances has shape {variances.shape} for {n_bins} bins; every bin needs one")
-    bad = ~((variances >= 0.0) & np.isfinite(variances))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(
-            f"running_variances[{first}] is {variances[first]}; it is a sum of squares, so finite and not negative"
-        )
-    return np.maximum(variances, 1.0)
 
 
 def _stitched_boundary(variances: Float64s, alpha: float) -> Float64s:
@@ -145,7 +132,8 @@ def _around_means(
     """The means +- boundary / count, cut to [0, 1]."""
     sums, sizes = as_tally(label_sums, counts)
     filled = np.maximum(sizes, 1)
-    radii = boundary(_variances(running_variances, sizes.shape[0]), check_level(alpha)) / filled
+    variances = np.maximum(as_sums(running_variances, "running_variances", sizes.shape), 1.0)
+    radii = boundary(variances, check_level(alpha)) / filled
     return around(sums / filled, np.where(sizes > 0, radii, 1.0))
 
 
@@ -166,17 +154,15 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     prior : pair of float
         a and b of the mixing Beta distribution, both positive and chosen before the data. (0.5, 0.5) loses little anywhere.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]; exactly 0 at a label sum of 0, exactly 1 at a full one.
+    {Returns}
 
     {Raises}
 
     Notes
     -----
     Both ends by bisection down to neighbouring doubles, taken outwards: O(n_bins) memory, about 60 passes over the bins. They
-    are within 1e-12 of the exact ends up to counts of 1e8, and within 1e-10 beyond.
+    are within 1e-12 of the exact ends up to counts of 1e8, and within 1e-10 beyond; exactly 0 at a label sum of 0, and exactly
+    1 at a full one.
 
     Examples
     --------

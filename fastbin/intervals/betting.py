@@ -32,9 +32,9 @@ def betting(
     alpha: float,
     weight_bound: Any,
     *,
+    stakes: tuple[float, ...] = _STAKES,
     bins: Any = None,
     n_bins: int | None = None,
-    stakes: tuple[float, ...] = _STAKES,
 ) -> Float64s:
     """Bets against theta whose fortune, if theta is true, has mean 1: theta is rejected when the fortune reaches 2 / alpha.
 
@@ -43,13 +43,7 @@ def betting(
     the other end. The result does not depend on the order of the samples. `betting_in_order` does, and is narrower by about
     a fifth where weights are within a small factor of each other, but wider where a few samples carry most of the weight.
 
-    Parameters
-    ----------
-    {weights, labels}
-    {alpha}
-    {weight_bound}
-    {bins}
-    {n_bins}
+    {Parameters}
     stakes : tuple of float
         Fractions k in (0, 1), chosen before the data.
 
@@ -86,11 +80,11 @@ def _betting_end(ones: Float64s, zeros: Float64s, stakes: tuple[float, ...], thr
     losses = np.array([np.log1p(-stake * zeros).sum() for stake in stakes])
 
     def rejects(theta: Float64s) -> Bools:
-        odds = values * (1.0 / theta[0] - 1.0)
+        odds = values * (1.0 / theta - 1.0)
         logs = losses + np.log1p(np.multiply.outer(stakes, odds)) @ repeats
-        return np.array([np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold])
+        return np.asarray(np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold)
 
-    return float(last_rejected(rejects, 1)[0])
+    return float(last_rejected(rejects, ()))
 
 
 @shared_docs(weighted_empirical_bernstein.__doc__)
@@ -109,13 +103,7 @@ def betting_in_order(
     labels exchanged gives the other end (Waudby-Smith & Ramdas 2024 do so for bounded means). The result depends on the order;
     it is drawn from `seed`, which must be chosen before the data, and not from the order of the rows.
 
-    Parameters
-    ----------
-    {weights, labels}
-    {alpha}
-    {weight_bound}
-    {bins}
-    {n_bins}
+    {Parameters}
     seed : int
         In [0, 2^64).
 
@@ -162,7 +150,7 @@ def _last_overtaken(weights: Float64s, labels: Float64s, stakes: Float64s, thres
         return 0.0
 
     def rejects(theta: Float64s) -> Bools:
-        bets = np.minimum(stakes, _BOLDEST / theta[0]) * weights * (labels - theta[0])
-        return np.array([np.cumsum(np.log1p(bets)).max() >= threshold])
+        bets = np.minimum(stakes, _BOLDEST / theta) * weights * (labels - theta)
+        return np.asarray(np.cumsum(np.log1p(bets)).max() >= threshold)
 
-    return float(last_rejected(rejects, 1)[0])
+    return float(last_rejected(rejects, ()))

@@ -97,7 +97,7 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     return around(sums / filled, radii)
 
 
-@shared_docs(clopper_pearson.__doc__)
+@shared_docs(hoeffding.__doc__)
 def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), cut to [0, 1].
 
@@ -108,10 +108,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
 
     {Parameters}
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1].
+    {Returns}
 
     {Raises}
 

@@ -71,7 +71,7 @@ def theorem7(
 
     For weights between L > 0 and U, with r = sqrt(ln(6 / alpha) / (2 count)): sum wY / sum w +- (U / L)(1 + 2 U / L) r, where
     U r < L / 2. The theorem covers B bins by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(6 B / alpha). The paper
-    says that its constant is explicit and does not give it; this is what Steps 2 to 4 of the proof come to, with the bin's
+    says that its constant is explicit and does not give it; this is the result of Steps 2 to 4 of the proof, with the bin's
     count in place of n / B. Kept for comparison: it says nothing until counts are in the thousands.
 
     Parameters
@@ -106,6 +106,7 @@ def theorem7(
     return around(means, np.where(holds, ratio * (1.0 + 2.0 * ratio) * slack, 1.0))
 
 
+@shared_docs(self_normalised_hoeffding.__doc__)
 def weighted_empirical_bernstein(
     weights: Any, labels: Any, alpha: float, weight_bound: Any, *, bins: Any = None, n_bins: int | None = None
 ) -> Float64s:
@@ -119,8 +120,7 @@ def weighted_empirical_bernstein(
     ----------
     weights, labels : array-like, shape (n_samples,)
         Weights in [0, weight_bound], labels 0 or 1.
-    alpha : float
-        Failure probability of each bin, from 1e-110 to 1/2.
+    {alpha}
     weight_bound : float or array of float, shape (n_bins,)
         U, the largest weight in the population (of each bin, where known).
     bins : array of int, shape (n_samples,), optional
@@ -128,10 +128,7 @@ def weighted_empirical_bernstein(
     n_bins : int, optional
         By default one more than the largest bin number.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_bins, 2)
-        Lower and upper ends in [0, 1]; [0, 1] for a bin without weight.
+    {Returns}
 
     Raises
     ------
@@ -186,8 +183,8 @@ def theorem10(
     weight_bound: Any,
     relative_mass: Any,
     *,
-    bins: Any = None,
     n_bins: int | None = None,
+    bins: Any = None,
 ) -> Float64s:
     """Gupta, Podkopaev & Ramdas 2020, Theorem 10: empirical Bernstein around the unbiased estimate (40).
 

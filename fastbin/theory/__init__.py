@@ -20,8 +20,8 @@
 from __future__ import annotations
 
 from fastbin.guarantees.ece import mass_upper
+from fastbin.guarantees.n_bins import TradeOff, trade_off
 from fastbin.guarantees.radius import worst_failure
-from fastbin.guarantees.trade_off import TradeOff, trade_off
 from fastbin.intervals.anytime import running_variance, theorem6
 from fastbin.intervals.weighted import theorem7, theorem10
 from fastbin.theory.conformal import bin_set_chances, conformal_rank, conformal_sets

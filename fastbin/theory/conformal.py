@@ -14,6 +14,7 @@ from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_labels, check_same_length, check_scores
 from fastbin.guarantees.evidence import Evidence, as_evidence, require_interior
 from fastbin.guarantees.sets import bin_sets, rarities, rational
+from fastbin.intervals._tally import refuse_first
 
 
 def conformal_rank(n: int, alpha: Any) -> int:
@@ -133,8 +134,7 @@ def _check_uniforms(uniforms: Any, n: int) -> Float64s:
     if draws.shape != (n,):
         raise InputError(f"uniforms has shape {draws.shape} for {n} scores; every row needs one number")
     bad = ~((draws >= 0.0) & (draws < 1.0))
-    if bad.any():
-        raise InputError(f"uniforms[{int(np.argmax(bad))}] is {draws[np.argmax(bad)]}; uniform numbers are in [0, 1)")
+    refuse_first(bad, lambda i: f"uniforms[{i}] is {draws[i]}; uniform numbers are in [0, 1)")
     return draws
 
 

@@ -10,6 +10,7 @@ from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_unit_interval
 from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_scores
+from fastbin.intervals._tally import refuse_first
 
 
 def _as_intervals(intervals: Any) -> Float64s:
@@ -20,11 +21,7 @@ def _as_intervals(intervals: Any) -> Float64s:
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputTypeError(f"intervals must have one row (lower, upper) each, got shape {array.shape}")
     bad = ~((array[:, 0] >= 0.0) & (array[:, 0] <= array[:, 1]) & (array[:, 1] <= 1.0))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(
-            f"intervals[{first}] is ({array[first, 0]}, {array[first, 1]}); it must satisfy 0 <= lower <= upper <= 1"
-        )
+    refuse_first(bad, lambda i: f"intervals[{i}] is ({array[i, 0]}, {array[i, 1]}); it must satisfy 0 <= lower <= upper <= 1")
     return array
 
 
@@ -125,7 +122,7 @@ def sets_from_intervals(intervals: Any, *, non_atomic: bool) -> Bools:
     intervals : array-like of float, shape (n, 2)
         The intervals of n samples, with 0 <= lower <= upper <= 1.
     non_atomic : bool
-        That the predictor's values have a distribution without atoms. There is no default, because it decides.
+        Whether the predictor's values have a distribution without atoms. Has no default: the theorem depends on it.
 
     Returns
     -------

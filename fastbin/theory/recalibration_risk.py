@@ -1,4 +1,4 @@
-"""The recalibration risk of Sun, Song & Hero 2023: what calibration misses, and what bins blur.
+"""The recalibration risk of Sun, Song & Hero 2023: the parts due to miscalibration and to the coarseness of bins.
 
 With scores Z, labels Y, eta(Z) = E[Y | Z] and a calibrator h: the risk R = E[(h - eta)^2] is the sum of the calibration risk
 R_cal = E[(h - E[Y | h])^2] and the sharpness risk R_sha = E[(E[Y | h] - eta)^2] (Proposition 1); and the mean squared error is
@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
 from fastbin._validation import check_same_length, check_scores
 from fastbin.assess.samples import Groups, Samples, check_samples, group_samples
 from fastbin.assess.squared_error import PairSums
+from fastbin.assess.validity import validity_curve
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class RiskDecomposition:
 
 
 def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared: float | None = None) -> RiskDecomposition:
-    """The risk of a step function in a population that is known.
+    """The risk of a step function in a known population.
 
     Parameters
     ----------
@@ -143,6 +145,7 @@ class RiskEstimate:
         return self.calibration_risk + self.sharpness_risk
 
 
+@shared_docs(validity_curve.__doc__)
 def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 50, sample_weight: Any = None) -> RiskEstimate:
     """Estimate the recalibration risk of a binning, and its parts, from test samples.
 
@@ -153,8 +156,7 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     ----------
     predictions : array-like of shape (n,)
         Of a binning: few distinct values in [0, 1].
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
+    {labels}
     scores : array-like of shape (n,)
         The scores that were calibrated; any finite numbers.
     n_cells : int
@@ -166,10 +168,7 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     -------
     RiskEstimate
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----

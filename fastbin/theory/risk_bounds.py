@@ -98,6 +98,7 @@ def _zeta(n: int, n_bins: Any, alpha: float, smoothness: float) -> Any:
     return 4.0 * n_bins / n * np.log(4.0 * n_bins / alpha) + 8.0 * smoothness**2 / n_bins**2
 
 
+@shared_docs(risk_bound.__doc__)
 def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
     """The simplified risk bound of Sun, Song & Hero 2023, section 4.2: (4 B / n) ln(4 B / alpha) + 8 K^2 / B^2.
 
@@ -117,8 +118,7 @@ def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
 
     Raises
     ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {InputError, InputTypeError}
 
     Examples
     --------

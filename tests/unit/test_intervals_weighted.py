@@ -239,7 +239,7 @@ def test_bad_settings_are_named() -> None:
         theory.theorem7([1.0], [2.0], [2], 0.1, 0.0, 1.0)
     with pytest.raises(InputError, match=r"weight_sums\[0\] is -2.0"):
         intervals.self_normalised_hoeffding([1.0], [-2.0], [2], 0.1, 1.0)
-    with pytest.raises(InputError, match=r"counts has shape \(2,\); every bin needs one"):
+    with pytest.raises(InputError, match=r"counts has shape \(2,\) for 1 bins; every bin needs one"):
         intervals.self_normalised_hoeffding([1.0], [2.0], [2, 2], 0.1, 1.0)
 
 
