@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, and what is missing is told with the command that brings it."""
+"""Optional dependencies: imported where they are used; if one is missing, the error says how to install it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from types import TracebackType
 
 from fastbin._errors import MissingDependencyError
 
-__all__ = ["DISTRIBUTION", "install_command", "needed_for"]
-
 # What pip calls this package. The name "fastbin" belongs to another project there.
 DISTRIBUTION = "fastbin-calibration"
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what this extra brings."""
+    """The command that installs the dependencies of this extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 class needed_for:
-    """A block of imports that may fail: what is missing is raised as `MissingDependencyError`, which names the extra.
+    """A block of imports that may fail: an ImportError becomes a `MissingDependencyError` that names the extra.
 
     ::
 
@@ -40,7 +38,9 @@ class needed_for:
             return
         package = (error.name or "").partition(".")[0]
         if isinstance(error, ModuleNotFoundError) and package:
-            told = f"{self.purpose} need {package}, which is not installed; {install_command(self.extra)}"
-        else:  # there, but too old or broken
-            told = f"{self.purpose} need what cannot be imported here ({error}); {install_command(self.extra)}"
-        raise MissingDependencyError(told, name=error.name) from error
+            problem = f"{package}, which is not installed"
+        else:  # installed, but too old or broken
+            problem = f"what cannot be imported here ({error})"
+        raise MissingDependencyError(
+            f"{self.purpose} need {problem}; {install_command(self.extra)}", name=error.name
+        ) from error

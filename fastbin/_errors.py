@@ -1,25 +1,14 @@
-"""The errors that fastbin raises, each also one of Python's own kinds, and its warnings."""
+"""The errors that fastbin raises, each also of a built-in kind, and its warning."""
 
 from __future__ import annotations
 
-__all__ = [
-    "FastbinError",
-    "FastbinWarning",
-    "FormatError",
-    "GuaranteeError",
-    "InputError",
-    "InputTypeError",
-    "MissingDependencyError",
-    "NotFittedError",
-]
-
 
 class FastbinError(Exception):
-    """Anything that fastbin refuses to do."""
+    """The base of all errors that fastbin raises."""
 
 
 class FastbinWarning(UserWarning):
-    """Something that fastbin did, and that may not be what was wanted; the message names what to look at."""
+    """A result that may not be the intended one; the message names what to check."""
 
 
 class InputError(FastbinError, ValueError):
@@ -31,15 +20,15 @@ class InputTypeError(FastbinError, TypeError):
 
 
 class NotFittedError(FastbinError, ValueError, AttributeError):
-    """A calibrator was asked for something that only a fitted one has."""
+    """The calibrator has no model yet; call its fit first."""
 
 
 class FormatError(FastbinError, ValueError):
-    """Bytes that are not a model: foreign, damaged, truncated, or of a newer version."""
+    """Bytes that cannot be read as a model: foreign, damaged, truncated, or of a newer version."""
 
 
 class GuaranteeError(FastbinError, ValueError):
-    """A guarantee was asked for that the method, or the data, does not support; the message cites the theorem."""
+    """A guarantee that the method, or the data, does not support; the message cites the theorem."""
 
 
 class MissingDependencyError(FastbinError, ImportError):

@@ -1,7 +1,7 @@
-"""Output that is whole or not there: the one way in which files are written.
+"""Atomic output: the only place where files are written.
 
-A regular file is replaced whole: a reader sees the old one or the new one, whatever happens meanwhile. What is no regular file
-(a device, a pipe, a descriptor) cannot be replaced without destroying it, and is opened and written through.
+A regular file is replaced as a whole: a reader sees the old content or the new content, even after a crash. A device, a pipe or
+a descriptor would be destroyed by that; it is opened and written to.
 """
 
 from __future__ import annotations
@@ -16,34 +16,31 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["TEMPORARIES", "descriptor_of", "is_replaceable", "replace_file"]
-
 TEMPORARIES: set[str] = set()
-"""The temporary files that have a name just now. The command line removes them when a signal ends it."""
+"""The named temporary files that exist now. The command line removes them when a signal ends it."""
 
-# Links to follow before it must be a loop, as Linux does.
-MAX_LINKS = 40
-NAME_BYTES = 100  # of the target's name in that of a temporary file, which may have 255 in all
+MAX_LINKS = 40  # as on Linux; more must be a loop
+NAME_BYTES = 100  # of the target's name in a temporary file's name, which may have 255 bytes
 
-# What an open without a name fails with where the file system, or the kernel, cannot do it.
+# The errors of O_TMPFILE on a file system or a kernel without it.
 NOT_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP)
 
 
 def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -> None:
-    """Let `write` fill a binary file that then takes the place of `path`, all at once.
+    """Let `write` fill a binary file, then put it in the place of `path` atomically.
 
     A regular file keeps its mode, its extended attributes and, where permitted, its owner; a new one gets 0o666 less the umask.
-    Symbolic links are followed: what they point at is replaced or made, and the link stays. Another hard link to the old file
+    Symbolic links are followed: their target is replaced or created, and the link stays. Another hard link to the old file
     keeps the old content. If `write` raises, or the process dies, the old file stays as it was. The data are on the disk before
     the name changes.
 
-    A device, a pipe, a socket or a descriptor (``/dev/stdout``, ``/dev/fd/3``, a shell's ``>(command)``) is written through.
+    A device, a pipe, a socket or a descriptor (``/dev/stdout``, ``/dev/fd/3``, a shell's ``>(command)``) is written to.
 
     Parameters
     ----------
     path : str or path-like
     write : callable
-        Called once with a binary file that is open for writing; it must leave it open.
+        Called once with a binary file open for writing, which it must not close.
 
     Raises
     ------
@@ -59,21 +56,22 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     target = Path(os.path.realpath(path))
     old = _status(target)
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(target, "wb") as file:  # a folder raises here, in the words of the system
+        with open(target, "wb") as file:  # a folder raises the system's own error here
             write(file)
         return
-    if not hasattr(os, "fchown"):  # Windows, where rights are those of the folder
+    if not hasattr(os, "fchown"):  # Windows: a new file takes the rights of its folder
         old = None
-    with _unnamed(target) as file:
-        if file is not None:
-            _fill(file, write, target, old)
-            _name(file, target, old)
-            return
-    _replace_by_name(target, write, old)
+    unnamed = _open_unnamed(target)
+    if unnamed is None:
+        _replace_by_name(target, write, old)
+        return
+    with unnamed as file:
+        _fill(file, write, target, old)
+        _name(file, target, old)
 
 
 def is_replaceable(path: str | os.PathLike[str]) -> bool:
-    """Whether `replace_file` would make or replace a regular file, and not write through something else."""
+    """Whether `replace_file` would create or replace a regular file, rather than write to a device, pipe or descriptor."""
     if descriptor_of(os.fspath(path)) is not None:
         return False
     old = _status(Path(os.path.realpath(path)))
@@ -81,9 +79,9 @@ def is_replaceable(path: str | os.PathLike[str]) -> bool:
 
 
 def descriptor_of(path: str) -> int | None:
-    """The open descriptor of this process that a path such as ``/dev/stdout`` or ``/dev/fd/3`` means, if it means one.
+    """The open descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` stands for, if it does.
 
-    To open such a path anew would lose its place in the file (after ``>>``), and fails for sockets.
+    Opening such a path again would lose its position in the file (after ``>>``), and fails for sockets.
     """
     own = {"/dev/fd", f"/proc/{os.getpid()}/fd"}
     for _ in range(MAX_LINKS):
@@ -112,10 +110,10 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _fill(file: BinaryIO, write: Callable[[Any], object], target: Path, old: os.stat_result | None) -> None:
-    """Content, rights and attributes of the new file, all of it on the disk."""
+    """Write content, rights and attributes of the new file to the disk."""
     if old is not None:
-        # Before the content, which nobody must see who could not see the old one; and the owner before the mode, since a change
-        # of owner takes bits from it.
+        # Rights come before the content, which must stay hidden from whoever could not read the old file. The owner comes
+        # before the mode, because a change of owner clears some of its bits.
         os.fchmod(file.fileno(), 0o600)
         _copy_owner(file.fileno(), old)
         _copy_attributes(file.fileno(), target)
@@ -127,7 +125,7 @@ def _fill(file: BinaryIO, write: Callable[[Any], object], target: Path, old: os.
 
 
 def _copy_owner(descriptor: int, old: os.stat_result) -> None:
-    """The owner and the group of the old file, as far as the process may give them."""
+    """Give the new file the owner and the group of the old one, where permitted."""
     new = os.fstat(descriptor)
     for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
         if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):
@@ -136,55 +134,50 @@ def _copy_owner(descriptor: int, old: os.stat_result) -> None:
 
 
 def _copy_attributes(descriptor: int, old: Path) -> None:
-    """Extended attributes; among them the access list, without which the mode alone might open the file to more people."""
+    """Copy extended attributes. Without the access list among them, the mode could give more people access."""
     if not hasattr(os, "listxattr"):
         return
     with contextlib.suppress(OSError):
         for name in os.listxattr(old):
-            with contextlib.suppress(OSError):  # one of the system's, or a file system without
+            with contextlib.suppress(OSError):  # a system attribute, or a file system without attributes
                 os.setxattr(descriptor, name, os.getxattr(old, name))
 
 
 def _mode(descriptor: int, old: os.stat_result) -> int:
-    """The old file's mode; where its owner or group could not be kept, without the rights that were meant for them alone."""
+    """The mode of the old file, without the special rights of an owner or a group that could not be kept."""
     new, mode = os.fstat(descriptor), stat.S_IMODE(old.st_mode)
     if new.st_uid != old.st_uid:
         mode &= ~stat.S_ISUID
     if new.st_gid != old.st_gid:
-        for_anybody = (mode & stat.S_IRWXO) << 3
-        mode = mode & ~(stat.S_ISGID | stat.S_IRWXG) | (mode & stat.S_IRWXG & for_anybody)
+        of_others = (mode & stat.S_IRWXO) << 3
+        mode = mode & ~(stat.S_ISGID | stat.S_IRWXG) | (mode & stat.S_IRWXG & of_others)
     return mode
 
 
 # ---------------------------------------------------------------------- without a name while it is written
 
 
-@contextlib.contextmanager
-def _unnamed(target: Path) -> Iterator[BinaryIO | None]:
-    """A file in the target's folder that has no name, so that nothing of it is left if the process dies; or ``None``."""
-    file = None
-    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
-        try:
-            file = os.fdopen(os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b")
-        except OSError as error:
-            if error.errno not in NOT_UNNAMED or not target.parent.is_dir():
-                raise
-    if file is None:
-        yield None
-        return
-    with file:
-        yield file
+def _open_unnamed(target: Path) -> BinaryIO | None:
+    """A file without a name in the target's folder, which vanishes if the process dies; ``None`` where that is not possible."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.fdopen(os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b")
+    except OSError as error:
+        if error.errno not in NOT_UNNAMED or not target.parent.is_dir():
+            raise
+        return None
 
 
 def _name(file: BinaryIO, target: Path, old: os.stat_result | None) -> None:
-    """Give a file its name: at once where nobody has it, else by way of another, since a link replaces nothing."""
+    """Link a file to its name: directly if the name is free, else by a temporary name, because links replace nothing."""
     folder = os.open(target.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if not _link(file, target.name, folder):
             with _temporary_name(target) as temporary:
                 _link(file, temporary.name, folder)
                 os.replace(temporary.name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-        _keep_names(target.parent)
+        _sync_names(target.parent)
     except _NoLinksError:
         file.seek(0)
         _replace_by_name(target, lambda named: shutil.copyfileobj(file, named), old)
@@ -193,11 +186,11 @@ def _name(file: BinaryIO, target: Path, old: os.stat_result | None) -> None:
 
 
 class _NoLinksError(Exception):
-    """The file system makes files without a name, and gives them none."""
+    """The file system creates files without a name, but does not link them."""
 
 
 def _link(file: BinaryIO, name: str, folder: int) -> bool:
-    """Whether the file has this name now; not if another one has it."""
+    """Link the file to a name; False if the name is taken."""
     try:
         os.link(f"/proc/self/fd/{file.fileno()}", name, dst_dir_fd=folder, follow_symlinks=True)
     except FileExistsError:
@@ -212,17 +205,17 @@ def _link(file: BinaryIO, name: str, folder: int) -> bool:
 
 def _replace_by_name(target: Path, write: Callable[[Any], object], old: os.stat_result | None) -> None:
     with _temporary_name(target) as temporary:
-        # The system takes the umask from the mode; to ask for the umask one has to change it, under other threads' feet.
+        # The system applies the umask to the mode. Reading the umask would mean setting it, for all threads.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
             _fill(file, write, target, old)
         os.replace(temporary, target)
-        _keep_names(target.parent)
+        _sync_names(target.parent)
 
 
 @contextlib.contextmanager
 def _temporary_name(target: Path) -> Iterator[Path]:
-    """A name beside the target that nobody has; a file of that name is removed unless it was renamed."""
+    """A free name beside the target; on an error the file of that name is removed."""
     stem = os.fsdecode(os.fsencode(target.name)[:NAME_BYTES])
     temporary = target.with_name(f".{stem}.{secrets.token_hex(8)}.tmp")
     TEMPORARIES.add(str(temporary))
@@ -236,8 +229,8 @@ def _temporary_name(target: Path) -> Iterator[Path]:
         TEMPORARIES.discard(str(temporary))
 
 
-def _keep_names(folder: Path) -> None:
-    """Have the names in a folder on the disk, too, where the system can do that."""
+def _sync_names(folder: Path) -> None:
+    """Write the names in a folder to the disk, where the system can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

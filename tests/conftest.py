@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("fastbin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fastbin")
 
+os.environ.setdefault("MPLBACKEND", "Agg")  # the examples of plots need no window
+
 # A shell without job control starts what runs in the background with interrupts ignored, and children inherit that. The
 # commands honour it, but the tests that interrupt them are about those that do not.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,13 +1,13 @@
-"""How calibrated is a predictor on test samples, and with what certainty?
+"""How calibrated is a predictor on test samples, and how certain is that?
 
 =========================================================  ===============================================================
 `reliability_table`                                        prediction, positive rate, count and interval, bin by bin
 `ece`, `squared_ece`                                       calibration errors: plug-in of any order, and debiased
-`brier_score`, `brier_decomposition`, `log_loss`,          scores, and what they are made of
+`brier_score`, `brier_decomposition`, `log_loss`,          proper scores and their parts
 `sharpness`, `roc_auc`
-`validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: for which share of the samples is the
-                                                           prediction how close; exact step functions
-`check_certificate`, `samples_to_check`                    does a test set contradict a certificate, or confirm it?
+`validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: the share of samples by the error of their
+                                                           prediction; exact step functions
+`check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 =========================================================  ===============================================================
 
 Everything takes predictions in [0, 1] of any predictor, and test samples that it was not fitted on. Integer weights are
@@ -29,11 +29,7 @@ from fastbin.assess.metrics import (
     squared_ece,
 )
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
-from fastbin.assess.validity import (
-    ValidityCurve,
-    promised_validity,
-    validity_curve,
-)
+from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck
 
 __all__ = [

@@ -2,86 +2,125 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
+from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess._binomial import (
-    chance_at_least,
-    chance_at_most,
-    count_to_confirm,
-    count_to_contradict,
-)
+from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
 from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
 from fastbin.guarantees import Certificate
 from fastbin.intervals import bonferroni, clopper_pearson
 from fastbin.model import BinnedModel
 
-__all__ = ["check_certificate", "samples_to_check"]
-
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
-
-# Equal fingerprints mean equal counts. Where other rows would often have the same, as on a single score, they mean nothing.
+# Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
 COINCIDENCE = 1e-4
 
 
-def _outside(claims: Float64s, counts: Int64s, label_sums: Int64s) -> npt.NDArray[np.bool_]:
-    """Bins whose rate on the test set lies outside the claim."""
-    rates = label_sums / np.maximum(counts, 1)
-    return (counts > 0) & ((rates < claims[:, 0]) | (rates > claims[:, 1]))
+class _Promise(NamedTuple):
+    """A promise about each bin, and the levels at which it is tested."""
 
+    values: Float64s  # of the model's bins
+    claims: Float64s  # (n_bins, 2): where each true frequency lies; [0, 1] for a bin that the promise leaves out
+    is_claimed: Bools  # whether the promise is about the bin
+    alpha: float
+    power: float
 
-def _claims_of(model: BinnedModel, certificate: Certificate | None, epsilon: float | None) -> tuple[Float64s, list[bool]]:
-    """The promised range of each bin, and which bins have a promise."""
-    if model.kind != "step":
-        raise InputError(
-            f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess its "
-            "predictions with reliability_table)"
-        )
-    if certificate is not None and epsilon is not None:
-        raise InputError("certificate and epsilon are both given; give the promise to check once")
-    claimed = [True] * model.n_bins
-    if epsilon is not None:
-        radii: Any = check_unit_interval(epsilon, "epsilon")
-    else:
-        promise = model.certificate() if certificate is None else certificate
-        if promise.kind != "conditional":
+    @classmethod
+    def of(
+        cls, model: BinnedModel, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
+    ) -> _Promise:
+        """The promise of a certificate, by default the model's own, or of an epsilon."""
+        if model.kind != "step":
             raise InputError(
-                f"the certificate is of kind {promise.kind!r}; only a conditional one makes a promise about each bin that one "
-                "test set can contradict: take certificate(kind='conditional')"
+                f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
+                "its predictions with reliability_table)"
             )
-        if promise.n_bins != model.n_bins:
-            raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
-        radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
-        for b in promise.uncovered_bins:
-            claimed[b] = False
-    claims = np.clip(np.stack([model.values - radii, model.values + radii], axis=1), 0.0, 1.0)
-    claims[~np.array(claimed)] = 0.0, 1.0
-    return claims, claimed
+        if certificate is not None and epsilon is not None:
+            raise InputError("certificate and epsilon are both given; give the promise to check once")
+        is_claimed = np.ones(model.n_bins, bool)
+        if epsilon is not None:
+            radii: Any = check_unit_interval(epsilon, "epsilon")
+        else:
+            promise = model.certificate() if certificate is None else certificate
+            if promise.kind != "conditional":
+                raise InputError(
+                    f"the certificate is of kind {promise.kind!r}; only a conditional one makes a promise about each bin that "
+                    "one test set can contradict: take certificate(kind='conditional')"
+                )
+            if promise.n_bins != model.n_bins:
+                raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
+            radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
+            is_claimed[list(promise.uncovered_bins)] = False
+        claims = np.clip(np.stack([model.values - radii, model.values + radii], axis=1), 0.0, 1.0)
+        claims[~is_claimed] = 0.0, 1.0
+        return cls(model.values, claims, is_claimed, alpha, power)
+
+    def counts_to_confirm(self) -> Float64s:
+        """Per bin the count that confirms its claim, if its value is true, so that all are confirmed with chance `power`."""
+        per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
+        bins = zip(self.values.tolist(), self.claims.tolist(), strict=True)
+        counts = [count_to_confirm(value, lower, upper, self.alpha, per_bin) for value, (lower, upper) in bins]
+        return np.where(self.is_claimed, counts, 0.0)
+
+    def verdict_on(self, counts: Int64s, label_sums: Int64s, reused: bool) -> CertificateCheck:
+        """The verdict of a test set with these counts; samples that the fit has used confirm nothing."""
+        claims = self.claims.tolist()
+        n_tested = max(1, int(np.count_nonzero(self.is_claimed & (counts > 0))))
+        tests = [_p_values(*row) for row in zip(label_sums.tolist(), counts.tolist(), *zip(*claims, strict=True), strict=True)]
+        p_inside, p_outside = (np.array(column) for column in zip(*tests, strict=True))
+        is_contradicted, is_confirmed = p_inside * n_tested <= self.alpha, (p_outside <= self.alpha) & (not reused)
+        verdicts = np.select(
+            [~self.is_claimed, is_contradicted, is_confirmed], [NO_CLAIM, CONTRADICTED, CONFIRMED], CANNOT_TELL
+        ).tolist()
+        to_confirm, masses = self.counts_to_confirm(), _masses(counts)
+        rates = label_sums / np.maximum(counts, 1)
+        is_outside = (counts > 0) & ((rates < self.claims[:, 0]) | (rates > self.claims[:, 1]))
+        to_contradict = [
+            count_to_contradict(float(rates[b]), lower, upper, self.alpha / n_tested, self.power) / masses[b]
+            for b, (lower, upper) in enumerate(claims)
+            if is_outside[b]
+        ]
+        return CertificateCheck(
+            verdict=next((verdict for verdict in (CONTRADICTED, CANNOT_TELL) if verdict in verdicts), CONFIRMED),
+            alpha=self.alpha,
+            power=self.power,
+            p_value=min(1.0, n_tested * float(p_inside.min())),
+            claims=self.claims,
+            intervals=clopper_pearson(label_sums, counts, bonferroni(self.alpha, n_tested)),
+            counts=counts,
+            label_sums=label_sums,
+            p_values=p_inside,
+            verdicts=tuple(verdicts),
+            n_samples=int(counts.sum()),
+            counts_to_confirm=to_confirm,
+            samples_to_confirm=float(np.ceil(to_confirm / masses).max()),
+            samples_to_contradict=float(np.ceil(min(to_contradict, default=np.inf))),
+            is_calibration_set=reused,
+        )
 
 
-def _p_value(label_sum: int, count: int, lower: float, upper: float) -> float:
-    """The exact p-value of "the frequency lies in [lower, upper]": the two tails share the level where both exist."""
-    tails = []
+def _p_values(label_sum: int, count: int, lower: float, upper: float) -> tuple[float, float]:
+    """Exact p-values of "the frequency lies in [lower, upper]", whose tails share the level, and of "it lies outside"."""
+    inside, outside = [], [0.0]
     if upper < 1.0:
-        tails.append(chance_at_least(label_sum, count, upper))
+        inside.append(chance_at_least(label_sum, count, upper))
+        outside.append(chance_at_most(label_sum, count, upper))
     if lower > 0.0:
-        tails.append(chance_at_most(label_sum, count, lower))
-    return min(1.0, len(tails) * min(tails)) if tails else 1.0
+        inside.append(chance_at_most(label_sum, count, lower))
+        outside.append(chance_at_least(label_sum, count, lower))
+    return min([1.0, *(len(inside) * p_value for p_value in inside)]), max(outside)
 
 
-def _is_confirmed(label_sum: int, count: int, lower: float, upper: float, alpha: float) -> bool:
-    """Whether both one-sided tests reject that the frequency lies outside [lower, upper]."""
-    below = upper >= 1.0 or chance_at_most(label_sum, count, upper) <= alpha
-    return below and (lower <= 0.0 or chance_at_least(label_sum, count, lower) <= alpha)
+def _masses(counts: Int64s) -> Float64s:
+    """The share of samples to expect in each bin: as seen, had one sample more come to every bin."""
+    return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
 def check_certificate(
@@ -97,10 +136,10 @@ def check_certificate(
     keys: Any = None,
     seed: int | None = 0,
 ) -> CertificateCheck:
-    """Compare a promise about every bin with a test set that had no part in the fit.
+    """Compare a promise about every bin with a test set that was not used in the fit.
 
-    The calibration set itself is noticed, by the fingerprint that the fit leaves in the model, and never confirms. A part of
-    it, or the whole of it among other rows, is not noticed.
+    The calibration set itself is recognised by the fingerprint that the fit leaves in the model, and never confirms. A part of
+    it, or all of it among other rows, is not recognised.
 
     Parameters
     ----------
@@ -159,9 +198,8 @@ def check_certificate(
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
-    alpha, power = check_alpha(alpha), check_power(power)
     model = as_model(model)
-    claims, claimed = _claims_of(model, certificate, epsilon)
+    promise = _Promise.of(model, certificate, epsilon, check_alpha(alpha), check_power(power))
     ones, weights = check_labels(labels), check_sample_weight(sample_weight)
     if weights is not None and weights.dtype == np.float64:
         raise GuaranteeError(
@@ -172,91 +210,20 @@ def check_certificate(
     if check_same_length(scores=bins, labels=ones, sample_weight=weights) == 0:
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
     counts = np.bincount(bins, weights, model.n_bins).astype(np.int64)
-    sums = np.bincount(bins, ones if weights is None else ones * weights, model.n_bins).astype(np.int64)
-    reused = _is_calibration_set(model, scores, ones, weights)
-    return _verdict_of(model, claims, claimed, counts, sums, alpha, power, reused)
+    label_sums = np.bincount(bins, ones if weights is None else ones * weights, model.n_bins).astype(np.int64)
+    return promise.verdict_on(counts, label_sums, _is_calibration_set(model, scores, ones, weights))
 
 
-def _is_calibration_set(model: BinnedModel, scores: Any, labels: npt.NDArray[np.uint8], frequencies: Any) -> bool:
+def _is_calibration_set(model: BinnedModel, scores: Any, labels: UInt8s, frequencies: Any) -> bool:
     """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
-    fingerprint = model.fingerprint
-    if fingerprint == 0:
+    if model.fingerprint == 0:
         return False
     inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
-    found = count_at_edges(model, inside.astype(np.float64), labels, frequencies)
-    return fingerprint_of(found) == fingerprint and chance_of_same_counts(found) < COINCIDENCE
+    counts = count_at_edges(model, inside.astype(np.float64), labels, frequencies)
+    return fingerprint_of(counts) == model.fingerprint and chance_of_same_counts(counts) < COINCIDENCE
 
 
-def _verdict_of(
-    model: BinnedModel,
-    claims: Float64s,
-    claimed: list[bool],
-    counts: Int64s,
-    sums: Int64s,
-    alpha: float,
-    power: float,
-    reused: bool,
-) -> CertificateCheck:
-    rows = [(int(x), int(count), float(low), float(high)) for x, count, (low, high) in zip(sums, counts, claims, strict=True)]
-    n_tested = max(1, int(np.count_nonzero(np.array(claimed) & (counts > 0))))
-    p_values = [_p_value(*row) if told else 1.0 for row, told in zip(rows, claimed, strict=True)]
-
-    def verdict_of(row: tuple[int, int, float, float], told: bool, p_value: float) -> str:
-        if not told:
-            return NO_CLAIM
-        if p_value * n_tested <= alpha:
-            return CONTRADICTED
-        return CONFIRMED if not reused and _is_confirmed(*row, alpha) else CANNOT_TELL
-
-    verdicts = tuple(map(verdict_of, rows, claimed, p_values))
-    verdict = CANNOT_TELL
-    if CONTRADICTED in verdicts:
-        verdict = CONTRADICTED
-    elif CANNOT_TELL not in verdicts:
-        verdict = CONFIRMED
-    to_confirm = _counts_to_confirm(model, claims, claimed, alpha, power)
-    outside = np.flatnonzero(_outside(claims, counts, sums))
-    masses, level = _masses(counts), alpha / n_tested
-    to_contradict = [count_to_contradict(sums[b] / counts[b], *rows[b][2:], level, power) / masses[b] for b in outside]
-    return CertificateCheck(
-        verdict=verdict,
-        alpha=alpha,
-        power=power,
-        p_value=min(1.0, n_tested * min(p_values)),
-        claims=claims,
-        intervals=clopper_pearson(sums, counts, bonferroni(alpha, n_tested)),
-        counts=counts,
-        label_sums=sums,
-        p_values=np.array(p_values),
-        verdicts=verdicts,
-        n_samples=int(counts.sum()),
-        counts_to_confirm=to_confirm,
-        samples_to_confirm=_whole(float((to_confirm / masses).max())),
-        samples_to_contradict=_whole(min(to_contradict, default=math.inf)),
-        is_calibration_set=reused,
-    )
-
-
-def _counts_to_confirm(model: BinnedModel, claims: Float64s, claimed: list[bool], alpha: float, power: float) -> Float64s:
-    """For each bin the count that confirms its claim, if its value is true, so that all are confirmed with chance `power`."""
-    per_bin = power ** (1.0 / max(1, sum(claimed)))
-    return np.array(
-        [
-            count_to_confirm(float(value), float(low), float(high), alpha, per_bin) if told else 0.0
-            for value, (low, high), told in zip(model.values, claims, claimed, strict=True)
-        ]
-    )
-
-
-def _masses(counts: Int64s) -> Float64s:
-    """The share of samples to expect in each bin: as seen, had one sample more come to every bin."""
-    return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
-
-
-def _whole(size: float) -> float:
-    return float(math.ceil(size)) if math.isfinite(size) else size
-
-
+@shared_docs(check_certificate.__doc__)
 def samples_to_check(
     model: BinnedModel | Calibrator,
     *,
@@ -265,12 +232,15 @@ def samples_to_check(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """How many test samples it takes to confirm a promise that is true, before any is drawn.
+    """The number of test samples that confirm a true promise, computed before any is drawn.
 
     Parameters
     ----------
-    model, certificate, epsilon, alpha, power
-        As in `check_certificate`.
+    {model}
+    {certificate}
+    {epsilon}
+    {alpha}
+    {power}
 
     Returns
     -------
@@ -291,8 +261,7 @@ def samples_to_check(
     >>> samples_to_check(model)
     2616.0
     """
-    alpha, power = check_alpha(alpha), check_power(power)
     model = as_model(model)
-    claims, claimed = _claims_of(model, certificate, epsilon)
+    promise = _Promise.of(model, certificate, epsilon, check_alpha(alpha), check_power(power))
     counts = np.zeros(model.n_bins, np.int64) if model.counts is None else model.counts
-    return _whole(float((_counts_to_confirm(model, claims, claimed, alpha, power) / _masses(counts)).max()))
+    return float(np.ceil(promise.counts_to_confirm() / _masses(counts)).max())

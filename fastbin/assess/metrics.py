@@ -12,26 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
-from fastbin.assess._pairs import PairSums, jackknife_variance
-from fastbin.assess._samples import check_samples, group_samples
-from fastbin.assess._squared_interval import squared_error_interval
 from fastbin.assess.reliability import reliability_table
-
-__all__ = [
-    "BrierDecomposition",
-    "SquaredEce",
-    "brier_decomposition",
-    "brier_score",
-    "ece",
-    "log_loss",
-    "roc_auc",
-    "sharpness",
-    "squared_ece",
-]
+from fastbin.assess.samples import check_samples, group_samples, grouped_samples
+from fastbin.assess.squared_error import PairSums, jackknife_variance, squared_error_interval
 
 
+@shared_docs(grouped_samples.__doc__)
 def ece(
     predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> float:
@@ -41,23 +30,19 @@ def ece(
 
     Parameters
     ----------
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1]. NaN is refused.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
+    {predictions}
+    {labels}
     p : float in [1, inf]
         Never decreases with p (ibid., Proposition 1); infinity is the largest gap of any bin.
-    grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {grouping}
+    {n_bins}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -81,7 +66,7 @@ class SquaredEce:
     Attributes
     ----------
     estimate : float
-        Can be negative: an unbiased estimate of a number near zero must be at times.
+        Sometimes negative, as an unbiased estimate of a number near zero must be.
     standard_error : float
         By the jackknife.
     interval : (float, float)
@@ -91,7 +76,7 @@ class SquaredEce:
     plug_in : float
         The plug-in estimate, biased upwards.
     mass_left_out : float
-        Share of the weight in bins of a single sample, whose error cannot be told from noise; they are taken as zero.
+        Share of the weight in bins of a single sample, whose error is indistinguishable from noise and counts as zero.
     """
 
     estimate: float
@@ -102,24 +87,16 @@ class SquaredEce:
     mass_left_out: float
 
 
+@shared_docs(grouped_samples.__doc__)
 def squared_ece(
-    predictions: Any,
-    labels: Any,
-    *,
-    grouping: str = "auto",
-    n_bins: int = 10,
-    sample_weight: Any = None,
-    alpha: float = 0.1,
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, alpha: float = 0.1
 ) -> SquaredEce:
     """The squared l_2 calibration error without the bias of noisy rates (Broecker 2012; Kumar, Liang & Ma 2019, section 5).
 
     In each bin the square of the mean residual, label - prediction, is replaced by the mean product of two different
     residuals, which is unbiased. For predictions with few values that is (rate - value)^2 - rate (1 - rate) / (count - 1).
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`. Importance weights enter as in a weighted mean; the estimate is then unbiased up to O(1 / n).
+    {Parameters}
     alpha : float
         Nominal failure probability of the interval, from 1e-100 to 1/2.
 
@@ -134,13 +111,15 @@ def squared_ece(
 
     Notes
     -----
-    The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban 2024), so
-    that an interval of two standard errors misses at its upper end two to five times as often as meant. The interval given is
-    that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end should miss
-    with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each (docs/assessment.md). It is
-    approximate: the gaps of the bins are taken for normal. Continuous predictions are averaged in bins first, which hides what
-    cancels within a bin. O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in
-    closed form.
+    The estimate is far from normal where the error is about as large as the noise (Sun, Chaudhari, Barnett & Dobriban
+    2024), so that an interval of two standard errors misses at its upper end two to five times as often as it should. The
+    interval is that of a scaled noncentral chi-square law, whose noncentrality is the error. At alpha = 0.1, where each end
+    should miss with probability 0.05, it missed with 0.000 to 0.052 in 24 settings of 20,000 runs each
+    (docs/assessment.md). It is approximate: the gaps of the bins are taken as normal. Continuous predictions are averaged
+    in bins first, which hides what cancels within a bin. Importance weights enter as in a weighted mean, and the estimate
+    is then unbiased up to O(1 / n).
+
+    O(n log n) time, O(n) memory: for the standard error, leaving out one sample changes one bin, in closed form.
 
     Examples
     --------
@@ -152,8 +131,7 @@ def squared_ece(
     (0.0093, True)
     """
     alpha = check_alpha(alpha)
-    samples = check_samples(predictions, labels, sample_weight)
-    groups = group_samples(samples, grouping, n_bins)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
     residuals = samples.labels - samples.predictions
     pairs = PairSums.of(samples, groups, residuals)
     if not pairs.is_known.any():
@@ -172,22 +150,21 @@ def squared_ece(
     )
 
 
+@shared_docs(check_samples.__doc__)
 def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The mean squared error of probabilities (Brier 1950).
 
     Parameters
     ----------
-    predictions, labels, sample_weight
-        As in `reliability_table`.
+    {predictions}
+    {labels}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -209,11 +186,11 @@ class BrierDecomposition:
     calibration : float
         Mean squared distance of mean prediction and positive rate: the plug-in squared l_2 error. 0 is best.
     sharpness : float
-        Variance of the positive rates: how far the bins tell samples apart. At most the uncertainty, which is best.
+        Variance of the positive rates: how well the bins separate samples. At most the uncertainty, which is best.
     uncertainty : float
         Variance of the labels; no predictor changes it.
     within : float
-        What averaging different predictions in one bin leaves over; 0 up to rounding for "values".
+        The remainder from averaging different predictions in one bin; 0 up to rounding for "values".
     """
 
     score: float
@@ -223,24 +200,19 @@ class BrierDecomposition:
     within: float
 
 
+@shared_docs(grouped_samples.__doc__)
 def brier_decomposition(
     predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> BrierDecomposition:
     """The Brier score as calibration, sharpness and uncertainty (Murphy 1973; with bins: Stephenson, Coelho & Jolliffe 2008).
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     BrierDecomposition
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -252,8 +224,7 @@ def brier_decomposition(
     >>> round(parts.calibration - parts.sharpness + parts.uncertainty, 6), round(parts.score, 6)
     (0.22, 0.22)
     """
-    samples = check_samples(predictions, labels, sample_weight)
-    groups = group_samples(samples, grouping, n_bins)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
     weights = samples.row_weights
     masses = groups.sums(weights)
     seen = masses > 0.0
@@ -269,24 +240,19 @@ def brier_decomposition(
     return BrierDecomposition(score, calibration, sharp, uncertainty, score - (calibration - sharp + uncertainty))
 
 
+@shared_docs(grouped_samples.__doc__)
 def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None) -> float:
-    """The variance of the positive rates over the bins: how much the predictions tell apart (Sun, Song & Hero 2023).
+    """The variance of the positive rates over the bins: how well the predictions separate samples (Sun, Song & Hero 2023).
 
     A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.
 
-    Parameters
-    ----------
-    predictions, labels, grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     float in [0, 1/4]
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -296,24 +262,19 @@ def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: 
     return brier_decomposition(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight).sharpness
 
 
+@shared_docs(brier_score.__doc__)
 def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The mean negative log-likelihood, in nats.
 
-    Parameters
-    ----------
-    predictions, labels, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     float in [0, inf]
-        Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins that saw one label alone. Nothing is
+        Infinite where a prediction of exactly 0 or 1 was wrong, as happens in bins with one label only. Nothing is
         clipped: `brier_score` is finite for every predictor.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Examples
     --------
@@ -322,13 +283,12 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     """
     samples = check_samples(predictions, labels, sample_weight)
     predictions, positive = samples.predictions, samples.labels == 1
-    losses = np.empty(len(predictions))
     with np.errstate(divide="ignore"):
-        losses[positive] = -np.log(predictions[positive])
-        losses[~positive] = -np.log1p(-predictions[~positive])
+        losses = np.where(positive, -np.log(predictions), -np.log1p(-predictions))
     return samples.mean(losses) + 0.0  # no negative zero
 
 
+@shared_docs(check_samples.__doc__)
 def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """The chance that a random sample with label 1 is ranked above a random one with label 0, ties counting one half.
 
@@ -338,18 +298,15 @@ def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> floa
     ----------
     predictions : array-like of shape (n,)
         Any finite scores: only their order counts.
-    labels, sample_weight
-        As in `reliability_table`.
+    {labels}
+    {sample_weight}
 
     Returns
     -------
     float in [0, 1]
         NaN where only one label occurs.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----

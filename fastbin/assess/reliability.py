@@ -1,24 +1,20 @@
-"""The reliability table: what was predicted, bin by bin, beside what happened."""
+"""The reliability table: predictions and positive rates, bin by bin."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
-from fastbin.assess._gaps import gaps_rounded_up
-from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
+from fastbin._typing import Float64s, Int64s
+from fastbin.assess.samples import grouped_samples
 from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
-
-__all__ = ["ReliabilityTable", "reliability_table"]
-
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +72,22 @@ class ReliabilityTable:
         exactly what it says over the rationals. Otherwise ordinary double arithmetic, within a few units in the last place.
         """
         if self.grouping == "values" and not self.is_weighted:
-            return gaps_rounded_up(self.label_sums, self.counts, self.mean_predictions)
+            return exact_gaps(self.label_sums, self.counts, self.mean_predictions)
         return np.abs(self.positive_rates - self.mean_predictions)
 
     def ece(self, p: float = 1.0) -> float:
         """The plug-in l_p expected calibration error of the table; see `fastbin.assess.ece`."""
-        order = check_order(p)
+        try:
+            order = float(p)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"p must be a number, got {p!r}") from error
+        if not order >= 1.0:
+            raise InputError(f"p is {order!r}; the order of an l_p error is at least 1, or float('inf') for the largest gap")
         gaps = self.gaps
-        if math.isinf(order):
-            return float(gaps.max())
-        # Scaled by the largest gap, or high powers would underflow.
         largest = float(gaps.max())
-        if largest == 0.0:
-            return 0.0
+        if math.isinf(order) or largest == 0.0:
+            return largest
+        # Scaled by the largest gap, or high powers would underflow.
         mean = float(np.dot(self.masses, (gaps / largest) ** order))
         return float(min(1.0, largest * mean ** (1.0 / order)))
 
@@ -98,25 +97,36 @@ class ReliabilityTable:
             "lower": self.lower, "upper": self.upper, "mean_prediction": self.mean_predictions,
             "positive_rate": self.positive_rates, "count": self.counts, "label_sum": self.label_sums, "mass": self.masses,
         }  # fmt: skip
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
         if self.intervals is not None:
-            for row, interval in zip(rows, self.intervals.tolist(), strict=True):
-                row["interval"] = interval
+            columns["interval"] = self.intervals
         head = {name: getattr(self, name) for name in ("grouping", "n_bins_asked", "n_samples", "alpha", "simultaneous")}
-        return {**head, "bins": rows}
+        return {**head, "bins": as_records({name: column.tolist() for name, column in columns.items()})}
 
 
-def check_order(p: Any) -> float:
-    """The order of an l_p error: a number from 1 up, infinity included."""
-    try:
-        order = float(p)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"p must be a number, got {p!r}") from error
-    if not order >= 1.0:
-        raise InputError(f"p is {order!r}; the order of an l_p error is at least 1, or float('inf') for the largest gap")
-    return order
+def as_records(columns: dict[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Columns of one length as one dict per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:
+    """|label_sum / count - value|, rounded up to doubles: gap <= epsilon holds over the rationals if and only if it holds here.
+
+    In integers, row by row, about a microsecond each. Differences of rounded quotients are not exact enough, because round
+    numbers tie: of test sets of 1,000 drawn from ten bins fitted to 1,000 samples, one in nine gets another validity at some
+    epsilon from 0.01, 0.02 to 0.2, by up to a fifth of the samples. Of test sets with 100 predictions each of 0.1, 0.2 to 0.9,
+    eight in nine do.
+    """
+    gaps = []
+    for label_sum, count, value in zip(label_sums.tolist(), counts.tolist(), values.tolist(), strict=True):
+        numerator, denominator = value.as_integer_ratio()
+        distance, unit = abs(label_sum * denominator - numerator * count), count * denominator
+        gap = distance / unit  # rounded to the nearest double
+        numerator, denominator = gap.as_integer_ratio()
+        gaps.append(math.nextafter(gap, math.inf) if numerator * unit < distance * denominator else gap)
+    return np.array(gaps)
+
+
+@shared_docs(grouped_samples.__doc__)
 def reliability_table(
     predictions: Any,
     labels: Any,
@@ -130,22 +140,7 @@ def reliability_table(
 ) -> ReliabilityTable:
     """Mean prediction, positive rate, count and exact interval of each bin of predictions.
 
-    Parameters
-    ----------
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1], of any predictor. NaN is refused.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
-    grouping : {"auto", "values", "uniform-mass", "fixed-width"}
-        "values": equal predictions form a bin, which is what calibration is about (Gupta & Ramdas 2021, Definition 2).
-        "uniform-mass": bins of equal counts; "fixed-width": bins of width 1 / n_bins. A prediction equal to an edge lies above
-        it, so tied predictions share a bin, and there can be fewer bins than asked for. "auto": "values" where there are at
-        most `n_bins` distinct predictions, or ten or more samples for each on average; else "uniform-mass".
-    n_bins : int
-        Of "uniform-mass" and "fixed-width".
-    sample_weight : array-like of shape (n,), optional
-        Integers are frequencies, the same as repeating the row. Floats are importance weights; edges ignore them. Rows of
-        weight zero are left out.
+    {Parameters}
     alpha : float or None
         Failure probability of the intervals, from 1e-100 to 1/2. None computes none.
     simultaneous : bool
@@ -157,10 +152,7 @@ def reliability_table(
     -------
     ReliabilityTable
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -182,48 +174,37 @@ def reliability_table(
     """
     if alpha is not None:
         alpha = check_alpha(alpha)
-    samples = check_samples(predictions, labels, sample_weight)
-    groups = group_samples(samples, grouping, n_bins)
-    return table_of_groups(samples, groups, n_bins, alpha, simultaneous, weight_bound)
-
-
-def table_of_groups(
-    samples: Samples, groups: Groups, n_bins: int, alpha: float | None, simultaneous: bool, weight_bound: Any = None
-) -> ReliabilityTable:
-    """The table of checked samples whose groups are known. O(n)."""
-    weights = samples.weights
-    totals = groups.sums(weights)
-    ones = groups.sums(samples.labels if weights is None else np.where(samples.labels == 1, weights, 0))
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
+    totals, ones = groups.sums(samples.weights), groups.sums(samples.row_weights * samples.labels)
     seen = totals > 0.0
-    counts, label_sums = totals, ones
+    totals, ones, shares = totals[seen], ones[seen], totals[seen] / totals.sum()
+    counts, label_sums = totals.astype(np.int64), ones.astype(np.int64)
     if samples.is_weighted:
-        counts, label_sums = groups.sums(), groups.sums(samples.labels)
+        counts, label_sums = (groups.sums(terms)[seen].astype(np.int64) for terms in (None, samples.labels))
     if groups.values is not None:
         means, lower, upper = groups.values, groups.values, groups.values
     else:
-        with np.errstate(invalid="ignore"):
-            means = groups.sums(samples.predictions * samples.row_weights) / totals
-        lower, upper = np.append(0.0, groups.edges), np.append(groups.edges, 1.0)
+        lower, upper = np.append(0.0, groups.edges)[seen], np.append(groups.edges, 1.0)[seen]
+        means = groups.sums(samples.predictions * samples.row_weights)[seen] / totals
         means = np.clip(means, lower, upper)  # a sum of doubles may leave the bin by its last bit
-    int_counts, int_sums = counts[seen].astype(np.int64), label_sums[seen].astype(np.int64)
     intervals = None
     if alpha is not None and (not samples.is_weighted or weight_bound is not None):
-        level = sidak(alpha, len(int_counts)) if simultaneous else alpha
-        if not samples.is_weighted:
-            intervals = clopper_pearson(int_sums, int_counts, level)
+        level = sidak(alpha, len(counts)) if simultaneous else alpha
+        if samples.is_weighted:
+            intervals = self_normalised_hoeffding(ones, totals, counts, level, weight_bound)
         else:
-            intervals = self_normalised_hoeffding(ones[seen], totals[seen], int_counts, level, weight_bound)
+            intervals = clopper_pearson(label_sums, counts, level)
     return ReliabilityTable(
         grouping=groups.grouping,
         n_bins_asked=groups.n_bins if groups.values is not None else n_bins,
         n_samples=samples.n_samples,
-        lower=lower[seen],
-        upper=upper[seen],
-        mean_predictions=means[seen],
-        positive_rates=ones[seen] / totals[seen],
-        counts=int_counts,
-        label_sums=int_sums,
-        masses=totals[seen] / totals.sum(),
+        lower=lower,
+        upper=upper,
+        mean_predictions=means,
+        positive_rates=ones / totals,
+        counts=counts,
+        label_sums=label_sums,
+        masses=shares,
         intervals=intervals,
         alpha=alpha,
         simultaneous=simultaneous,

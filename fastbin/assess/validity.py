@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_count, check_unit_interval
 from fastbin._typing import Float64s
-from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.reliability import reliability_table
+from fastbin.assess.samples import grouped_samples
 from fastbin.guarantees.bound_names import check_prior_bound
 from fastbin.guarantees.radius import worst_failure
 
@@ -65,40 +67,19 @@ class ValidityCurve:
         return float(self.epsilons[np.searchsorted(self.heights, share, side="left")])
 
 
-def _curve_of(table: ReliabilityTable) -> ValidityCurve:
-    gaps = table.gaps
-    order = np.argsort(gaps, kind="stable")
-    epsilons, starts = np.unique(gaps[order], return_index=True)
-    if table.is_weighted:
-        reached = np.cumsum(table.masses[order])
-        heights = reached[np.append(starts[1:], len(gaps)) - 1] / reached[-1]
-    else:  # whole samples, so that each height is one correctly rounded division
-        heights = np.cumsum(table.counts[order])[np.append(starts[1:], len(gaps)) - 1] / table.n_samples
-    return ValidityCurve(epsilons, heights)
-
-
+@shared_docs(grouped_samples.__doc__)
 def validity_curve(
     predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
 ) -> ValidityCurve:
     """The validity curve on test samples (Gupta & Ramdas 2021, equation (6)).
 
-    Parameters
-    ----------
-    predictions : array-like of shape (n,)
-        Probabilities in [0, 1]. NaN is refused.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
-    grouping, n_bins, sample_weight
-        As in `reliability_table`.
+    {Parameters}
 
     Returns
     -------
     ValidityCurve
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+    {Raises}
 
     Notes
     -----
@@ -115,11 +96,16 @@ def validity_curve(
     >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
     (0.14, 0.1333)
     """
-    return _curve_of(
-        reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
-    )
+    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    order = np.argsort(table.gaps, kind="stable")
+    gaps = table.gaps[order]
+    epsilons = np.unique(gaps)
+    # Whole samples where there are any, so that each height is one correctly rounded division.
+    reached = np.cumsum((table.masses if table.is_weighted else table.counts)[order])
+    return ValidityCurve(epsilons, reached[np.searchsorted(gaps, epsilons, side="right") - 1] / reached[-1])
 
 
+@shared_docs(worst_failure.__doc__)
 def promised_validity(
     epsilon: Any, n_samples: int, n_bins: int, *, kind: str = "marginal", bound: str = "hoeffding"
 ) -> Float64s:
@@ -137,21 +123,15 @@ def promised_validity(
     bound : {"hoeffding", "a-priori"}
         "hoeffding": the curve of Gupta & Ramdas 2021, Theorem 4, solved for its failure probability:
         1 - 2 exp(-2 (floor(n / B) - 1) epsilon^2), with 2 B for 2 where conditional. "a-priori": the binomial failure
-        probability for the worst frequency, with the bins' independence where conditional.
+        probability for the worst frequency, with the bins' independence where conditional; it takes O(n_samples / n_bins)
+        incomplete beta functions for each epsilon.
 
     Returns
     -------
     float64, the shape of epsilon
         In [0, 1].
 
-    Raises
-    ------
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
-
-    Notes
-    -----
-    "a-priori" costs O(n_samples / n_bins) incomplete beta functions for each epsilon.
+    {Raises}
 
     Examples
     --------
@@ -167,18 +147,17 @@ def promised_validity(
     distances = _check_epsilon(epsilon)
     if (distances < 0.0).any():
         raise InputError(f"epsilon is {float(distances[distances < 0.0].flat[0])!r}; distances are not negative")
+    n_claims = 1 if kind == "marginal" else n_bins  # that must hold together
     if bound == "hoeffding":
-        sharing = 1 if kind == "marginal" else n_bins
-        promised = 1.0 - 2.0 * sharing * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
+        promised = 1.0 - 2.0 * n_claims * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
         return np.asarray(np.maximum(promised, 0.0))
     # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
     smallest = (n_samples + 1) // n_bins - 1
     sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}
-    share = n_bins if kind == "conditional" else 1
 
-    def kept(distance: float) -> float:
+    def promised_at(distance: float) -> float:
         if distance == 0.0:
             return 0.0
-        return (1.0 - max(worst_failure(size, min(distance, 1.0)) for size in sizes)) ** share
+        return (1.0 - max(worst_failure(size, min(distance, 1.0)) for size in sizes)) ** n_claims
 
-    return np.asarray(np.vectorize(kept, otypes=[np.float64])(distances))
+    return np.asarray(np.vectorize(promised_at, otypes=[np.float64])(distances))

@@ -1,4 +1,4 @@
-"""What a test set says about a certificate: the verdict and its evidence."""
+"""The verdict of a test set on a certificate, and its evidence."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["CANNOT_TELL", "CONFIRMED", "CONTRADICTED", "NO_CLAIM", "CertificateCheck"]
-
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from fastbin._typing import Float64s, Int64s
+from fastbin.assess.reliability import as_records
 
 CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "cannot tell", "no claim"
 
 
 @dataclass(frozen=True, eq=False)
 class CertificateCheck:
-    """What a test set says about a promise; made by `check_certificate`. ``str()`` gives it in sentences.
+    """The verdict of a test set on a promise; made by `check_certificate`. ``str()`` states it in sentences.
 
     Attributes
     ----------
@@ -27,9 +22,9 @@ class CertificateCheck:
     alpha : float
         The chance of a wrong "contradicted", and of a wrong "confirmed".
     power : float
-        The chance of a verdict that the sample sizes below aim at.
+        The chance of a verdict for which the sample sizes below are computed.
     p_value : float
-        Of the promise: Bonferroni over the bins' exact p-values. "contradicted" means at most alpha.
+        Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
     claims : float64 (n_bins, 2)
         Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out.
     intervals : float64 (n_bins, 2)
@@ -46,7 +41,7 @@ class CertificateCheck:
         Test counts with which each bin would be confirmed with chance `power` in all together, if its value is the true
         frequency; 0 for a bin without a claim, infinity where none would do.
     samples_to_confirm : float
-        A size of the test set that brings such counts, at the shares that the bins have in this one.
+        A size of the test set that gives such counts, if bins keep their shares of this one.
     samples_to_contradict : float
         A size of the test set with which the promise would be contradicted with chance `power`, if the rates of the bins that
         now lie outside their claims are the true frequencies; infinity where none lies outside.
@@ -77,57 +72,52 @@ class CertificateCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        rows = [
-            {
-                "verdict": verdict, "claim": claim, "interval": interval, "count": count, "label_sum": label_sum,
-                "p_value": p_value, "count_to_confirm": _finite(needed),
-            }
-            for verdict, claim, interval, count, label_sum, p_value, needed in zip(
-                self.verdicts, self.claims.tolist(), self.intervals.tolist(), self.counts.tolist(), self.label_sums.tolist(),
-                self.p_values.tolist(), self.counts_to_confirm.tolist(), strict=True,
-            )
-        ]  # fmt: skip
+        columns = {
+            "verdict": self.verdicts,
+            "claim": self.claims.tolist(),
+            "interval": self.intervals.tolist(),
+            "count": self.counts.tolist(),
+            "label_sum": self.label_sums.tolist(),
+            "p_value": self.p_values.tolist(),
+            "count_to_confirm": map(_finite, self.counts_to_confirm.tolist()),
+        }
         names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
-        return {**head, **sizes, "bins": rows}
+        return {**head, **sizes, "bins": as_records(columns)}
 
     def __str__(self) -> str:
-        samples = f"{self.n_samples:,} test samples"
+        samples, p_value = f"{self.n_samples:,} test samples", f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
         if self.verdict == CONTRADICTED:
-            worst = self.bins_with(CONTRADICTED)
-            told = f"Contradicted: in {_named(worst)} the {samples} show a frequency outside the promised range"
-            return f"{told} (exact binomial tests, p = {_p_text(self.p_value)} after Bonferroni, level {self.alpha:g})."
+            return (
+                f"Contradicted: in {name_bins(self.bins_with(CONTRADICTED))} the {samples} show a frequency outside the "
+                f"promised range (exact binomial tests, p = {p_value} after Bonferroni, level {self.alpha:g})."
+            )
         if self.verdict == CONFIRMED:
-            told = f"Confirmed: in every bin the {samples} exclude a frequency outside the promised range"
-            return f"{told} (exact binomial tests, level {self.alpha:g})."
+            return (
+                f"Confirmed: in every bin the {samples} exclude a frequency outside the promised range (exact binomial tests, "
+                f"level {self.alpha:g})."
+            )
         if self.is_calibration_set:
-            return f"{self._reused()}; {self._fresh()}."
-        return f"{self._open()}; {self._needed()}."
+            reason = (
+                f"the {samples} are the calibration set (they have its fingerprint, the same counts and label sums at every "
+                "edge), and a promise is not confirmed by what it was made from"
+            )
+        else:
+            reason = (
+                f"the {samples} do not contradict the promise (p = {p_value} after Bonferroni), and do not confirm it in "
+                f"{name_bins(self.bins_with(CANNOT_TELL))}"
+            )
+        return f"Cannot tell: {reason}; {self._remedy()}."
 
-    def _reused(self) -> str:
-        return (
-            f"Cannot tell: the {self.n_samples:,} test samples are the calibration set (they have its fingerprint, the same "
-            "counts and label sums at every edge), and a promise is not confirmed by what it was made from"
-        )
-
-    def _fresh(self) -> str:
-        if math.isinf(self.samples_to_confirm):
-            return "no number of other samples would confirm it"
-        return (
-            f"about {int(self.samples_to_confirm):,} samples that had no part in the fit would confirm it with "
-            f"{100.0 * self.power:g} % chance, if the values are the true frequencies"
-        )
-
-    def _open(self) -> str:
-        p_text = _p_text(self.p_value)
-        return (
-            f"Cannot tell: the {self.n_samples:,} test samples do not contradict the promise (p = {p_text} after Bonferroni), "
-            f"and do not confirm it in {_named(self.bins_with(CANNOT_TELL))}"
-        )
-
-    def _needed(self) -> str:
+    def _remedy(self) -> str:
+        """How many test samples would lead to a verdict."""
         confirm, contradict, chance = self.samples_to_confirm, self.samples_to_contradict, f"{100.0 * self.power:g} % chance"
+        if self.is_calibration_set:
+            if math.isinf(confirm):
+                return "no number of other samples would confirm it"
+            samples = f"{int(confirm):,} samples that had no part in the fit"
+            return f"about {samples} would confirm it with {chance}, if the values are the true frequencies"
         if contradict <= confirm and math.isfinite(contradict):
             return f"about {int(contradict):,} would contradict it with {chance}, if the rates seen are the true frequencies"
         if math.isinf(confirm):
@@ -144,10 +134,7 @@ def _finite(number: float) -> int | None:
     return int(number) if math.isfinite(number) else None
 
 
-def _p_text(p_value: float) -> str:
-    return f"{p_value:.2g}" if p_value >= 1e-4 else "below 0.0001"
-
-
-def _named(bins: list[int], limit: int = 8) -> str:
+def name_bins(bins: list[int], limit: int = 8) -> str:
+    """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
     shown = ", ".join(map(str, bins[:limit])) + (f" and {len(bins) - limit} more" if len(bins) > limit else "")
     return f"{'bin' if len(bins) == 1 else 'bins'} {shown}"

@@ -1,4 +1,4 @@
-"""How every plot looks: colours that the colour-blind tell apart, beside line styles and markers that survive a copier."""
+"""How every plot looks: colours for the colour-blind, with line styles and markers that survive grey print."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["GUIDE", "Series", "annotate", "axes_or_new", "finish", "named", "series"]
+    from matplotlib.axes import Axes as Axes
+else:  # scoring and fitting never import matplotlib
+    Axes = Any
 
 # Okabe & Ito's palette, darkest first and without its yellow, which is too light on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -19,7 +19,7 @@ DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-GUIDE = "#6E6E6E"  # of what is no data: the diagonal, theorems' curves, notes
+GUIDE = "#6E6E6E"  # for what is not data: the diagonal, theorems' curves, notes
 
 
 class Series(NamedTuple):
@@ -37,7 +37,26 @@ def series(index: int) -> Series:
 
 
 def axes_or_new(ax: Axes | None, height: float = 3.4) -> Axes:
-    """The axes given, or those of a new figure, of a size that stands in a column of text."""
+    """The axes given, or those of a new figure, sized for a column of text.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    height : float
+        Of a new figure, in inches.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingDependencyError
+        Without matplotlib.
+    InputError, InputTypeError
+        When an argument of a plot is empty, of the wrong type or outside its range; the message names it.
+    """
     if ax is not None:
         return ax
     with needed_for("plots", extra="plots"):
@@ -45,16 +64,20 @@ def axes_or_new(ax: Axes | None, height: float = 3.4) -> Axes:
     return plt.subplots(figsize=(4.6, height), layout="constrained")[1]
 
 
-def named(given: Any, kind: type | tuple[type, ...], name: str) -> dict[str, Any]:
-    """One thing, under no name, or several by name; all of them of the kind."""
-    items: dict[str, Any] = {str(key): item for key, item in given.items()} if isinstance(given, Mapping) else {"": given}
+def draw_diagonal(ax: Axes, low: float, high: float, **options: Any) -> None:
+    """Where prediction and truth are the same."""
+    ax.plot([low, high], [low, high], color=GUIDE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, **options)
+
+
+def items_by_name(given: Any, kinds: tuple[type, ...], argument: str) -> dict[str, Any]:
+    """One thing under the empty name, or several by name; all of them of these kinds."""
+    items: dict[str, Any] = {str(name): item for name, item in given.items()} if isinstance(given, Mapping) else {"": given}
     if not items:
-        raise InputError(f"{name} is empty; there is nothing to draw")
-    for key, item in items.items():
-        if not isinstance(item, kind):
-            place = f"{name}[{key!r}]" if isinstance(given, Mapping) else name
-            kinds = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-            raise InputError(f"{place} is a {type(item).__name__}; it must be a {kinds}")
+        raise InputError(f"{argument} is empty; there is nothing to draw")
+    for name, item in items.items():
+        if not isinstance(item, kinds):
+            place = f"{argument}[{name!r}]" if isinstance(given, Mapping) else argument
+            raise InputError(f"{place} is a {type(item).__name__}; it must be a {' or '.join(kind.__name__ for kind in kinds)}")
     return items
 
 
@@ -69,6 +92,6 @@ def finish(ax: Axes, *, legend: str | None = None) -> Axes:
     return ax
 
 
-def annotate(ax: Axes, text: str, x: float = 0.98, y: float = 0.03) -> None:
-    """A small note inside the axes, at a place given in their fractions."""
-    ax.text(x, y, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=GUIDE)
+def annotate(ax: Axes, text: str) -> None:
+    """A small note in the lower right corner of the axes."""
+    ax.text(0.98, 0.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=GUIDE)

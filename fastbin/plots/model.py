@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha
+from fastbin._typing import Float64s
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
-from fastbin.plots._style import GUIDE, annotate, axes_or_new, finish, series
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["step_plot"]
-
-Float64s = npt.NDArray[np.float64]
+from fastbin.plots._style import Axes, annotate, axes_or_new, draw_diagonal, finish, series
 
 
+@shared_docs(axes_or_new.__doc__)
 def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None) -> Axes:
     """The calibrated probability against the score, with the intervals that hold in all bins at once.
 
@@ -32,24 +25,14 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
         Failure probability of the intervals, strictly between 0 and 1.
     intervals : bool
         Whether to draw them. A model without a finite-sample guarantee has none, and a note in the plot says so.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib Axes
+    {Returns}
 
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    InputError, InputTypeError
-        When alpha is out of range, or something else than a model is given.
+    {Raises}
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import fastbin as fb
     >>> cal = fb.UniformMassBinning(n_bins=2).fit([0.1, 0.2, 0.6, 0.7, 0.9], [0, 0, 0, 1, 1])
     >>> ax = fb.plots.step_plot(cal)
@@ -58,29 +41,24 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
     """
     alpha, model = check_alpha(alpha), as_model(model)
     ax = axes_or_new(ax)
-    look = series(0)
-    low, high = _range_of(model)
+    colour, (low, high), bands = series(0).colour, _range_of(model), None
     if model.kind == "step":
         ends = np.concatenate([[low], model.edges, [high]])
         bands = _intervals_of(model, alpha) if intervals else None
         if bands is not None:
-            for side in (0, 1):
-                ax.stairs(bands[:, side], ends, color=look.colour, linewidth=0.7, alpha=0.6, baseline=None)
-            ax.fill_between(
-                np.repeat(ends, 2)[1:-1], np.repeat(bands[:, 0], 2), np.repeat(bands[:, 1], 2), color=look.colour, alpha=0.15,
-                linewidth=0, label=f"{sureness(alpha)} interval, all bins at once",
-            )  # fmt: skip
-        ax.stairs(model.values, ends, color=look.colour, linewidth=1.8, baseline=None, label="calibrated probability")
-        empty = model.counts is not None and bool((model.counts == 0).any())
+            for side in bands.T:
+                ax.stairs(side, ends, color=colour, linewidth=0.7, alpha=0.6, baseline=None)
+            corners, label = np.repeat(ends, 2)[1:-1], f"{sureness(alpha)} interval, all bins at once"
+            ax.fill_between(corners, *np.repeat(bands, 2, axis=0).T, color=colour, alpha=0.15, linewidth=0, label=label)
+        ax.stairs(model.values, ends, color=colour, linewidth=1.8, baseline=None, label="calibrated probability")
     else:
         x = np.linspace(low, high, 801)
-        ax.plot(x, model.predict(x, seed=0), color=look.colour, linewidth=1.8, label="calibrated probability")
-        bands, empty = None, False
+        ax.plot(x, model.predict(x, seed=0), color=colour, linewidth=1.8, label="calibrated probability")
     if low >= 0.0 and high <= 1.0:
-        ax.plot([low, high], [low, high], color=GUIDE, linewidth=1.0, linestyle=(0, (4, 3)), label="score itself", zorder=1)
+        draw_diagonal(ax, low, high, label="score itself")
     if intervals and bands is None:
         annotate(ax, "no finite-sample intervals for this method")
-    elif empty:
+    elif model.kind == "step" and model.counts is not None and not model.counts.all():
         annotate(ax, "bins without samples span [0, 1]")
     ax.set(xlim=(low, high), xlabel="score", ylabel="probability")
     ax.set_ylim(bottom=0.0)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_count
 from fastbin.guarantees import epsilon
-from fastbin.plots._style import GUIDE, axes_or_new, finish, series
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["epsilon_plot", "risk_plot"]
+from fastbin.plots._style import GUIDE, Axes, axes_or_new, finish, series
 
 
+@shared_docs(axes_or_new.__doc__)
 def epsilon_plot(
     n_samples: Sequence[int] = (1000, 2000, 5000, 10000, 20000),
     *,
@@ -37,26 +34,15 @@ def epsilon_plot(
         Curves run from 1 bin to this many, or to n // 2.
     alpha, kind, bound
         As in `fastbin.guarantees.epsilon`; the paper's figure is "conditional" by "hoeffding".
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib Axes
+    {Returns}
 
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    InputError, InputTypeError
-        When an argument is outside its range or of the wrong type.
+    {Raises}
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import fastbin as fb
-    >>> ax = fb.plots.epsilon_plot([1000, 5000], max_n_bins=10)
+    >>> ax = epsilon_plot([1000, 5000], max_n_bins=10)
     >>> [line.get_label() for line in ax.lines]
     ['n = 1,000', 'n = 5,000']
     """
@@ -76,6 +62,7 @@ def epsilon_plot(
     return finish(ax, legend="upper left")
 
 
+@shared_docs(axes_or_new.__doc__)
 def risk_plot(
     n_bins: Any, calibration: Any, sharpness: Any, *, bounds: Any = None, best: int | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -91,48 +78,36 @@ def risk_plot(
         Bounds on the sum, such as `fastbin.theory.risk_bound` gives.
     best : int, optional
         A number of bins to mark; by default the one of the least risk drawn.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib Axes
+    {Returns}
 
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    InputError
-        When lengths differ, or there are no points.
+    {Raises}
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import fastbin as fb
-    >>> ax = fb.plots.risk_plot([5, 10, 20], [0.001, 0.002, 0.004], [0.02, 0.008, 0.003])
+    >>> ax = risk_plot([5, 10, 20], [0.001, 0.002, 0.004], [0.02, 0.008, 0.003])
     >>> ax.get_xlabel()
     'number of bins'
     """
     columns = {"n_bins": n_bins, "calibration": calibration, "sharpness": sharpness}
     arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
-    if len({array.shape for array in arrays.values()}) != 1 or arrays["n_bins"].ndim != 1 or not arrays["n_bins"].size:
-        told = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
-        raise InputError(f"lengths differ, or there is no point: {told}; every number of bins needs one of each")
+    x, *parts = arrays.values()
+    if any(part.shape != x.shape for part in parts) or x.ndim != 1 or not x.size:
+        shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
+        raise InputError(f"lengths differ, or there is no point: {shapes}; every number of bins needs one of each")
     ax = axes_or_new(ax)
-    x, total = arrays["n_bins"], arrays["calibration"] + arrays["sharpness"]
-    for index, (name, risk) in enumerate(
-        (("risk", total), ("calibration risk", arrays["calibration"]), ("sharpness risk", arrays["sharpness"]))
-    ):
+    total = parts[0] + parts[1]
+    names = ("risk", "calibration risk", "sharpness risk")
+    for index, (name, risk) in enumerate(zip(names, (total, *parts), strict=True)):
         look = series(index)
         ax.plot(x, risk, color=look.colour, linestyle=look.dashes, linewidth=1.8 if index == 0 else 1.3, label=name)
     if bounds is not None:
         ax.plot(x, np.asarray(bounds, dtype=np.float64), color=GUIDE, linewidth=1.3, label="bound on the risk")
-    marked = int(np.argmin(total)) if best is None else int(np.argmin(np.abs(x - best)))
-    ax.plot(x[marked], total[marked], marker="o", color=series(0).colour, markersize=6, linestyle="none")
-    ax.annotate(
-        f"B = {x[marked]:g}", (x[marked], total[marked]), xytext=(0, 7), textcoords="offset points", ha="center",
-        fontsize="x-small", color=series(0).colour,
-    )  # fmt: skip
+    marked, colour = int(np.argmin(total if best is None else np.abs(x - best))), series(0).colour
+    point = (x[marked], total[marked])
+    ax.plot(*point, marker="o", color=colour, markersize=6, linestyle="none")
+    label, above = f"B = {x[marked]:g}", (0, 7)
+    ax.annotate(label, point, above, textcoords="offset points", ha="center", fontsize="x-small", color=colour)
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
     return finish(ax)

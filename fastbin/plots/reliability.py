@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin.assess import ReliabilityTable
-from fastbin.plots._style import GUIDE, axes_or_new, finish, named, series
+from fastbin.plots._style import GUIDE, Axes, axes_or_new, draw_diagonal, finish, items_by_name, series
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["reliability_diagram"]
-
-# Of the strip of bin masses, in heights of the diagram.
-STRIP_HEIGHT = 0.13
+STRIP_HEIGHT = 0.13  # of the bin masses, as a part of the diagram's height
 
 
+@shared_docs(axes_or_new.__doc__)
 def reliability_diagram(
     tables: ReliabilityTable | Mapping[str, ReliabilityTable], *, ax: Axes | None = None, limit: float | None = None
 ) -> Axes:
@@ -28,21 +23,13 @@ def reliability_diagram(
     ----------
     tables : ReliabilityTable or mapping from name to ReliabilityTable
         As `fastbin.assess.reliability_table` makes them. Several are drawn over each other, with a legend.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    {ax}
     limit : float in (0, 1], optional
         Where both axes end. By default 1, or less where all points and intervals lie far below.
 
-    Returns
-    -------
-    matplotlib Axes
+    {Returns}
 
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    InputError
-        When something else than a table is given.
+    {Raises}
 
     Notes
     -----
@@ -51,48 +38,38 @@ def reliability_diagram(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import fastbin as fb
-    >>> table = fb.assess.reliability_table([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
-    >>> ax = fb.plots.reliability_diagram(table)
+    >>> from fastbin.assess import reliability_table
+    >>> table = reliability_table([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = reliability_diagram(table)
     >>> ax.get_xlabel()
     'mean prediction'
     """
-    items = named(tables, ReliabilityTable, "tables")
+    items = items_by_name(tables, (ReliabilityTable,), "tables")
     ax = axes_or_new(ax, 4.0)
-    top = _limit_of(list(items.values())) if limit is None else float(limit)
-    ax.plot([0.0, top], [0.0, top], color=GUIDE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    top = _limit_of(items.values()) if limit is None else float(limit)
+    draw_diagonal(ax, 0.0, top)
     for index, (name, table) in enumerate(items.items()):
         look = series(index)
-        x, y = table.mean_predictions, table.positive_rates
         if table.intervals is not None:
-            ax.vlines(x, table.intervals[:, 0], table.intervals[:, 1], color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
-        sizes = 14.0 + 50.0 * np.sqrt(table.masses)
+            ax.vlines(table.mean_predictions, *table.intervals.T, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
         ax.scatter(
-            x, y, s=sizes, color=look.colour, marker=look.marker, label=name or None, edgecolor="white", linewidth=0.5, zorder=3
-        )
+            table.mean_predictions, table.positive_rates, s=14.0 + 50.0 * np.sqrt(table.masses), color=look.colour,
+            marker=look.marker, label=name or None, edgecolor="white", linewidth=0.5, zorder=3,
+        )  # fmt: skip
     if len(items) == 1:
         _mass_strip(ax, next(iter(items.values())), top)
     ax.set(xlim=(0.0, top), ylim=(0.0, top), xlabel="mean prediction", ylabel="positive rate", aspect="equal")
     return finish(ax, legend="upper left")
 
 
-def _limit_of(tables: list[ReliabilityTable]) -> float:
+def _limit_of(tables: Iterable[ReliabilityTable]) -> float:
     """A round number a little beyond everything that is drawn."""
-    reached = 0.0
+    reached = [0.0]
     for table in tables:
-        reached = max(reached, float(table.mean_predictions.max()), float(table.positive_rates.max()))
-        if table.intervals is not None:
-            reached = max(reached, _largest(table))
-    return next((top for top in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5) if 1.02 * reached <= top), 1.0)
-
-
-def _largest(table: ReliabilityTable) -> float:
-    """The highest interval end of a bin that holds more than a sliver of the samples: others would dictate the scale."""
-    assert table.intervals is not None
-    held = table.masses >= 0.005
-    return float(table.intervals[held, 1].max()) if held.any() else 1.0
+        reached += [table.mean_predictions.max(), table.positive_rates.max()]
+        if table.intervals is not None:  # the interval of a bin with a sliver of the samples would dictate the scale
+            reached.append(max(table.intervals[table.masses >= 0.005, 1], default=1.0))
+    return next((top for top in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5) if 1.02 * max(reached) <= top), 1.0)
 
 
 def _mass_strip(ax: Axes, table: ReliabilityTable, top: float) -> None:

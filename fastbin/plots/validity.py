@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin.assess import ValidityCurve, promised_validity
-from fastbin.plots._style import GUIDE, axes_or_new, finish, named, series
+from fastbin.plots._style import GUIDE, Axes, axes_or_new, finish, items_by_name, series
 from fastbin.theory import MeanValidityCurve
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["validity_plot"]
 
 Curve = ValidityCurve | MeanValidityCurve
 
 
+@shared_docs(axes_or_new.__doc__)
 def validity_plot(
     curves: Curve | Mapping[str, Curve],
     *,
@@ -46,37 +42,27 @@ def validity_plot(
         How the promise is computed.
     max_epsilon : float, optional
         Where the axis ends; by default a little beyond the point where all curves reach 1, and at least 0.02.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib Axes
+    {Returns}
 
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    InputError
-        When something else than a curve is given, or n_samples and n_bins do not go together.
+    {Raises}
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import fastbin as fb
-    >>> curve = fb.assess.validity_curve([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
-    >>> ax = fb.plots.validity_plot(curve)
+    >>> from fastbin.assess import validity_curve
+    >>> curve = validity_curve([0.2, 0.2, 0.8, 0.8], [0, 1, 1, 1])
+    >>> ax = validity_plot(curve)
     >>> bool(ax.get_ylim()[0] <= 0.0)
     True
     """
-    items: dict[str, Curve] = named(curves, (ValidityCurve, MeanValidityCurve), "curves")
+    items: dict[str, Curve] = items_by_name(curves, (ValidityCurve, MeanValidityCurve), "curves")
     ax = axes_or_new(ax)
-    end = _end_of(list(items.values())) if max_epsilon is None else float(max_epsilon)
+    last_jump = max(float(curve.epsilons[-1]) for curve in items.values())
+    end = min(1.0, max(0.02, 1.08 * last_jump)) if max_epsilon is None else float(max_epsilon)
     for index, (name, curve) in enumerate(items.items()):
         look = series(index)
-        jumps = curve.epsilons[curve.epsilons < end]
-        x = np.concatenate([[0.0], jumps, [end]])
+        x = np.concatenate([[0.0], curve.epsilons[curve.epsilons < end], [end]])
         ax.step(x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None)
         if isinstance(curve, MeanValidityCurve) and curve.n_curves > 1:
             reach = curve.standard_error(x)
@@ -89,8 +75,3 @@ def validity_plot(
     axis = "validity" if kind == "marginal" else "conditional validity"
     ax.set(xlim=(0.0, end), ylim=(0.0, 1.02), xlabel=r"$\varepsilon$", ylabel=axis)
     return finish(ax, legend="lower right")
-
-
-def _end_of(curves: list[Curve]) -> float:
-    reached = max(float(curve.epsilons[-1]) for curve in curves)
-    return min(1.0, max(0.02, 1.08 * reached))

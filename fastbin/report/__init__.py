@@ -1,4 +1,4 @@
-"""One page on a fitted model and a test set, made to be filed: what the model is, what it promises, and what the test shows.
+"""One page on a fitted model and a test set, to keep on file: what the model is, what it promises, and what the test shows.
 
 >>> import fastbin as fb, numpy as np
 >>> rng = np.random.default_rng(0)
@@ -13,8 +13,7 @@ The page needs no network and no scripts. matplotlib draws its pictures (``pip i
 
 from __future__ import annotations
 
-from fastbin.report.assessment import Assessment, LeftOut, assess_model
+from fastbin.report.assessment import Assessment, Scorecard, assess_model
 from fastbin.report.page import render_report, write_report
-from fastbin.report.scorecard import Scorecard, score_predictions
 
-__all__ = ["Assessment", "LeftOut", "Scorecard", "assess_model", "render_report", "score_predictions", "write_report"]
+__all__ = ["Assessment", "Scorecard", "assess_model", "render_report", "write_report"]

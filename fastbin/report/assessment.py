@@ -1,44 +1,112 @@
-"""A fitted model on a test set: everything that a report, or ``fastbin assess``, tells."""
+"""A fitted model on a test set: what a report shows, and ``fastbin assess`` prints."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin import assess
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess import CertificateCheck, check_certificate
+from fastbin.assess.samples import Samples, check_samples
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.cautions import cautions_of
-from fastbin.report.scorecard import Scorecard, score_predictions
-
-__all__ = ["Assessment", "LeftOut", "assess_model"]
 
 Predictor = BinnedModel | Calibrator | Any
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Test rows that cannot be assessed, by reason.
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """How good predictions are on test samples; part of an `Assessment`.
 
     Attributes
     ----------
-    missing : int
-        Rows without a score.
-    outside : int
-        Rows whose score is infinite or outside the range that the model accepts.
+    name : str
+    n_values : int
+        Distinct predictions.
+    table : ReliabilityTable
+    curve : ValidityCurve
+    ece : float
+        Plug-in l_1 calibration error of the table.
+    max_gap : float
+        The largest distance of a bin's prediction and rate.
+    gap_90 : float
+        90 % of the samples lie in bins with a gap of at most this.
+    squared_ece : SquaredEce or None
+        Debiased; None where every bin holds a single sample.
+    brier : BrierDecomposition
+    log_loss, roc_auc : float
     """
 
+    name: str
+    n_values: int
+    table: assess.ReliabilityTable
+    curve: assess.ValidityCurve
+    ece: float
+    max_gap: float
+    gap_90: float
+    squared_ece: assess.SquaredEce | None
+    brier: assess.BrierDecomposition
+    log_loss: float
+    roc_auc: float
+
+    def numbers(self) -> dict[str, str]:
+        """What to print: the numbers that matter, by name, rounded."""
+        squared = interval = "unknown"
+        if self.squared_ece is not None:
+            squared = f"{self.squared_ece.estimate:.5f}"
+            interval = "{:.5f} to {:.5f}".format(*self.squared_ece.interval)
+        return {
+            "expected calibration error": f"{self.ece:.4f}",
+            "90 % of the samples have a gap up to": f"{self.gap_90:.4f}",
+            "largest gap of a bin": f"{self.max_gap:.4f}",
+            "debiased squared error": squared,
+            "- approximate interval": interval,
+            "Brier score": f"{self.brier.score:.4f}",
+            "- calibration": f"{self.brier.calibration:.4f}",
+            "- sharpness": f"{self.brier.sharpness:.4f}",
+            "- uncertainty": f"{self.brier.uncertainty:.4f}",
+            "log loss": "infinite" if math.isinf(self.log_loss) else f"{self.log_loss:.4f}",
+            "AUC": "unknown" if math.isnan(self.roc_auc) else f"{self.roc_auc:.4f}",
+            "distinct values": f"{self.n_values:,}",
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain dicts, lists, strings and numbers, ready for JSON; what is not finite is None."""
+        squared = self.squared_ece
+        numbers = {
+            "ece": self.ece,
+            "max_gap": self.max_gap,
+            "gap_90": self.gap_90,
+            "debiased_squared_ece": None if squared is None else squared.estimate,
+            "debiased_squared_ece_interval": None if squared is None else list(squared.interval),
+            "brier_score": self.brier.score,
+            "brier_calibration": self.brier.calibration,
+            "brier_sharpness": self.brier.sharpness,
+            "brier_uncertainty": self.brier.uncertainty,
+            "log_loss": self.log_loss if math.isfinite(self.log_loss) else None,
+            "roc_auc": self.roc_auc if math.isfinite(self.roc_auc) else None,
+        }
+        return {"name": self.name, "n_values": self.n_values, **numbers, "reliability": self.table.to_dict()}
+
+
+class LeftOut(NamedTuple):
+    """Test rows that cannot be assessed, by reason."""
+
     missing: int
+    """Rows without a score."""
     outside: int
+    """Rows whose score is infinite or outside the range that the model accepts."""
 
     @property
     def total(self) -> int:
@@ -48,7 +116,7 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What `assess_model` found.
+    """How good a model is on a test set; made by `assess_model`.
 
     Attributes
     ----------
@@ -60,7 +128,7 @@ class Assessment:
     is_weighted : bool
         Whether the test samples have importance weights.
     left_out : LeftOut
-        Rows whose score is missing or outside the model's range; they are in no number here.
+        Rows whose score is missing or outside the model's range; no number here counts them.
     bin_counts : int64 (n_bins,) or None
         Test samples in each bin of a step function.
     after : Scorecard
@@ -82,13 +150,13 @@ class Assessment:
     n_positive: int
     is_weighted: bool
     left_out: LeftOut
-    bin_counts: npt.NDArray[np.int64] | None
+    bin_counts: Int64s | None
     after: Scorecard
     before: Scorecard | None
     others: tuple[Scorecard, ...]
     certificates: tuple[Certificate, ...]
     why_no_certificate: str | None
-    check: CertificateCheck | None
+    check: assess.CertificateCheck | None
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
@@ -103,11 +171,8 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
         return {
-            "alpha": self.alpha,
-            "n_samples": self.n_samples,
-            "n_positive": self.n_positive,
-            "is_weighted": self.is_weighted,
-            "left_out": {"missing": self.left_out.missing, "outside": self.left_out.outside},
+            **{name: getattr(self, name) for name in ("alpha", "n_samples", "n_positive", "is_weighted")},
+            "left_out": self.left_out._asdict(),
             "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
             "why_no_certificate": self.why_no_certificate,
             "check": None if self.check is None else {"sentence": str(self.check), **self.check.to_dict()},
@@ -116,15 +181,12 @@ class Assessment:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class _TestSet:
-    """Test rows that the model can score, checked, and how many others there were."""
+class _TestSet(NamedTuple):
+    """The test rows that the model can score, checked."""
 
-    scores: npt.NDArray[Any]
-    labels: npt.NDArray[np.uint8]
-    weights: npt.NDArray[Any] | None
-    keys: npt.NDArray[Any] | None
-    kept: npt.NDArray[np.bool_]
+    samples: Samples  # with scores in place of predictions
+    keys: Array | None
+    kept: Bools  # of the rows given
     left_out: LeftOut
 
     @classmethod
@@ -134,35 +196,25 @@ class _TestSet:
         check_same_length(scores=column, labels=ones, sample_weight=weights)
         missing = np.isnan(column)
         low, high = model.score_range if model.score_range is not None else (-np.inf, np.inf)
-        outside = ~missing & ~((column >= low) & (column <= high) & np.isfinite(column))
-        kept, left_out = ~(missing | outside), LeftOut(int(missing.sum()), int(outside.sum()))
+        kept = (column >= low) & (column <= high) & np.isfinite(column)
+        left_out = LeftOut(int(missing.sum()), int((~kept & ~missing).sum()))
         if not kept.any():
-            told = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
-            raise InputError(f"no row is left to assess: {told}")
-        weights = None if weights is None else weights[kept]
-        keys = None if keys is None else as_key_array(keys, len(column))[kept]
-        return cls(column[kept], ones[kept], weights, keys, kept, left_out)
+            reasons = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
+            raise InputError(f"no row is left to assess: {reasons}")
+        samples = Samples(column[kept], ones[kept], None if weights is None else weights[kept])
+        return cls(samples, None if keys is None else as_key_array(keys, len(column))[kept], kept, left_out)
 
-    @property
-    def is_weighted(self) -> bool:
-        return self.weights is not None and self.weights.dtype == np.float64
-
-    @property
-    def frequencies(self) -> npt.NDArray[Any]:
-        """How many samples each row stands for."""
-        return np.ones(len(self.labels), np.int64) if self.weights is None or self.is_weighted else self.weights
-
-    def counts_by_bin(self, model: BinnedModel, seed: int | None) -> npt.NDArray[np.int64] | None:
+    def counts_by_bin(self, model: BinnedModel, seed: int | None) -> Int64s | None:
         """Samples in each bin; None for a model without bins."""
         if model.kind != "step":
             return None
-        bins = model.assign(self.scores, keys=self.keys, seed=seed)
-        return np.bincount(bins, self.frequencies, model.n_bins).astype(np.int64)
+        bins = model.assign(self.samples.predictions, keys=self.keys, seed=seed)
+        return np.bincount(bins, self.samples.frequencies, model.n_bins).astype(np.int64)
 
-    def predictions_of(self, name: str, other: Predictor, seed: int | None) -> npt.NDArray[np.float64]:
-        """What another method says about the rows that were kept."""
+    def predictions_of(self, other: Predictor, seed: int | None, name: str) -> Float64s:
+        """The predictions of another method for the rows that were kept: of a model, or as given for all rows."""
         if isinstance(other, (BinnedModel, Calibrator)):
-            return as_model(other).predict(self.scores, keys=self.keys, seed=seed)
+            return as_model(other).predict(self.samples.predictions, keys=self.keys, seed=seed)
         predictions, n_rows = np.asarray(other, dtype=np.float64), len(self.kept)
         if predictions.shape != (n_rows,):
             shape = predictions.shape
@@ -170,6 +222,31 @@ class _TestSet:
         return predictions[self.kept]
 
 
+def _score(name: str, predictions: Any, labels: Any, alpha: float, **options: Any) -> Scorecard:
+    """The numbers on one predictor's probabilities; the options are `n_bins` and `sample_weight` of `reliability_table`."""
+    weights = {"sample_weight": options["sample_weight"]}
+    table = assess.reliability_table(predictions, labels, alpha=alpha, **options)
+    curve = assess.validity_curve(predictions, labels, **options)
+    try:
+        squared = assess.squared_ece(predictions, labels, alpha=alpha, **options)
+    except InputError:  # the input is valid, as the table shows, so every bin holds a single sample
+        squared = None
+    return Scorecard(
+        name=name,
+        n_values=len(np.unique(np.asarray(predictions))),
+        table=table,
+        curve=curve,
+        ece=table.ece(),
+        max_gap=table.ece(math.inf),
+        gap_90=curve.epsilon_at(0.9),
+        squared_ece=squared,
+        brier=assess.brier_decomposition(predictions, labels, **options),
+        log_loss=assess.log_loss(predictions, labels, **weights),
+        roc_auc=assess.roc_auc(predictions, labels, **weights),
+    )
+
+
+@shared_docs(check_samples.__doc__)
 def assess_model(
     model: BinnedModel | Calibrator,
     scores: Any,
@@ -183,15 +260,14 @@ def assess_model(
     keys: Any = None,
     seed: int | None = 0,
 ) -> Assessment:
-    """Assess a fitted model on test samples that had no part in its fit.
+    """Assess a fitted model on test samples that were not used in its fit.
 
     Parameters
     ----------
     model : BinnedModel or fitted calibrator
     scores : array-like of shape (n,)
         Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted.
-    labels : array-like of shape (n,)
-        bool, or numbers that equal 0 or 1.
+    {labels}
     others : mapping from name to a model, a fitted calibrator, or predictions of shape (n,), optional
         Methods to compare with, on the same rows.
     sample_weight : array-like of shape (n,), optional
@@ -227,30 +303,31 @@ def assess_model(
     """
     model, alpha = as_model(model), check_alpha(alpha)
     test = _TestSet.of(model, scores, labels, sample_weight, keys)
+    samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
 
     def scored(name: str, predictions: Any) -> Scorecard:
-        return score_predictions(name, predictions, test.labels, n_bins=groups, alpha=alpha, sample_weight=test.weights)
+        return _score(name, predictions, samples.labels, alpha, n_bins=groups, sample_weight=samples.weights)
 
-    are_probabilities = bool(((test.scores >= 0.0) & (test.scores <= 1.0)).all())
+    are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None
-    if certificates and not test.is_weighted:
-        check = check_certificate(
-            model, test.scores, test.labels, certificate=certificates[0], alpha=level, sample_weight=test.weights,
-            keys=test.keys, seed=seed,
+    if certificates and not samples.is_weighted:
+        check = assess.check_certificate(
+            model, samples.predictions, samples.labels, certificate=certificates[0], alpha=level,
+            sample_weight=samples.weights, keys=test.keys, seed=seed,
         )  # fmt: skip
     return Assessment(
         model=model,
         alpha=alpha,
-        n_samples=int(test.frequencies.sum()),
-        n_positive=int(test.frequencies[test.labels == 1].sum()),
-        is_weighted=test.is_weighted,
+        n_samples=samples.n_samples,
+        n_positive=int(np.bincount(samples.labels, samples.frequencies, 2)[1]),
+        is_weighted=samples.is_weighted,
         left_out=test.left_out,
         bin_counts=test.counts_by_bin(model, seed),
-        after=scored("calibrated", model.predict(test.scores, keys=test.keys, seed=seed)),
-        before=scored("score itself", test.scores) if are_probabilities else None,
-        others=tuple(scored(name, test.predictions_of(name, other, seed)) for name, other in (others or {}).items()),
+        after=scored("calibrated", test.predictions_of(model, seed, "calibrated")),
+        before=scored("score itself", samples.predictions) if are_probabilities else None,
+        others=tuple(scored(name, test.predictions_of(other, seed, name)) for name, other in (others or {}).items()),
         certificates=certificates,
         why_no_certificate=why,
         check=check,

@@ -5,19 +5,19 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from fastbin._docstrings import shared_docs
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEMES
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
-from fastbin.report.figures import Picture, pictures_of
+from fastbin.report.figures import pictures_of
 from fastbin.report.style import STYLE
 from fastbin.report.tables import bins_table, facts_table, scores_table
-
-__all__ = ["render_report", "write_report"]
 
 VERDICT_CLASS = {"confirmed": "good", "contradicted": "bad", "cannot tell": "open"}
 
@@ -73,7 +73,7 @@ def render_report(
         _section("The test set", facts_table(_test_facts(assessment, test_source))),
         _section("Bin by bin", bins_table(assessment)),
         _section("Before and after", scores_table(assessment)),
-        _section("Pictures", _pictures(pictures_of(assessment))),
+        _section("Pictures", _pictures(assessment)),
         _section("How to read this", READING),
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
@@ -84,14 +84,14 @@ def render_report(
     )
 
 
+@shared_docs(render_report.__doc__)
 def write_report(path: str | os.PathLike[str], assessment: Assessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
     ----------
     path : str or path-like
-    assessment : Assessment
-        As `assess_model` makes it.
+    {assessment}
     **options
         As in `render_report`.
 
@@ -99,16 +99,13 @@ def write_report(path: str | os.PathLike[str], assessment: Assessment, **options
     ------
     OSError
         If the file cannot be written.
-    MissingDependencyError
-        Without matplotlib.
+    {MissingDependencyError}
 
     Examples
     --------
     >>> import fastbin as fb
-    >>> scores = [i / 100 for i in range(100)]
-    >>> labels = [int(i % 10 < 6) for i in range(100)]
-    >>> model = fb.FixedWidthBinning(n_bins=2).fit(scores[::2], labels[::2]).model_
-    >>> assessment = fb.report.assess_model(model, scores[1::2], labels[1::2])
+    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    >>> assessment = fb.report.assess_model(model, [0.1, 0.8], [0, 1])
     >>> write_report("report.html", assessment, title="Scorecard 7", model_source="credit.fbm")
     """
     page = render_report(assessment, **options).encode()
@@ -124,37 +121,37 @@ def _paragraph(text: str, kind: str = "") -> str:
     return f"<p{attribute}>{escape(text)}</p>"
 
 
-def _summary(found: Assessment) -> str:
-    told = []
-    if found.certificates:
-        told.append(_paragraph(str(found.certificates[0]), "promise"))
-    else:
-        told.append(_paragraph("This model carries no finite-sample guarantee.", "promise"))
-    if found.check is not None:
-        told.append(_paragraph(str(found.check), f"verdict {VERDICT_CLASS[found.check.verdict]}"))
-    ece = f"On {found.n_samples:,} test samples the expected calibration error is {found.after.ece:.4f}"
-    if found.before is not None:
-        ece += f", and that of the scores themselves {found.before.ece:.4f}"
-    told.append(_paragraph(f"{ece} (plug-in estimates, which noise makes too large)."))
-    n = len(found.cautions)
-    told.append(_paragraph("There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."))
-    return "".join(told)
+def _list(texts: Iterable[str], attribute: str = "") -> str:
+    return f"<ul{attribute}>{''.join(f'<li>{text}</li>' for text in texts)}</ul>"
 
 
-def _cautions(found: Assessment) -> str:
-    if not found.cautions:
-        return ""
-    return f"<ul class='cautions'>{''.join(f'<li>{escape(caution)}</li>' for caution in found.cautions)}</ul>"
+def _summary(assessment: Assessment) -> str:
+    promise = str(next(iter(assessment.certificates), "This model carries no finite-sample guarantee."))
+    paragraphs = [_paragraph(promise, "promise")]
+    if assessment.check is not None:
+        paragraphs.append(_paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}"))
+    ece = f"On {assessment.n_samples:,} test samples the expected calibration error is {assessment.after.ece:.4f}"
+    if assessment.before is not None:
+        ece += f", and that of the scores themselves {assessment.before.ece:.4f}"
+    paragraphs.append(_paragraph(f"{ece} (plug-in estimates, which noise makes too large)."))
+    n = len(assessment.cautions)
+    paragraphs.append(_paragraph("There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."))
+    return "".join(paragraphs)
 
 
-def _promises(found: Assessment) -> str:
-    if not found.certificates:
-        return _paragraph(f"Nothing: {found.why_no_certificate}.")
-    told = [f"<li>{escape(str(promise))}<br><small>{escape(promise.theorem)}.</small></li>" for promise in found.certificates]
-    assumed = [f"<li>{escape(text)}</li>" for text in dict.fromkeys(t for c in found.certificates for t in c.assumptions)]
+def _cautions(assessment: Assessment) -> str:
+    return _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""
+
+
+def _promises(assessment: Assessment) -> str:
+    certificates = assessment.certificates
+    if not certificates:
+        return _paragraph(f"Nothing: {assessment.why_no_certificate}.")
+    promises = (f"{escape(str(each))}<br><small>{escape(each.theorem)}.</small>" for each in certificates)
+    assumptions = dict.fromkeys(escape(text) for each in certificates for text in each.assumptions)
     return (
-        f"<p>Each by itself, at alpha = {found.alpha:g}:</p><ul>{''.join(told)}</ul>"
-        f"<p>Assumed, and not checked by these promises:</p><ul>{''.join(assumed)}</ul>"
+        f"<p>Each by itself, at alpha = {assessment.alpha:g}:</p>{_list(promises)}"
+        f"<p>Assumed, and not checked by these promises:</p>{_list(assumptions)}"
         "<p>Not covered: other populations, later times, and single cases; the promises are about frequencies within a bin.</p>"
     )
 
@@ -164,7 +161,7 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
     accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
     if model.out_of_range == "clip":
         accepted += "; others are clipped to its ends"
-    facts = {
+    return {
         "File": source or "",
         "Method": SCHEMES[model.scheme].title + size,
         "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with label 1" if model.n_samples else "",
@@ -174,22 +171,22 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
         "Note": model.note,
         "SHA-256 of the model file": hashlib.sha256(model.to_bytes()).hexdigest(),
     }
-    return {name: value for name, value in facts.items() if value}
 
 
-def _test_facts(found: Assessment, source: str | None) -> dict[str, str]:
-    facts = {
+def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
+    n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
+    return {
         "File": source or "",
-        "Samples": f"{found.n_samples:,}",
-        "With label 1": f"{found.n_positive:,} ({100.0 * found.n_positive / found.n_samples:.3g} %)",
-        "Left out": f"{found.left_out.missing:,} without a score, {found.left_out.outside:,} out of range",
-        "Weights": "importance weights" if found.is_weighted else "",
+        "Samples": f"{n_samples:,}",
+        "With label 1": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
+        "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
+        "Weights": "importance weights" if assessment.is_weighted else "",
     }
-    return {name: value for name, value in facts.items() if value}
 
 
-def _pictures(pictures: list[Picture]) -> str:
-    figures = [f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures]
+def _pictures(assessment: Assessment) -> str:
+    pictures = pictures_of(assessment)
+    figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     return f"<div class='pictures'>{''.join(figures)}</div>"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
-
 STYLE = """
 :root { --ink: #1a1a1a; --quiet: #5c5c5c; --rule: #d5d5d5; --good: #00664b; --bad: #a33d00; --open: #3d4a5c; }
 body { margin: 0; background: #fff; color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }

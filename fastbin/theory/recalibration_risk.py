@@ -17,8 +17,8 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
 from fastbin._validation import check_same_length, check_scores
-from fastbin.assess._pairs import PairSums
-from fastbin.assess._samples import Groups, Samples, check_samples, group_samples
+from fastbin.assess.samples import Groups, Samples, check_samples, group_samples
+from fastbin.assess.squared_error import PairSums
 from fastbin.assess.validity import validity_curve
 
 

@@ -24,11 +24,7 @@ def conditional_validity_curve(
     On one test set it is a single step; averaged over many calibration and test sets (`mean_validity_curve`) it estimates the
     chance that *every* prediction is within epsilon of the truth. It never exceeds the validity curve.
 
-    Parameters
-    ----------
-    {predictions}
-    {labels}
-    {grouping, n_bins, sample_weight}
+    {Parameters}
 
     {Returns}
 

@@ -12,7 +12,7 @@ import pytest
 import fastbin as fb
 import oracle
 from fastbin import assess, intervals, theory
-from fastbin.assess._gaps import gaps_rounded_up
+from fastbin.assess.reliability import exact_gaps
 from oracle import Case, close, number
 
 PREDICTIONS = [0.2] * 9 + [0.8]
@@ -100,7 +100,7 @@ def test_gaps_are_rounded_up_to_the_next_double() -> None:
     quotients = sums / counts
     near = np.where(rng.random(6000) < 0.5, np.nextafter(quotients, 1.0), np.nextafter(quotients, 0.0))
     values = np.choose(rng.integers(0, 5, 6000), [quotients, near, rng.random(6000), rng.integers(0, 101, 6000) / 100, 0.0])
-    for label_sum, count, value, gap in zip(sums, counts, values, gaps_rounded_up(sums, counts, values), strict=True):
+    for label_sum, count, value, gap in zip(sums, counts, values, exact_gaps(sums, counts, values), strict=True):
         exact = abs(Fraction(int(label_sum), int(count)) - Fraction(float(value)))
         assert Fraction(math.nextafter(float(gap), -1.0)) < exact <= Fraction(float(gap))
 

@@ -13,7 +13,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess._binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
+from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
 from fastbin.guarantees import Certificate
 
 
@@ -183,6 +183,7 @@ def test_calibrators_certificates_and_models() -> None:
     by_calibrator = assess.check_certificate(calibrator, scores[1000:], labels[1000:], certificate=certificate)
     by_model = assess.check_certificate(calibrator.model_, scores[1000:], labels[1000:], certificate=certificate)
     assert by_calibrator.to_dict() == by_model.to_dict()
+    assert assess.samples_to_check(calibrator) == assess.samples_to_check(calibrator.model_)
     reach = np.abs(by_model.claims - calibrator.model_.values[:, None])
     assert np.allclose(reach, certificate.epsilon) or reach.max() <= certificate.epsilon + 1e-12
     assert json.loads(json.dumps(by_model.to_dict()))["n_samples"] == 2000

@@ -120,6 +120,15 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
         assess_model(model, scores, labels, others={"short": [0.1, 0.2, 0.3]})
 
 
+def test_a_fitted_calibrator_is_accepted_like_its_model() -> None:
+    calibrator = fb.UniformMassBinning(n_bins=4).fit(*sample(500, seed=7))
+    of_calibrator, of_model = (assess_model(model, *sample(500, seed=6)) for model in (calibrator, calibrator.model_))
+    assert of_calibrator.to_dict() == of_model.to_dict()
+    assert render_report(of_calibrator, date=DAY) == render_report(of_model, date=DAY)
+    with pytest.raises(fb.NotFittedError, match="not fitted yet"):
+        assess_model(fb.UniformMassBinning(), *sample(500, seed=6))
+
+
 def test_margins_have_no_before() -> None:
     scores, labels = sample(1000, seed=8)
     margins = 10.0 * scores - 5.0

@@ -1,50 +1,40 @@
-"""Tails of one binomial count, and the counts at which tests of a range of frequencies have the power asked for."""
+"""Tails of a binomial count, and the sample sizes at which tests of a range of frequencies have a given power."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
-from fastbin._dependencies import needed_for
+from fastbin.intervals._beta import special_functions
 
-__all__ = ["chance_at_least", "chance_at_most", "count_to_confirm", "count_to_contradict"]
-
-# No test set is larger; beyond it the answer is "none".
+# Larger sizes count as infinite.
 LARGEST_COUNT = 2**40
 
 
 def chance_at_most(x: int, count: int, frequency: float) -> float:
     """P(X <= x) for X ~ Binomial(count, frequency)."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betaincc
-
     if x < 0:
         return 0.0
-    return 1.0 if x >= count else float(betaincc(x + 1.0, float(count - x), frequency))
+    return 1.0 if x >= count else float(special_functions().betaincc(x + 1.0, float(count - x), frequency))
 
 
 def chance_at_least(x: int, count: int, frequency: float) -> float:
     """P(X >= x) for X ~ Binomial(count, frequency)."""
-    with needed_for("intervals and certificates", extra="fit"):
-        from scipy.special import betainc
-
     if x <= 0:
         return 1.0
-    return 0.0 if x > count else float(betainc(float(x), count - x + 1.0, frequency))
+    return 0.0 if x > count else float(special_functions().betainc(float(x), count - x + 1.0, frequency))
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The least integer from low to high - 1 where a monotone condition holds; high if nowhere."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return low + bisect_left(range(low, high), True, key=holds)
 
 
 def _smallest_count(power_at: Callable[[int], float], power: float) -> float:
-    """A count with the power asked for whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
+    """A count with this power whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
 
-    Power rises with the count but for the steps of a discrete distribution, so the count found can be a few above the least.
+    Power is not quite monotone in the count, because the distribution is discrete, so a slightly smaller count may do.
     """
     high = 1
     while power_at(high) < power:
