@@ -210,9 +210,9 @@ def test_an_answer_that_differs_from_the_one_before_is_refused(monkeypatch: pyte
     _force_passes(monkeypatch, listed_share=1 / 64)
     rng = np.random.default_rng(13)
     scores, labels = rng.random(3000), rng.integers(0, 2, 3000).astype(np.uint8)
-    for change in (slice(0, 1500), slice(0, 2999)):
-        answering = RowsSource(Rows(scores, labels, None, None))
-        later = RowsSource(Rows(scores, labels, None, None).take(change))
+    rows = Rows(scores, labels, None, None)
+    for changed in (rows.take(slice(0, 1500)), Rows(scores, 1 - labels, None, None)):
+        answering, later = RowsSource(rows), RowsSource(changed)
 
         class Changing:
             limits, value_limit = answering.limits, 200
