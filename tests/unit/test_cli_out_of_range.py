@@ -56,7 +56,7 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
 
 def test_the_maps_have_no_policy() -> None:
     told = run("fit", "s.csv", "--method", "platt", "--out-of-range", "clip", code=2)
-    assert "--out-of-range means nothing to method 'platt'" in told
+    assert "--method platt does not support --out-of-range" in told
     assert "--out-of-range" in run("fit", "s.csv", "--out-of-range", "clamp", code=2)
 
 
