@@ -28,12 +28,9 @@ WIDTH_WITHOUT_TERMINAL = 250
 
 def console(*, stderr: bool = False) -> Console:
     """A console on the present standard output or standard error."""
-    file = sys.stderr if stderr else sys.stdout
-    made = _console_class()(file=file, highlight=False, markup=False, emoji=False)
+    made = _console_class()(file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
-        made = _console_class()(
-            file=file, highlight=False, markup=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL, soft_wrap=True
-        )
+        made.width, made.soft_wrap = WIDTH_WITHOUT_TERMINAL, True
     return made
 
 

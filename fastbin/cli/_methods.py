@@ -38,15 +38,10 @@ METHODS = {
     "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta et al. 2020)"),
     "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun et al. 2023)"),
     "fixed-width": Method(
-        "fastbin.binning.fixed_width",
-        "FixedWidthBinning",
-        "bins of one width (Gupta et al. 2020)",
-        ignores=("scaler",),
+        "fastbin.binning.fixed_width", "FixedWidthBinning", "bins of one width (Gupta et al. 2020)", ignores=("scaler",)
     ),
     "scaling-binning": Method(
-        "fastbin.binning.scaling_binning",
-        "ScalingBinning",
-        "uniform mass, means of scaled scores (Kumar et al. 2019)",
+        "fastbin.binning.scaling_binning", "ScalingBinning", "uniform mass, means of scaled scores (Kumar et al. 2019)"
     ),
     "isotonic": Method("fastbin.binning.isotonic", "IsotonicCalibration", "values that rise with the score; no guarantee"),
     "platt": Method("fastbin.scaling", "PlattScaling", "logistic map of the score; no guarantee"),

@@ -42,8 +42,12 @@ def facts(model: BinnedModel) -> list[str]:
     elif model.score_range != (0.0, 1.0):
         low, high = model.score_range
         sentences.append(f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{low:g}, {high:g}].")
-    if model.out_of_range == "clip":
-        sentences.append("Finite scores outside the range are clipped: they get the answer of its nearest end.")
+    if model.out_of_range == "clip" and model.score_range is not None:
+        low, high = model.score_range
+        sentences.append(
+            f"Finite scores outside the range are clipped: those below {low:g} are taken as {low:g}, and those above {high:g} "
+            f"as {high:g}."
+        )
     if 0 < model.n_bins < model.n_bins_asked:
         sentences.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
     if model.n_tied and model.ties in ("random", "isolate"):
@@ -63,15 +67,12 @@ def facts(model: BinnedModel) -> list[str]:
     empty = empty_bins(model)
     if empty:
         sentences.append(
-            f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is no estimate."
+            f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
         )
     if model.is_weighted and model.n_bins:
         sentences.append("Values are weighted means (importance weights).")
     if model.delta > 0.0:
         sentences.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
-    if model.out_of_range == "clip" and model.score_range is not None:
-        low, high = model.score_range
-        sentences.append(f"Scores below {low:g} are taken as {low:g}, and those above {high:g} as {high:g}.")
     if model.rates is not None or model.odds_ratio != 1.0:
         sentences.append(f"Label shift: {moved_by(model.odds_ratio, model.rates)}.")
     if model.map[0] != "none":
@@ -97,7 +98,8 @@ def empty_bins(model: BinnedModel) -> list[int]:
     """The bins without samples."""
     if model.kind != "step" or model.counts is None:
         return []
-    return [int(bin_number) for bin_number in np.flatnonzero(model.counts == 0)]
+    empty: list[int] = np.flatnonzero(model.counts == 0).tolist()
+    return empty
 
 
 def promise(model: BinnedModel, alpha: float) -> tuple[Any, str]:

@@ -89,96 +89,77 @@ def collected(argument: str, make: Callable[..., Any], *names: str) -> Callable[
     return decorate
 
 
-model_argument = click.argument("model", type=click.Path())
-file_argument = click.argument("file", type=click.Path())
-output_model_option = click.option(
-    "-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write; - prints it."
-)
-score_option = click.option(
-    "--score", metavar="COLUMN", help="The column of scores. Default: the only one with a usual name, such as p or score."
-)
-label_option = together(
-    click.option(
-        "--label",
-        metavar="COLUMN",
-        help="The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
+def option(usage: str, text: str, kind: Any = None, default: Any = None, **more: Any) -> Callable[[Command], Command]:
+    """An option from its names and its metavar, such as "-o --output FILE". The help shows the default, if there is one."""
+    *names, metavar = usage.split()
+    return click.option(*names, metavar=metavar, type=kind, default=default, show_default=True, help=text, **more)
+
+
+def choice(name: str, text: str, *values: str) -> Callable[[Command], Command]:
+    """An option with a few values, of which the first is the default."""
+    return click.option(name, type=click.Choice(values), default=values[0], show_default=True, help=text)
+
+
+PATH = click.Path()
+model = click.argument("model", type=PATH)
+file = click.argument("file", type=PATH)
+score = option("--score COLUMN", "The column of scores. Default: the only one with a usual name, such as p or score.")
+label = together(
+    option(
+        "--label COLUMN",
+        "The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
     ),
-    click.option("--positive", metavar="VALUE", help="The outcome that counts as 1, such as yes, if outcomes are not 0 and 1."),
+    option("--positive VALUE", "The outcome that counts as 1, such as yes, if outcomes are not 0 and 1."),
 )
-weights_option = click.option(
-    "--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights."
-)
-alpha_option = click.option(
-    "--alpha", type=ALPHA, default=0.1, show_default=True, metavar="A", help="The probability that the stated guarantee fails."
-)
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+weights = option("--weights COLUMN", "Sample weights. Whole numbers are frequencies, others importance weights.")
+alpha = option("--alpha A", "The probability that the stated guarantee fails.", ALPHA, 0.1)
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 # How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `TableOptions`.
-table_options = together(
-    click.option(
-        "--delimiter", type=DELIMITER, metavar="CHAR", help="Between the columns of CSV files. Default: as in the header."
-    ),
-    click.option(
-        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="The decimal mark in CSV files."
-    ),
-    click.option(
-        "--encoding",
-        default="utf-8",
-        show_default=True,
-        metavar="NAME",
-        help="Of CSV files, such as latin-1. Output is always UTF-8.",
-    ),
+tables = together(
+    option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
+    choice("--decimal", "The decimal mark in CSV files.", ".", ","),
+    option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
     collected("rows", TableOptions.take, *TableOptions.__dataclass_fields__),
 )
 
 # Where tie keys come from. With the command's own --seed, this becomes its argument `keys`, a `KeyOptions`.
-key_options = together(
-    click.option(
-        "--key",
-        metavar="COLUMN",
-        help="What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any "
-        "ids (their key is fb.hash_keys).",
+keys = together(
+    option(
+        "--key COLUMN",
+        "What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any ids (their "
+        "key is fb.hash_keys).",
     ),
-    click.option(
-        "--salt",
-        metavar="TEXT",
-        help="The secret that the ids in the --key column are hashed with. The list of processes shows it to other users of "
-        "this machine; --salt-file does not.",
+    option(
+        "--salt TEXT",
+        "The secret that the ids in the --key column are hashed with. The list of processes shows it to other users of this "
+        "machine; --salt-file does not.",
     ),
-    click.option(
-        "--salt-file",
-        type=click.Path(),
-        metavar="FILE",
-        help="A file that holds the secret. Default: the value of the environment variable FASTBIN_SALT, if it is set.",
+    option(
+        "--salt-file FILE",
+        "A file that holds the secret. Default: the value of the environment variable FASTBIN_SALT, if it is set.",
+        PATH,
     ),
     collected("keys", KeyOptions.take, "key", "salt", "salt_file", "seed"),
 )
 
 # What is assessed and how: the options that `assess` and `report` share.
-assessment_options = together(
-    model_argument,
-    file_argument,
-    score_option,
-    label_option,
-    weights_option,
-    click.option(
-        "--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable."
-    ),
-    click.option(
-        "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
-    ),
-    alpha_option,
-    click.option(
-        "--level", type=ALPHA, default=0.05, show_default=True, metavar="L", help="Of the test whether the certificate holds."
-    ),
-    click.option(
-        "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed."
-    ),
+assessment = together(
+    model,
+    file,
+    score,
+    label,
+    weights,
+    option("--against MODEL", "Compare with this model too; repeatable.", PATH, multiple=True),
+    option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
+    alpha,
+    option("--level L", "Of the test whether the certificate holds.", ALPHA, 0.05),
+    option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
 
 
-def exit_code_option(code: int, when: str) -> Callable[[Command], Command]:
+def exit_code(code: int, when: str) -> Callable[[Command], Command]:
     """The option that lets a result decide about the exit code."""
     return click.option("--exit-code", is_flag=True, help=f"Exit with {code} if {when}.")
 

@@ -8,19 +8,9 @@ import click
 
 from fastbin._errors import GuaranteeError
 from fastbin.cli import _model_view
+from fastbin.cli import _options as options
 from fastbin.cli._console import text_table, working
 from fastbin.cli._files import TableOptions, errors_in, read_all
-from fastbin.cli._options import (
-    RATE,
-    SEED,
-    alpha_option,
-    examples,
-    label_option,
-    model_argument,
-    quiet_option,
-    score_option,
-    table_options,
-)
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.guarantees.words import sureness
 from fastbin.io.columns import ColumnReader
@@ -33,39 +23,35 @@ if TYPE_CHECKING:
 
 @click.command(
     short_help="Move MODEL to where label 1 is more or less frequent.",
-    epilog=examples(
+    epilog=options.examples(
         "fastbin adapt credit.fbm --target-labels t.csv --label y -o new.fbm",
         "fastbin adapt credit.fbm --target-scores t.csv --score p -o new.fbm",
         "fastbin adapt credit.fbm --target-rate 0.02 -o new.fbm",
     ),
 )
-@model_argument
-@click.option("--target-labels", type=click.Path(), metavar="FILE", help="Outcomes from the new population; a hundred may do.")
-@click.option("--target-scores", type=click.Path(), metavar="FILE", help="Scores from the new population, without outcomes.")
-@click.option("--target-rate", type=RATE, metavar="Q", help="The known share of label 1 in the new population.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="MODEL", help="The model file to write; - prints it.")
-@label_option
-@score_option
-@click.option(
+@options.model
+@options.option("--target-labels FILE", "Outcomes from the new population; a hundred may do.", options.PATH)
+@options.option("--target-scores FILE", "Scores from the new population, without outcomes.", options.PATH)
+@options.option("--target-rate Q", "The known share of label 1 in the new population.", options.RATE)
+@options.option("-o --output MODEL", "The model file to write; - prints it.", options.PATH, required=True)
+@options.label
+@options.score
+@options.choice(
     "--method",
-    type=click.Choice(["likelihood", "confusion"]),
-    default="likelihood",
-    show_default=True,
-    help="How the rate is estimated from scores: maximum likelihood over bins, or the confusion matrix of a hard classifier.",
+    "How the rate is estimated from scores: maximum likelihood over bins, or the confusion matrix of a hard classifier.",
+    *("likelihood", "confusion"),
 )
-@click.option("--source-rate", type=RATE, metavar="P", help="The share of label 1 at the source. Default: what the model saw.")
-@click.option(
+@options.option("--source-rate P", "The share of label 1 at the source. Default: what the model saw.", options.RATE)
+@options.choice(
     "--smoothing",
-    type=click.Choice(["refuse", "add-half"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with a rate of exactly 0 or 1: stop, or count half a sample more of either label.",
+    "What to do with a rate of exactly 0 or 1: stop, or count half a sample more of either label.",
+    *("refuse", "add-half"),
 )
-@click.option("--n-bootstrap", type=click.IntRange(1), default=1000, show_default=True, metavar="N", help="Resamples.")
-@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of the resamples and of ties.")
-@alpha_option
-@quiet_option
-@table_options
+@options.option("--n-bootstrap N", "Resamples.", click.IntRange(1), 1000)
+@options.option("--seed N", "Of the resamples and of ties.", options.SEED, 0)
+@options.alpha
+@options.quiet
+@options.tables
 def command(
     model: str,
     target_labels: str | None,

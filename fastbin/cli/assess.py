@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json, text_table
 from fastbin.cli._files import TableOptions
 from fastbin.cli._model_view import print_certificate
-from fastbin.cli._options import assessment_options, examples, exit_code_option, json_option, table_options
 from fastbin.cli._test_set import assess_file
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ CONTRADICTED = 3
 
 @click.command(
     short_help="Test MODEL on labelled samples that its fit has not seen.",
-    epilog=examples(
+    epilog=options.examples(
         "fastbin assess credit.fbm test.csv --score p --label y",
         "fastbin assess credit.fbm test.csv --against isotonic.fbm",
         "fastbin assess credit.fbm test.parquet --json | jq .check.verdict",
         "fastbin assess credit.fbm test.csv --exit-code",
     ),
 )
-@assessment_options
-@exit_code_option(CONTRADICTED, "the certificate is contradicted")
-@json_option
-@table_options
+@options.assessment
+@options.exit_code(CONTRADICTED, "the certificate is contradicted")
+@options.as_json
+@options.tables
 def command(model: str, file: str, exit_code: bool, as_json: bool, rows: TableOptions, **settings: Any) -> int:
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastbin.cli import _options as options
 from fastbin.cli._console import console, say, say_json, text_table
-from fastbin.cli._options import alpha_option, examples, json_option
 
 if TYPE_CHECKING:
     from fastbin import guarantees
 
 
-@click.command(epilog=examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
+@click.command(epilog=options.examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
 @click.option("--n", "n_samples", type=click.IntRange(2), required=True, metavar="N", help="The number of calibration samples.")
-@alpha_option
-@click.option(
-    "--n-bins", "n_bins", type=click.IntRange(1), multiple=True, metavar="B", help="Show this number of bins (repeatable)."
-)
-@click.option("--epsilon", type=float, metavar="E", help="Also say how many bins keep within this distance.")
-@json_option
+@options.alpha
+@options.option("--n-bins B", "Show this number of bins (repeatable).", click.IntRange(1), multiple=True)
+@options.option("--epsilon E", "Also say how many bins keep within this distance.", float)
+@options.as_json
 def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: float | None, as_json: bool) -> None:
     """Show what N samples can promise, by the number of bins.
 

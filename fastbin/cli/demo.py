@@ -9,8 +9,8 @@ import numpy as np
 
 from fastbin._typing import Bools, Float64s
 from fastbin.cli import _model_view
+from fastbin.cli import _options as options
 from fastbin.cli._console import working
-from fastbin.cli._options import SEED, alpha_option, examples
 from fastbin.cli._streams import Output
 
 if TYPE_CHECKING:
@@ -19,18 +19,10 @@ if TYPE_CHECKING:
 N_CALIBRATION, N_FRESH = 10_000, 100_000
 
 
-@click.command(epilog=examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
-@click.option(
-    "-o",
-    "--output",
-    default="demo.fbm",
-    show_default=True,
-    type=click.Path(),
-    metavar="MODEL",
-    help="The model file; - prints it.",
-)
-@click.option("--seed", type=SEED, default=1, show_default=True, metavar="N", help="Draws another sample.")
-@alpha_option
+@click.command(epilog=options.examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
+@options.option("-o --output MODEL", "The model file; - prints it.", options.PATH, "demo.fbm")
+@options.option("--seed N", "Draws another sample.", options.SEED, 1)
+@options.alpha
 def command(output: str, seed: int, alpha: float) -> None:
     """Recalibrate an overconfident classifier on made-up data.
 

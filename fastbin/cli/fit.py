@@ -13,23 +13,10 @@ from click.core import ParameterSource
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._typing import Array
 from fastbin.cli import _model_view
+from fastbin.cli import _options as options
 from fastbin.cli._console import reading, working
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
-from fastbin.cli._options import (
-    N_BINS,
-    SCORE_RANGE,
-    SEED,
-    SPLIT,
-    alpha_option,
-    examples,
-    file_argument,
-    label_option,
-    quiet_option,
-    score_option,
-    table_options,
-    weights_option,
-)
 from fastbin.cli._streams import Output
 from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
@@ -48,7 +35,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 
 
 @click.command(
-    epilog=examples(
+    epilog=options.examples(
         "fastbin fit scores.csv --score p --label y",
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
@@ -58,64 +45,46 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     + "\n\n\b\nMethods:\n"
     + METHOD_LINES
 )
-@file_argument
-@score_option
-@label_option
-@weights_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="MODEL",
-    help="The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
+@options.file
+@options.score
+@options.label
+@options.weights
+@options.option(
+    "-o --output MODEL",
+    "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
+    options.PATH,
 )
-@click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    default="umd",
-    show_default=True,
-    metavar="NAME",
-    help="How to calibrate; the methods are listed below.",
-)
-@click.option("--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins.")
-@click.option(
+@options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), "umd")
+@options.option("--n-bins N|auto", "The number of bins.", options.N_BINS, 10)
+@options.choice(
     "--ties",
-    type=click.Choice(["random", "upper", "lower", "isolate"]),
-    default="random",
-    show_default=True,
-    help="What happens to scores that equal a boundary: split by a key, all above, all below, or (isolate) a bin of their own "
-    "for those that hold two boundaries or more.",
+    "What happens to scores that equal a boundary: split by a key, all above, all below, or (isolate) a bin of their own for "
+    "those that hold two boundaries or more.",
+    *("random", "upper", "lower", "isolate"),
 )
 @click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
-@click.option(
-    "--split",
-    type=SPLIT,
-    metavar="SHARE",
-    help="ums: the share of samples that place the boundaries (default 0.5). "
-    "scaling-binning: three parts such as 1,1,1 (default: no split).",
+@options.option(
+    "--split SHARE",
+    "ums: the share of samples that place the boundaries (default 0.5). scaling-binning: three parts such as 1,1,1 (default: "
+    "no split).",
+    options.SPLIT,
 )
 @click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
 @click.option("--monotone", is_flag=True, help="Move the values, as little as possible, so that they do not fall.")
 @click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
 @click.option("--feature", type=click.Choice(["score", "logit"]), help="platt: what the map is linear in (default: score).")
 @click.option("--parameters", type=click.Choice(["abm", "am", "ab"]), help="beta: which parameters are free (default: abm).")
-@click.option("--seed", type=SEED, default=0, show_default=True, metavar="N", help="Of everything random; kept in the model.")
-@click.option(
-    "--score-range", type=SCORE_RANGE, default="0,1", show_default=True, metavar="LOW,HIGH|any", help="Where scores must lie."
-)
-@click.option(
+@options.option("--seed N", "Of everything random; kept in the model.", options.SEED, 0)
+@options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
+@options.choice(
     "--out-of-range",
-    type=click.Choice(["refuse", "clip"]),
-    default="refuse",
-    show_default=True,
-    help="What the model does with scores outside the range: an error, or the answer of the nearest end.",
+    "What the model does with scores outside the range: an error, or the answer of the nearest end.",
+    *("refuse", "clip"),
 )
-@click.option(
-    "--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Threads of a fit in memory."
-)
-@alpha_option
-@quiet_option
-@table_options
+@options.option("--threads N", "Threads of a fit in memory.", click.IntRange(1), 1)
+@options.alpha
+@options.quiet
+@options.tables
 def command(
     file: str,
     output: str | None,

@@ -10,20 +10,26 @@ import click
 
 from fastbin._typing import Float64s
 from fastbin.cli import _model_view
+from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json
-from fastbin.cli._options import alpha_option, examples, json_option, model_argument
 from fastbin.cli._streams import display_name, load_model
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
 
+# What is shown as it is, in this order.
+FIELDS = (
+    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples", "n_positive", "n_tied", "randomised_mass", "score_range",
+    "delta", "odds_ratio", "seed", "note", "out_of_range",
+)  # fmt: skip
+
 
 @click.command(
-    epilog=examples("fastbin inspect credit.fbm", "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate")
+    epilog=options.examples("fastbin inspect credit.fbm", "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate")
 )
-@model_argument
-@alpha_option
-@json_option
+@options.model
+@options.alpha
+@options.as_json
 def command(model: str, alpha: float, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
@@ -42,9 +48,7 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded."""
     certificate, sentence = _model_view.promise(model, alpha)
     ends = _model_view.intervals(model, alpha)
-    content = {field: getattr(model, field) for field in ("kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples")}
-    content |= {field: getattr(model, field) for field in ("n_positive", "n_tied", "randomised_mass", "score_range")}
-    content |= {field: getattr(model, field) for field in ("delta", "odds_ratio", "seed", "note", "out_of_range")}
+    content = {field: getattr(model, field) for field in FIELDS}
     rates = model.rates
     content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
     content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles

@@ -9,21 +9,10 @@ import click
 import numpy as np
 
 from fastbin._errors import FormatError, InputError
+from fastbin.cli import _options as options
 from fastbin.cli._console import console, reading, say_json, text_table
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions
-from fastbin.cli._options import (
-    ALPHA,
-    SEED,
-    examples,
-    exit_code_option,
-    json_option,
-    key_options,
-    label_option,
-    model_argument,
-    score_option,
-    table_options,
-)
 from fastbin.cli._state import CountedFiles, StateFile, locked
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.guarantees.words import sureness
@@ -40,51 +29,41 @@ ALARM = 3
 
 @click.command(
     short_help="Check on new outcomes whether MODEL is still calibrated.",
-    epilog=examples(
+    epilog=options.examples(
         "fastbin monitor credit.fbm outcomes.csv --score p --label y --tolerance 0.03",
         "fastbin monitor credit.fbm mon.csv --tolerance 0.03 --state credit.mon",
         "fastbin monitor credit.fbm tue.csv wed.csv --state credit.mon --exit-code",
         "fastbin monitor credit.fbm outcomes.parquet --interval-alpha 0.05 --json",
     ),
 )
-@model_argument
+@options.model
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-@score_option
-@label_option
-@click.option("--alpha", type=ALPHA, metavar="A", help="The probability of ever raising a false alarm.  [default: 0.05]")
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0.0, 1.0),
-    metavar="T",
-    help="How far a true rate may be from the value served before it counts as drift. With 0, any difference is detected in "
-    "the end, even the error of the estimate.  [default: 0]",
+@options.score
+@options.label
+@options.option("--alpha A", "The probability of ever raising a false alarm.  [default: 0.05]", options.ALPHA)
+@options.option(
+    "--tolerance T",
+    "How far a true rate may be from the value served before it counts as drift. With 0, any difference is detected in the "
+    "end, even the error of the estimate.  [default: 0]",
+    click.FloatRange(0.0, 1.0),
 )
-@click.option(
-    "--interval-alpha",
-    type=ALPHA,
-    metavar="A",
-    help="Tolerate the model's own intervals at this level, widened by --tolerance; adds A to the chance of a false alarm.",
+@options.option(
+    "--interval-alpha A",
+    "Tolerate the model's own intervals at this level, widened by --tolerance; adds A to the chance of a false alarm.",
+    options.ALPHA,
 )
-@click.option(
-    "--state",
-    type=click.Path(),
-    metavar="FILE",
-    help="Continue from this file if it exists, and write it again, so that outcomes can be checked day by day.",
+@options.option(
+    "--state FILE",
+    "Continue from this file if it exists, and write it again, so that outcomes can be checked day by day.",
+    options.PATH,
 )
 @click.option("--again", is_flag=True, help="Count files even if they were counted before.")
-@click.option(
-    "--wait",
-    type=click.FloatRange(0.0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait while another process updates the state.",
-)
-@key_options
-@click.option("--seed", type=SEED, metavar="N", help="Break ties by row number and this seed. Default: that of the model.")
-@exit_code_option(ALARM, "the alarm is on")
-@json_option
-@table_options
+@options.option("--wait SECONDS", "How long to wait while another process updates the state.", click.FloatRange(0.0), 60.0)
+@options.keys
+@options.option("--seed N", "Break ties by row number and this seed. Default: that of the model.", options.SEED)
+@options.exit_code(ALARM, "the alarm is on")
+@options.as_json
+@options.tables
 def command(
     model: str,
     files: tuple[str, ...],

@@ -10,10 +10,10 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._typing import Array, Float64s
 from fastbin._validation import clip_scores
+from fastbin.cli import _options as options
 from fastbin.cli._console import note, reading
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
-from fastbin.cli._options import ALPHA, SEED, examples, file_argument, key_options, model_argument, score_option, table_options
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.io import Table
 from fastbin.io.base import PARQUET_SUFFIXES, arrow
@@ -25,34 +25,27 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples(
+    epilog=options.examples(
         "fastbin predict credit.fbm new.csv --score p -o out.csv",
         "fastbin predict credit.fbm new.parquet --interval 0.1 -o out.parquet",
         "fastbin predict credit.fbm new.csv --key id --salt-file salt.txt -o out.csv",
         "cat new.csv | fastbin predict credit.fbm - | head",
     )
 )
-@model_argument
-@file_argument
-@score_option
-@click.option(
-    "-o", "--output", default="-", type=click.Path(), metavar="FILE", help="CSV or Parquet by its name; - (default) prints CSV."
+@options.model
+@options.file
+@options.score
+@options.option("-o --output FILE", "CSV or Parquet by its name; - prints CSV.", options.PATH, "-")
+@options.option("--column NAME", "The name of the new column.", default="calibrated")
+@options.option(
+    "--interval ALPHA",
+    "Add NAME_lower and NAME_upper: intervals that hold for all bins at once with probability 1 - ALPHA.",
+    options.ALPHA,
 )
-@click.option("--column", default="calibrated", show_default=True, metavar="NAME", help="The name of the new column.")
-@click.option(
-    "--interval", type=ALPHA, metavar="ALPHA",
-    help="Add NAME_lower and NAME_upper: intervals that hold for all bins at once with probability 1 - ALPHA.",
-)  # fmt: skip
-@key_options
-@click.option("--seed", type=SEED, metavar="N", help="Break ties by row number and this seed. Default: at random.")
-@click.option(
-    "--nan",
-    type=click.Choice(["error", "propagate"]),
-    default="error",
-    show_default=True,
-    help="Whether a missing score is an error, or gives a missing probability.",
-)
-@table_options
+@options.keys
+@options.option("--seed N", "Break ties by row number and this seed. Default: at random.", options.SEED)
+@options.choice("--nan", "Whether a missing score is an error, or gives a missing probability.", "error", "propagate")
+@options.tables
 def command(
     model: str, file: str, output: str, column: str, interval: float | None, nan: str, keys: KeyOptions, rows: TableOptions
 ) -> None:
@@ -94,7 +87,7 @@ class Scorer:
         self.n_by_key = 0
 
     def write(self, file: Any, path: str) -> None:
-        """Score all rows into a binary file, in the format that its path tells."""
+        """Score all rows into a binary file, in the format of its path."""
         pa = arrow()
         position = self._table.names.index(self._score)
         to_parquet = format_of(path, self._table) in PARQUET_SUFFIXES

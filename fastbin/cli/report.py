@@ -7,26 +7,26 @@ from typing import Any
 
 import click
 
+from fastbin.cli import _options as options
 from fastbin.cli._console import working
 from fastbin.cli._files import TableOptions
-from fastbin.cli._options import assessment_options, examples, quiet_option, table_options
 from fastbin.cli._streams import Output, display_name
 from fastbin.cli._test_set import assess_file
 
 
 @click.command(
     short_help="The same as an HTML page, with pictures.",
-    epilog=examples(
+    epilog=options.examples(
         "fastbin report credit.fbm test.csv --score p --label y -o report.html",
         "fastbin report credit.fbm test.csv --against isotonic.fbm -o report.html",
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
     ),
 )
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="PAGE", help="The HTML file to write; - prints it.")
-@click.option("--title", default="Calibration report", show_default=True, metavar="TEXT", help="The heading of the page.")
-@assessment_options
-@quiet_option
-@table_options
+@options.option("-o --output PAGE", "The HTML file to write; - prints it.", options.PATH, required=True)
+@options.option("--title TEXT", "The heading of the page.", default="Calibration report")
+@options.assessment
+@options.quiet
+@options.tables
 def command(model: str, file: str, output: str, title: str, quiet: bool, rows: TableOptions, **settings: Any) -> None:
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 

@@ -142,14 +142,14 @@ class Table:
         """The files that the table consists of."""
         return [self.path]
 
-    def check_column(self, name: str, role: str = "column") -> str:
+    def check_column(self, name: str) -> str:
         """The name, if exactly one column has it."""
         count = self.names.count(name)
         if count == 1:
             return name
         if count > 1:
             raise InputError(f"{self.path} has {count} columns named {name!r}; rename them")
-        raise InputError(f"{self.path} has no {role} {name!r}; it has {self.list_names()}")
+        raise InputError(f"{self.path} has no column {name!r}; it has {self.list_names()}")
 
     def list_names(self, limit: int = 30) -> str:
         """The columns, for a message."""

