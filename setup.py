@@ -22,7 +22,10 @@ HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src
 # Hidden symbols: an extension that exported the library's functions would call those of a library loaded before it. Programs
 # link the archive as before.
 STRICT = ["-ffp-contract=off", "-fvisibility=hidden", "-g0"]
-C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fPIC", *STRICT]
+# Aligned code: without it, the place where the linker puts a loop changes the time of predict() by 2 to 4 %
+# (measured with 100 bins and 1,000 to 1,000,000 rows on a Xeon).
+ALIGNED = ["-falign-functions=64", "-falign-loops=32"]
+C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fPIC", *STRICT, *ALIGNED]
 EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O2", *STRICT]
 
 LIBRARY = {

@@ -22,7 +22,7 @@ def processor() -> str:
 
 
 def has_avx512() -> bool:
-    """Whether the best build is the AVX-512 one; no where that is not known. csrc/src/builds.c has the same list."""
+    """Whether the best build is the AVX-512 one; no where that is not known. csrc/src/cpu.c has the same list."""
     flags = (_from_cpuinfo("flags") or "").split()
     return {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= set(flags) and "FASTBIN_CPU" not in os.environ
 

@@ -60,8 +60,19 @@ def _described(value: Any) -> str:
 class Calibrator:
     """A method that turns scores and labels into a `BinnedModel`.
 
-    A subclass takes its configuration by keyword in ``__init__``, stores it unchanged, and has a
-    ``fit(scores, labels, ...)`` that sets ``model_`` and returns self.
+    A subclass is a dataclass: its fields are its configuration, stored unchanged. It has a ``fit(scores, labels, ...)`` that
+    sets ``model_`` and returns self. What the parameters of several subclasses mean is said here.
+
+    Parameters
+    ----------
+    score_range : (low, high) or None
+        Where scores must lie; ``None`` takes any finite score, such as margins or logits.
+    monotone : bool
+        Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
+        next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
 
     Attributes
     ----------
@@ -74,7 +85,35 @@ class Calibrator:
     predict_one: Callable[..., float]
 
     def fit(self, scores: Any, labels: Any) -> Self:
-        """Fit to scores and labels; returns self."""
+        """Fit to scores and labels. What the arguments of several calibrators mean is said here.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Of samples that the classifier was not trained on. float32 and float64 are read without a copy. NaN, infinity and
+            scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
+            values are weighted means, and only bounds made for weights apply.
+        keys : array-like of shape (n,), optional
+            Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
+            a score, independent of the labels.
+        n_threads : int
+            Python threads over parts of the rows. Does not change the model.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
         raise TypeError(f"{type(self).__name__} has no fit")
 
     @property

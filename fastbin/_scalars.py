@@ -85,11 +85,27 @@ def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = N
     return number
 
 
+# More bins than samples are of no use to anybody, and ranks times bins must fit into 64 bits.
+MOST_BINS = 2**24
+
+
+def check_n_bins(n_bins: Any) -> int | str:
+    """A number of bins, or "auto"."""
+    return check_choice(n_bins, "n_bins", ("auto",)) if isinstance(n_bins, str) else check_count(n_bins, "n_bins", 1, MOST_BINS)
+
+
 def check_seed(seed: Any, name: str = "seed") -> int:
     """A seed in [0, 2**64); ``None`` draws one from the operating system."""
     if seed is None:
         return secrets.randbits(64)
     return check_count(seed, name, minimum=0, maximum=2**64 - 1)
+
+
+def check_key(key: Any, name: str = "key") -> int:
+    """One tie key, an integer in [0, 2**64 - 2]."""
+    if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64 - 1:
+        raise InputError(f"{name} is {key!r}; it must be an integer in [0, 2**64 - 2]")
+    return int(key)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The parts that a model is made of: the words for its enumerators, its class rates, and its arrays."""
+"""What a model may say of itself: the table of schemes, the words for other enumerators, class rates; its parts, checked."""
 
 from __future__ import annotations
 
@@ -7,63 +7,44 @@ import operator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._typing import Array
 
-__all__ = [
-    "KINDS",
-    "MAPS",
-    "OUT_OF_RANGE",
-    "PARTS",
-    "RATE_ORIGINS",
-    "SCHEMES",
-    "SCHEME_NAMES",
-    "TIES",
-    "WEIGHTS",
-    "ClassRate",
-    "ClassRates",
-    "check_columns",
-    "code_of",
-    "native_parts",
-    "rates_of_parts",
-]
 
-Array = npt.NDArray[Any]
+class Scheme(NamedTuple):
+    """What there is to know of one way to a model."""
+
+    code: int  # its enumerator in fastbin.h
+    title: str
+    ties: tuple[str, ...] = ("none",)  # the rules for ties that its fit has
+    label_free: bool = False  # its edges never looked at a label: given them, label sums of bins are binomial
+    averages_boundary: bool = False  # a boundary sample, which is not a draw from its bin, is averaged there
+    continuable: bool = False  # its tally holds independent draws from its bins, and nothing else
+
+
+SCHEMES = {
+    "other": Scheme(0, "step function of unknown origin"),
+    "umd": Scheme(
+        1, "uniform-mass binning without sample splitting (umd)", ("random", "upper", "isolate"), True, continuable=True
+    ),
+    "ze": Scheme(2, "uniform-mass binning, boundary labels averaged (ze)", ("random", "upper"), True, averages_boundary=True),
+    "ums": Scheme(3, "uniform-mass binning with sample splitting (ums)", ("random", "upper"), True, continuable=True),
+    "umb": Scheme(4, "uniform-mass binning, bins closed on the right (umb)", ("random", "lower"), True, averages_boundary=True),
+    "fixed-width": Scheme(10, "fixed-width binning", label_free=True, continuable=True),
+    "explicit": Scheme(11, "binning at edges given in advance", label_free=True, continuable=True),
+    "scaling-binning": Scheme(20, "scaling-binning", ("random", "upper", "isolate"), label_free=True),
+    "isotonic": Scheme(30, "isotonic regression"),
+    "platt": Scheme(40, "Platt scaling"),
+    "temperature": Scheme(41, "temperature scaling"),
+    "beta": Scheme(42, "beta calibration"),
+}
 
 # Words for the enumerators of fastbin.h; tests/test_header.py compares the two.
+SCHEME_WORDS = {scheme.code: word for word, scheme in SCHEMES.items()}
 KINDS = {0: "step", 1: "linear", 2: "smooth"}
 MAPS = {0: "none", 1: "logistic", 2: "beta"}
 TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate"}
-SCHEMES = {
-    0: "other",
-    1: "umd",
-    2: "ze",
-    3: "ums",
-    4: "umb",
-    10: "fixed-width",
-    11: "explicit",
-    20: "scaling-binning",
-    30: "isotonic",
-    40: "platt",
-    41: "temperature",
-    42: "beta",
-}
-# What people are told that these are, in the command line and in reports.
-SCHEME_NAMES = {
-    "umd": "uniform-mass binning without sample splitting (umd)",
-    "ze": "uniform-mass binning, boundary labels averaged (ze)",
-    "ums": "uniform-mass binning with sample splitting (ums)",
-    "umb": "uniform-mass binning, bins closed on the right (umb)",
-    "fixed-width": "fixed-width binning",
-    "explicit": "binning at edges given in advance",
-    "scaling-binning": "scaling-binning",
-    "isotonic": "isotonic regression",
-    "platt": "Platt scaling",
-    "temperature": "temperature scaling",
-    "beta": "beta calibration",
-    "other": "step function of unknown origin",
-}
 RATE_ORIGINS = {0: "none", 1: "given", 2: "counted", 3: "estimated"}
 OUT_OF_RANGE = {0: "refuse", 1: "clip"}
 WEIGHTS = {0: "given", 1: "estimated"}
@@ -75,7 +56,7 @@ PARTS = (
 )  # fmt: skip
 
 WORDS = {
-    "kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEMES, "origin": RATE_ORIGINS, "out_of_range": OUT_OF_RANGE,
+    "kind": KINDS, "map": MAPS, "ties": TIES, "scheme": SCHEME_WORDS, "origin": RATE_ORIGINS, "out_of_range": OUT_OF_RANGE,
     "weights": WEIGHTS,
 }  # fmt: skip
 

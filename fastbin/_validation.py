@@ -343,8 +343,11 @@ def look_like_ids(keys: npt.NDArray[np.uint64]) -> bool:
     return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
 
 
-def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64]:
-    """Tie keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n)."""
+def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = False) -> npt.NDArray[np.uint64]:
+    """Keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n).
+
+    Keys that only order samples, as at a fit, may be any integers; others have to be uniform, and ids are refused.
+    """
     array = _one_dimensional(keys, name)
     if array.shape[0] != n:
         raise InputError(f"{name} has {array.shape[0]} rows for {n} scores; every row needs one key")
@@ -366,7 +369,7 @@ def as_key_array(keys: Any, n: int, name: str = "keys") -> npt.NDArray[np.uint64
     converted = np.ascontiguousarray(array, dtype=np.uint64)
     if converted.size and int(converted.max()) == 2**64 - 1:
         raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")
-    if name != "tie_keys" and look_like_ids(converted):  # at a fit their order alone counts
+    if not to_order and look_like_ids(converted):
         raise InputError(
             f"{name}[{int(converted.argmax())}] is {int(converted.max())}, and no other is larger: these are ids and not keys, "
             "which are uniform from 0 to 2**64 - 2; all would fall into the lower bin; pass hash_keys(ids, salt)"

@@ -13,19 +13,31 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._errors import GuaranteeError
 from fastbin._files import replace_file
 from fastbin._native.model import NativeModel
-from fastbin._scalars import check_alpha, check_seed
-from fastbin._schemes import KINDS, MAPS, OUT_OF_RANGE, PARTS, SCHEMES, TIES, WEIGHTS, ClassRates, native_parts, rates_of_parts
-from fastbin._validation import ScoreRange, as_key_array, as_scores, refuse_kind, refuse_scores
+from fastbin._scalars import check_alpha
+from fastbin._schemes import (
+    KINDS,
+    MAPS,
+    OUT_OF_RANGE,
+    PARTS,
+    SCHEME_WORDS,
+    SCHEMES,
+    TIES,
+    WEIGHTS,
+    ClassRates,
+    code_of,
+    native_parts,
+    rates_of_parts,
+)
+from fastbin._validation import ScoreRange
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
 __all__ = ["BinnedModel"]
 
-Array = npt.NDArray[Any]
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
@@ -124,6 +136,17 @@ class BinnedModel(NativeModel):
             )
         )  # fmt: skip
 
+    @classmethod
+    def _of(
+        cls, *, scheme: str = "other", ties: str = "none", score_range: ScoreRange, out_of_range: str = "refuse", **parts: Any
+    ) -> BinnedModel:
+        """As `from_parts` for parts that a fit has made, in the types and lengths that C takes: C checks the rest."""
+        low, high = (-np.inf, np.inf) if score_range is None else score_range
+        return cls._create(
+            scheme=SCHEMES[scheme].code, ties=code_of("ties", ties), score_min=low, score_max=high,
+            out_of_range=code_of("out_of_range", out_of_range), **parts,
+        )  # fmt: skip
+
     def _replace(self, **changes: Any) -> BinnedModel:
         """This model with some of its parts changed, by the names of `from_parts`."""
         word, parameters = self.map
@@ -162,7 +185,7 @@ class BinnedModel(NativeModel):
     @property
     def scheme(self) -> str:
         """How the partition and the values came about: "umd", "ze", "ums", "umb", "fixed-width", ..."""
-        return SCHEMES.get(self._codes[1], "other")
+        return SCHEME_WORDS.get(self._codes[1], "other")
 
     @property
     def ties(self) -> str:
@@ -173,12 +196,6 @@ class BinnedModel(NativeModel):
     def map(self) -> tuple[str, tuple[float, ...]]:
         """The smooth map and its parameters: the model itself if it is smooth, else evidence of what came before the bins."""
         return MAPS[self._codes[3]], self._map_parameters
-
-    @property
-    def score_range(self) -> ScoreRange:
-        """(low, high) that scores must lie in, or ``None`` where any finite score is welcome."""
-        low, high = self._score_limits
-        return None if low == -np.inf and high == np.inf else (low, high)
 
     @property
     def note(self) -> str:
@@ -364,29 +381,3 @@ class BinnedModel(NativeModel):
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
         return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"
-
-    # ------------------------------------------------------------------ what NativeModel asks for
-
-    def _coerce_rows(self, scores: Any, keys: Any) -> tuple[Array, npt.NDArray[np.uint64] | None]:
-        array = as_scores(scores)
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
-        array = array.view(np.ndarray)
-        return array, None if keys is None else as_key_array(keys, array.shape[0])
-
-    def _refuse_row(self, scores: Array, position: int) -> None:
-        refuse_scores(scores, self.score_range, first=position)
-
-    def _refuse_score(self, score: float) -> None:
-        refuse_scores(np.array([score]), self.score_range, name="score")
-
-    def _refuse_kind(self, score: Any) -> None:
-        refuse_kind(score)
-
-    def _check_key(self, key: Any) -> int:
-        if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key < 2**64 - 1:
-            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
-        return int(key)
-
-    def _check_seed(self, seed: Any) -> int:
-        return check_seed(seed)

@@ -40,12 +40,12 @@
 #endif
 #endif
 
-#include "guide.h"
+#include "index.h"
 #include "keys.h"
 #include "numbers.h"
 
 struct fastbin_model {
-  guide guide;             /* first, so that what a search reads lies in few cache lines */
+  score_index index;             /* first, so that what a search reads lies in few cache lines */
   int is_plain;            /* a step function without randomised values: what scoring is tuned for */
   fastbin_model_spec spec; /* what describe() shows; its pointers point into this allocation */
 };
@@ -64,8 +64,8 @@ static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {
   return spec->kind == FASTBIN_STEP ? spec->n_bins - 1 : spec->n_bins;
 }
 
-/* check.c: everything fastbin_model_create() promises to refuse, and the part of it that a newer version may have made. */
-fastbin_status fastbin_check_spec(const fastbin_model_spec *spec);
+/* validate.c: everything fastbin_model_create() promises to refuse, and the part of it that a newer version may have made. */
+fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec);
 int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
 /* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header say. */
@@ -77,7 +77,7 @@ int fastbin_struct_understood(const void *given, size_t struct_size, size_t firs
 /* format.c: whether these first bytes of a model can be the start of one that is at least so long. */
 fastbin_status fastbin_check_prefix(const unsigned char *bytes, size_t size);
 
-/* predict.c: the parts of a prediction that both the single and the batch calls need. */
+/* predict_one.c: the parts of a prediction that both the single and the batch calls need. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score);
 double fastbin_linear_value(const fastbin_model *model, double score, uint32_t rank);
 double fastbin_smooth_value(const fastbin_model *model, double score);

@@ -6,7 +6,7 @@
 #define VECTORISED_SOURCE
 #include "internal.h"
 
-#include "builds.h"
+#include "cpu.h"
 
 /* Many keys in a row, in several builds: with AVX-512, which multiplies eight 64-bit words at a time, they cost a fifth. */
 static ALWAYS_INLINE void keys_pass(uint64_t base, uint64_t first, size_t n, uint64_t *restrict keys) {
@@ -17,15 +17,15 @@ static void keys_baseline(uint64_t base, uint64_t first, size_t n, uint64_t *res
   keys_pass(base, first, n, keys);
 }
 
-#ifdef HAVE_BUILDS
+#ifdef HAVE_CPU_LEVELS
 TARGET_AVX512 static void keys_avx512(uint64_t base, uint64_t first, size_t n, uint64_t *restrict keys) {
   keys_pass(base, first, n, keys);
 }
 #endif
 
-keys_function *fastbin_find_keys(void) {
-#ifdef HAVE_BUILDS
-  if (fastbin_best_build() >= AVX512) return keys_avx512;
+keys_function *fastbin_keys_function(void) {
+#ifdef HAVE_CPU_LEVELS
+  if (fastbin_best_cpu_level() >= AVX512) return keys_avx512;
 #endif
   return keys_baseline;
 }
@@ -46,7 +46,7 @@ uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j) {
 }
 
 void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys) {
-  fastbin_find_keys()(group_base(seed, STREAM_FIT, score), first, n, keys);
+  fastbin_keys_function()(group_base(seed, STREAM_FIT, score), first, n, keys);
 }
 
 uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j) {

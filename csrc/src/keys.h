@@ -46,7 +46,7 @@ static inline uint64_t row_key(uint64_t base, uint64_t row) { return cap_key(mix
 
 /* keys.c: row_key() of n rows from `first` on, in the build that suits this processor. */
 typedef void keys_function(uint64_t base, uint64_t first, size_t n, uint64_t *restrict keys);
-keys_function *fastbin_find_keys(void);
+keys_function *fastbin_keys_function(void);
 
 /* Value randomisation (Gupta and Ramdas 2021, Algorithm 2): V(key) uniform on [0, 1), value = (v + delta V) / (1 + delta). */
 static inline double randomised_value(double value, double delta, uint64_t key) {

@@ -82,14 +82,14 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   return free_part;
 }
 
-/* Numbers of 8 bytes, then the tables of the guide, which end with narrower ones, then the note. */
-static int model_bytes(const fastbin_model_spec *spec, const guide *g, size_t *bytes) {
+/* Numbers of 8 bytes, then the tables of the index, which end with narrower ones, then the note. */
+static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, size_t *bytes) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
   size_t arrays_of_bins = (size_t)1 + (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u) + (spec->pairs ? 2u : 0u);
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) &&
-         add_size(bytes, n_bins, arrays_of_bins * sizeof(double)) && fastbin_add_guide_size(bytes, g, spec) &&
+         add_size(bytes, n_bins, arrays_of_bins * sizeof(double)) && fastbin_add_index_size(bytes, ix, spec) &&
          add_size(bytes, spec->note_size, 1);
 }
 
@@ -108,22 +108,22 @@ fastbin_status fastbin_model_create(const fastbin_model_spec *given, fastbin_mod
   fastbin_status status;
   fastbin_model *made;
   unsigned char *free_part;
-  guide plan;
+  score_index plan;
   size_t bytes;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
   if (!given) return FASTBIN_ERROR_ARGUMENT;
   status = take_spec(given, &whole);
-  if (status == FASTBIN_OK) status = fastbin_check_spec(spec);
+  if (status == FASTBIN_OK) status = fastbin_validate_spec(spec);
   if (status != FASTBIN_OK) return status;
-  fastbin_plan_guide(&plan, spec);
+  fastbin_plan_index(&plan, spec);
   if (!model_bytes(spec, &plan, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
-  made->guide = plan;
+  made->index = plan;
   made->is_plain = spec->kind == FASTBIN_STEP && !(spec->delta > 0.0);
   free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
-  free_part = fastbin_fill_guide(&made->guide, &made->spec, free_part);
+  free_part = fastbin_fill_index(&made->index, &made->spec, free_part);
   made->spec.note = spec->note_size > 0 ? memcpy(free_part, spec->note, spec->note_size) : NULL;
   *model = made;
   return FASTBIN_OK;

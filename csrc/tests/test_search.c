@@ -229,7 +229,7 @@ int main(void) {
       for (int style = 0; style < 4; style++) check_model(draws[d], style, sizes[s]);
     }
   }
-  /* More thresholds than the guide's 16-bit ranks can count, and fewer thresholds than edges around that limit. */
+  /* More thresholds than the index's 16-bit ranks can count, and fewer thresholds than edges around that limit. */
   check_model(unit, 2, 70000);
   check_model(crowded_low, 3, 65537);
   check_model(coarse, 3, 70000);

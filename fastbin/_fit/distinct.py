@@ -1,31 +1,26 @@
-"""Samples as knots: distinct scores in ascending order, each with what was seen there."""
+"""Distinct scores in ascending order, each with what was seen there: what isotonic methods pool."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._fit.groups import run_starts
 from fastbin._fit.rows import Rows
-from fastbin._validation import check_labels, check_scores
-
-__all__ = ["Knots", "WeightedKnots", "count_knots", "weigh_knots"]
-
-Int64s = npt.NDArray[np.int64]
-Float64s = npt.NDArray[np.float64]
+from fastbin._typing import Float64s, Int64s
 
 
-class Knots(NamedTuple):
-    """Counts of samples; every knot has at least one."""
+class CountedScores(NamedTuple):
+    """Counts of samples; every score has at least one."""
 
     scores: Float64s
     counts: Int64s
     label_sums: Int64s
 
 
-class WeightedKnots(NamedTuple):
+class WeighedScores(NamedTuple):
     """Sums of importance weights, all positive, and of those with label 1, rounded in the order of (label, weight)."""
 
     scores: Float64s
@@ -33,46 +28,34 @@ class WeightedKnots(NamedTuple):
     label_weights: Float64s
 
 
-def count_knots(rows: Rows) -> Knots:
-    """The knots of rows, frequencies counted out. Checks the values of scores and labels. O(n log n), memory O(n)."""
-    scores, labels = _checked(rows)
+def count_scores(rows: Rows) -> CountedScores:
+    """The distinct scores of rows, frequencies counted out. Checks the values of scores and labels. O(n log n), memory O(n)."""
+    scores, labels = rows.checked()
     if rows.frequencies is None:
         ordered, ones = np.sort(scores), np.sort(scores[labels == 1])
-        first = _firsts(ordered)
-        knots = ordered[first]
+        first = run_starts(ordered)
+        distinct = ordered[first]
         counts = np.diff(np.append(first, len(ordered)))
-        return Knots(knots, counts, np.searchsorted(ones, knots, side="right") - np.searchsorted(ones, knots))
-    rows.expanded_size()  # refuses frequencies that cannot be counted
-    there = rows.frequencies > 0
-    scores, labels, frequencies = scores[there], labels[there], rows.frequencies[there]
-    _require_some(scores)
-    order = np.argsort(scores)
-    ordered, frequencies, labels = scores[order], frequencies[order], labels[order]
-    first = _firsts(ordered)
-    return Knots(ordered[first], np.add.reduceat(frequencies, first), np.add.reduceat(frequencies * labels, first))
+        return CountedScores(distinct, counts, np.searchsorted(ones, distinct, side="right") - np.searchsorted(ones, distinct))
+    rows.n_samples()  # refuses frequencies that cannot be counted
+    ordered, (labels, frequencies) = _sorted(scores, rows.frequencies > 0, (labels, rows.frequencies), ())
+    first = run_starts(ordered)
+    return CountedScores(ordered[first], np.add.reduceat(frequencies, first), np.add.reduceat(frequencies * labels, first))
 
 
-def weigh_knots(rows: Rows, weights: Float64s) -> WeightedKnots:
-    """The knots of rows with importance weights; rows of weight 0 make none. O(n log n), memory O(n)."""
-    scores, labels = _checked(rows)
-    there = weights > 0
-    scores, labels, weights = scores[there], labels[there], weights[there]
-    _require_some(scores)
-    order = np.lexsort((weights, labels, scores))
-    ordered, labels, weights = scores[order], labels[order], weights[order]
-    first = _firsts(ordered)
-    return WeightedKnots(ordered[first], np.add.reduceat(weights, first), np.add.reduceat(weights * labels, first))
+def weigh_scores(rows: Rows) -> WeighedScores:
+    """The distinct scores of rows with importance weights; rows of weight 0 are left out. O(n log n), memory O(n)."""
+    scores, labels = rows.checked()
+    assert rows.weights is not None
+    ordered, (labels, weights) = _sorted(scores, rows.weights > 0, (labels, rows.weights), (rows.weights, labels))
+    first = run_starts(ordered)
+    return WeighedScores(ordered[first], np.add.reduceat(weights, first), np.add.reduceat(weights * labels, first))
 
 
-def _checked(rows: Rows) -> tuple[Float64s, npt.NDArray[np.uint8]]:
-    scores = check_scores(rows.scores, rows.score_range).astype(np.float64, copy=False) + 0.0  # + 0.0 turns -0.0 into 0.0
-    return scores, check_labels(rows.labels)
-
-
-def _firsts(ordered: Float64s) -> Int64s:
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-
-
-def _require_some(scores: Float64s) -> None:
-    if not len(scores):
+def _sorted(scores: Float64s, kept: Any, columns: tuple[Any, ...], ties: tuple[Any, ...]) -> tuple[Float64s, list[Any]]:
+    """Some rows by score, equal scores by the columns of `ties`; and what else is known of them."""
+    if not kept.any():
         raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+    columns_kept = [column[kept] for column in (*ties, scores)]
+    order = np.flatnonzero(kept)[np.lexsort(columns_kept) if ties else np.argsort(columns_kept[0])]
+    return scores[order], [column[order] for column in columns]

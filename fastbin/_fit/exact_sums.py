@@ -8,18 +8,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._typing import Array, Float64s, Int64s
 
-__all__ = ["ExactSums", "WeightSums", "WeightTally", "exact_sums", "require_weight", "squares_of", "tally_weights"]
-
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 BLOCK = 2**16
 
 
-class WeightTally(NamedTuple):
+class RoundedSums(NamedTuple):
     """Per bin: the sums of w, of w y, and of the doubles w * w. Each is the correctly rounded exact sum."""
 
     weight_sums: Float64s
@@ -63,7 +59,7 @@ class ExactSums:
         self._kernels = sums
         self._limbs = np.zeros(n_bins * sums.N_LIMBS, np.int64)
 
-    def add(self, values: Float64s, bins: npt.NDArray[np.int64]) -> None:
+    def add(self, values: Float64s, bins: Int64s) -> None:
         """Add each value to its bin; values with a negative bin are left out."""
         bits = np.ascontiguousarray(values + 0.0).view(np.int64)  # + 0.0 turns -0.0 into 0.0
         for start in range(0, len(bits), self._kernels.TERMS_BEFORE_CARRY):
@@ -71,7 +67,7 @@ class ExactSums:
             self._kernels.add_exactly(bits[span], bins[span], self._limbs)
             self._kernels.carry(self._limbs)
 
-    def add_repeated(self, values: Float64s, bins: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> None:
+    def add_repeated(self, values: Float64s, bins: Int64s, repeats: Int64s) -> None:
         """Add repeats[i] times values[i], for values up to 1 (so that 2**62 of them do not overflow)."""
         for place in range(int(repeats.max(initial=0)).bit_length()):
             chosen = (repeats >> place) & 1 == 1
@@ -87,7 +83,7 @@ class ExactSums:
         """The doubles nearest to the sums."""
         return np.array([float(total) for total in self._totals()])
 
-    def means(self, counts: npt.NDArray[np.int64]) -> Float64s:
+    def means(self, counts: Int64s) -> Float64s:
         """The doubles nearest to sums / counts, 0.5 for a count of 0. Rounded once: they do not fall where exact means rise."""
         pairs = zip(self._totals(), counts.tolist(), strict=True)
         return np.array([float(total / count) if count else 0.5 for total, count in pairs])
@@ -98,7 +94,7 @@ class ExactSums:
             yield Fraction(total, 1 << -self._kernels.LOWEST_EXPONENT)
 
 
-def exact_sums(values: Float64s, bins: npt.NDArray[np.int64], n_bins: int) -> Float64s:
+def exact_sums(values: Float64s, bins: Int64s, n_bins: int) -> Float64s:
     """The correctly rounded sums of non-negative finite doubles per bin."""
     sums = ExactSums(n_bins)
     sums.add(values, bins)
@@ -117,7 +113,16 @@ class WeightSums:
     def zero(cls, n_bins: int) -> WeightSums:
         return cls(ExactSums(n_bins), ExactSums(n_bins), ExactSums(n_bins))
 
-    def add(self, bins: Int64s, labels: npt.NDArray[Any], weights: Float64s, first_row: int = 0) -> None:
+    @classmethod
+    def of(cls, bins: Int64s, labels: Array, weights: Float64s, n_bins: int) -> WeightSums:
+        """The sums of rows whose bins are known; those with a negative bin are left out. Time O(n), memory O(n_bins)."""
+        sums = cls.zero(n_bins)
+        for start in range(0, len(weights), BLOCK):
+            span = slice(start, start + BLOCK)
+            sums.add(np.ascontiguousarray(bins[span], np.int64), labels[span], weights[span], start)
+        return sums
+
+    def add(self, bins: Int64s, labels: Array, weights: Float64s, first_row: int = 0) -> None:
         """Add rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
         self.weights.add(weights, bins)
         self.weighted_labels.add(weights, np.where(labels == 1, bins, -1))
@@ -130,15 +135,6 @@ class WeightSums:
             self.weight_squares + other.weight_squares,
         )
 
-    def rounded(self) -> WeightTally:
+    def rounded(self) -> RoundedSums:
         """Each sum as the double nearest to it."""
-        return WeightTally(self.weights.rounded(), self.weighted_labels.rounded(), self.weight_squares.rounded())
-
-
-def tally_weights(bins: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Float64s, n_bins: int) -> WeightTally:
-    """The tally of rows whose bins are known; rows with a negative bin are left out. Time O(n), memory O(n_bins)."""
-    sums = WeightSums.zero(n_bins)
-    for start in range(0, len(weights), BLOCK):
-        span = slice(start, start + BLOCK)
-        sums.add(np.ascontiguousarray(bins[span], np.int64), labels[span], weights[span], start)
-    return sums.rounded()
+        return RoundedSums(self.weights.rounded(), self.weighted_labels.rounded(), self.weight_squares.rounded())

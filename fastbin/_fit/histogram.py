@@ -1,27 +1,30 @@
-"""Where the fold puts its cells: maps from score to cell, chosen from a sorted sample.
+"""Counting the rows of arrays: maps from score to cell, chosen from a sorted sample, and the counters behind them.
 
-The choice sets the speed of a fit, never its result. Scores are handled as *codes*: the int64 that order like the scores.
+The choice of the map sets the speed of a fit, never its result. Scores are handled as *codes*: the int64 that order like them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from functools import reduce
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._fit.sorting import run_starts
-
-__all__ = ["BY_CODE", "BY_SPLITTERS", "LINEAR", "RootMap", "choose_node", "choose_root", "codes_of", "scores_of"]
-
-Int64s = npt.NDArray[np.int64]
-Float64s = npt.NDArray[np.float64]
+from fastbin._errors import InputError
+from fastbin._fit.groups import run_starts
+from fastbin._fit.plan import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values
+from fastbin._fit.rows import Chunk
+from fastbin._typing import Array, Float64s, Int64s, UInt32s
 
 # The kinds of root maps, as in `fastbin._kernels.quantiles`, which scoring and small fits must not import.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 NO_POINTS = np.empty(0)
 MAX_SPLITTERS = 2**11 - 1
+
+# The root table stays in the second-level cache up to 2**14 cells; more than that only for very many bins.
+MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 
 # From this share of repeated scores in the sample on, ties are worth cells of their own.
 TIED_SHARE = 0.05
@@ -38,7 +41,7 @@ LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST
 GOOD_ENOUGH, CHOICE_COST = 0.5, 2e5
 
 
-def codes_of(scores: npt.NDArray[Any]) -> Int64s:
+def codes_of(scores: Array) -> Int64s:
     """The codes of float64 scores; 0.0 and -0.0 have the same one."""
     bits = np.ascontiguousarray(scores, np.float64).view(np.int64)
     sign = bits >> 63
@@ -85,30 +88,39 @@ class RootMap(NamedTuple):
         steps = (codes.astype(np.uint64) - np.uint64(self.base % 2**64)) >> np.uint64(self.shift)
         return np.where(codes > self.base, np.minimum(steps, np.uint64(self.n_steps - 1)), np.uint64(0)).astype(np.int64)
 
-    def code_ranges(self, cells: Int64s, lowest: int, highest: int) -> tuple[Int64s, Int64s]:
-        """Codes between which all scores of each cell lie, given those of all scores."""
+    def ends(self, cells: Int64s, limits: tuple[float, float]) -> tuple[Float64s, Float64s]:
+        """The least and the greatest score within the limits that each of these cells takes."""
+        lowest, highest = codes_of(np.array(limits)).tolist()
         codes = codes_of(self.points)
         if self.kind == BY_SPLITTERS:
             at = np.minimum(cells // 2, len(codes) - 1)
             low = np.where(cells % 2, codes[at], np.concatenate(([lowest - 1], codes))[cells // 2] + 1)
             high = np.where(cells == self.n_cells - 1, highest, codes[at] - 1 + cells % 2)
-            return low, high
+            return scores_of(low), scores_of(high)
         steps = cells // 3 if self.points.size else cells
-        if self.kind == LINEAR:
-            # One cell of slack on either side is far more than the rounding of the map can be.
-            with np.errstate(over="ignore"):  # beyond the greatest double there are no scores
-                low, high = (codes_of(self.origin + (steps + slack) / self.scale) for slack in (-1, 2))
-        else:
-            low = np.array([self.base + (step << self.shift) for step in steps.tolist()], np.int64)
-            high = np.array([min(self.base + ((step + 1) << self.shift) - 1, highest) for step in steps.tolist()], np.int64)
-        low = np.where(steps == 0, lowest, np.maximum(low, lowest))
-        high = np.where(steps == self.n_steps - 1, highest, np.minimum(high, highest))
+        low, after = self._starts(np.concatenate([steps, steps + 1]), lowest, highest).reshape(2, -1)
+        high = after - 1
         if self.points.size:
             side, point = cells % 3, codes[steps]
             has_point = ~np.isnan(self.points[steps])
             low = np.where(has_point & (side > 0), point + (side == 2), low)
             high = np.where(has_point & (side < 2), point - (side == 0), high)
-        return low, high
+        return scores_of(low), scores_of(high)
+
+    def _starts(self, steps: Int64s, lowest: int, highest: int) -> Int64s:
+        """The least code that each step of the linear map or the map by code takes; highest + 1 after the last step."""
+        if self.kind == LINEAR:
+            from fastbin._kernels.quantiles import linear_starts
+
+            starts = np.empty(len(steps), np.int64)
+            with np.errstate(over="ignore"):
+                guesses = codes_of(self.origin + steps / self.scale)
+            linear_starts(self.origin, self.scale, self.n_steps, steps, guesses, lowest, highest, starts)
+            return starts
+        # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
+        codes = [lowest if step == 0 else max(lowest, self.base + (step << self.shift)) for step in steps.tolist()]
+        ends = [highest + 1 if step == self.n_steps else code for step, code in zip(steps.tolist(), codes, strict=True)]
+        return np.array([min(code, highest + 1) for code in ends], np.int64)
 
 
 class Sample(NamedTuple):
@@ -221,3 +233,133 @@ def choose_node(sample_codes: Int64s, low: int, high: int, n_cells: int) -> tupl
             return first, shift, ((last - first) >> shift) + 2
     shift = _shift_for(low, high, n_cells)
     return low, shift, ((high - low) >> shift) + 1
+
+
+NO_NODE = 0, 0, 0
+
+
+class Layout:
+    """Where the cells of one source lie: a root map for all its plans, chosen at the first."""
+
+    def __init__(self, sample: Float64s, n_rows: int, limits: tuple[float, float], n_cells: int) -> None:
+        self.limits = limits
+        self.codes = np.sort(codes_of(sample[np.isfinite(sample)]))
+        # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
+        useful = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, n_cells // 8), min(n_rows // 256, n_cells))
+        n_cells_made = min(max(MIN_ROOT_CELLS, 1 << (useful - 1).bit_length()), MAX_ROOT_CELLS)
+        self.root = choose_root(self.codes, n_rows, n_cells_made, n_cells // CELLS_A_RANK)
+
+    def locate(self, scores: Float64s) -> Int64s:
+        """The root cells of some scores."""
+        from fastbin._kernels.quantiles import locate
+
+        cells = np.empty(len(scores), np.int32)
+        bits = np.ascontiguousarray(scores).view(np.int64)
+        locate(scores, bits, *self.root[:-1], cells)
+        return cells.astype(np.int64)
+
+
+class Histogram:
+    """Counters for one plan: take chunks of rows, in as many forks as wanted at the same time, and read the answer.
+
+    The first plan counts every row in the cells of the root map. A later one takes the rows in root cells that meet one of its
+    intervals, finds their interval, and counts them in cells of its own or lists them.
+    """
+
+    def __init__(self, plan: Plan, layout: Layout, n_forks: int = 1, *, weighted: bool = False) -> None:
+        from fastbin._kernels import quantiles
+
+        self._kernels, self._plan, self._layout = quantiles, plan, layout
+        self._bad_rows = [0] * n_forks  # one each: forks that run at the same time would overwrite each other
+        if plan.is_first:
+            self._n_cells = np.array([layout.root.n_cells])
+        else:
+            ends = codes_of(plan.low).tolist(), codes_of(plan.high).tolist(), plan.n_cells.tolist()
+            nodes = [choose_node(layout.codes, *node) if node[2] else NO_NODE for node in zip(*ends, strict=True)]
+            self._base, self._shift, self._n_cells = np.array(nodes, np.int64).T.copy()
+            self._first, self._last = self._overlaps()
+        self._offset = np.cumsum(self._n_cells) - self._n_cells
+        self._tables = [np.zeros(2 * int(self._n_cells.sum()), np.int64) for _ in range(n_forks)]
+        self._most = int(plan.n_samples[plan.n_cells == 0].sum())
+        self._lists = [_List.empty(-(-self._most // n_forks), weighted) for _ in range(n_forks)]
+
+    def _overlaps(self) -> tuple[Array, Array]:
+        """For each root cell the first and the last interval that it meets; -1 where it meets none."""
+        low, high = self._layout.locate(self._plan.low), self._layout.locate(self._plan.high)
+        spans = high - low + 1
+        interval = np.repeat(np.arange(len(low), dtype=np.int32), spans)
+        cells = np.arange(len(interval)) + (low - np.cumsum(spans) + spans)[interval]
+        first = np.full(self._layout.root.n_cells, -1, np.int32)
+        last = first.copy()
+        first[cells[::-1]] = interval[::-1]  # of several, the one that is assigned last stays
+        last[cells] = interval
+        return first, last
+
+    def add(self, chunk: Chunk, fork: int = 0) -> None:
+        """Count some rows."""
+        root = self._layout.root
+        rows = (chunk.scores, chunk.scores.view(np.int64), chunk.labels, chunk.weights, *root)
+        if self._plan.is_first:
+            self._bad_rows[fork] |= self._kernels.count_rows(*rows, *self._layout.limits, self._tables[fork])
+            return
+        intervals = self._first, self._last, self._plan.low, self._plan.high
+        cells = self._base, self._shift, self._n_cells, self._offset, self._tables[fork]
+        row = 0
+        while (row := self._kernels.count_within(*rows, *intervals, *cells, row, *self._lists[fork])) < len(chunk.scores):
+            self._lists[fork] = self._lists[fork].doubled(self._most)
+
+    @property
+    def bad_rows(self) -> int:
+        """The bit set of `fastbin._kernels.quantiles.check` over all rows; not 0 if one of them has to be refused."""
+        bits = 0
+        for seen in self._bad_rows:
+            bits |= seen
+        return bits
+
+    def answer(self) -> Answer:
+        """The counts and the values of all rows taken."""
+        table = self._tables[0] if len(self._tables) == 1 else np.sum(self._tables, axis=0)
+        zeros, ones = table[::2], table[1::2]
+        interval = np.repeat(np.arange(len(self._n_cells)), self._n_cells)
+        cells = Cells(interval, zeros + ones, ones, self._ends)
+        values = [Values(rows.slot[: rows.n[0]], rows.score[: rows.n[0]], rows.weight[: rows.n[0]]) for rows in self._lists]
+        return Answer(cells, reduce(add, values))
+
+    def _ends(self, chosen: Int64s) -> tuple[Float64s, Float64s]:
+        """The least and the greatest score that some of the cells take."""
+        if self._plan.is_first:
+            return self._layout.root.ends(chosen, self._layout.limits)
+        at = np.searchsorted(self._offset + self._n_cells, chosen, side="right")
+        columns = (chosen - self._offset[at], self._base[at], self._shift[at], self._n_cells[at])
+        limits = codes_of(self._plan.low[at]), codes_of(self._plan.high[at])
+        ends = []
+        # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
+        for step, base, shift, n_cells, low, high in zip(*(column.tolist() for column in (*columns, *limits)), strict=True):
+            start, after = base + (step << shift), base + ((step + 1) << shift)
+            ends.append((low if step == 0 else max(low, start), high if step == n_cells - 1 else min(high, after - 1)))
+        low_codes, high_codes = np.array(ends, np.int64).reshape(-1, 2).T.copy()
+        return scores_of(low_codes), scores_of(high_codes)
+
+
+class _List(NamedTuple):
+    """Room for rows that are listed, and how many there are: what the kernel `count_within` takes last."""
+
+    n: Int64s  # one number
+    slot: UInt32s
+    score: Float64s
+    weight: Int64s
+
+    @classmethod
+    def empty(cls, size: int, weighted: bool) -> _List:
+        weight = np.empty(size if weighted else 0, np.int64)
+        return cls(np.zeros(1, np.int64), np.empty(size, np.uint32), np.empty(size), weight)
+
+    def doubled(self, most: int) -> _List:
+        """The same with more room, if so many rows were ever counted."""
+        size = min(most, 2 * len(self.slot) + 1024)
+        if size == len(self.slot):
+            raise InputError(CHANGED)
+        larger = _List.empty(size, len(self.weight) > 0)
+        larger.n[:], size = self.n, len(self.slot)
+        larger.slot[:size], larger.score[:size], larger.weight[: len(self.weight)] = self.slot, self.score, self.weight
+        return larger

@@ -6,22 +6,20 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._fit.cuts import Cuts
 from fastbin._fit.exact_sums import ExactSums
-from fastbin._fit.partition import Partition, Seams
+from fastbin._fit.order import Cuts
+from fastbin._fit.partition import CountedEdges, Partition
 from fastbin._fit.rows import Rows
-from fastbin._fit.tally import assign, bins_between, blocks
+from fastbin._fit.tally import Tally, assign
+from fastbin._typing import Float64s, Int64s
 
-__all__ = ["Scaled", "means_between_seams"]
-
-Int64s = npt.NDArray[np.int64]
-Float64s = npt.NDArray[np.float64]
 Scaled = Callable[[Float64s], Float64s]
 
 
-def means_between_seams(rows: Rows, partition: Partition, seams: Seams, cuts: Cuts, scaled: Scaled) -> Float64s:
+def means_between_cuts(
+    rows: Rows, partition: Partition, tally: Tally, edges: CountedEdges, cuts: Cuts, scaled: Scaled
+) -> Float64s:
     """The mean of scaled(score) over the samples that each bin of `partition` counts; 0.5 for a bin without any.
 
     Samples of one score are alike here, so of a group that holds a boundary only the number of its samples in each bin
@@ -32,49 +30,48 @@ def means_between_seams(rows: Rows, partition: Partition, seams: Seams, cuts: Cu
     ----------
     rows : Rows
         With values already checked.
-    partition, seams, cuts
-        Of the same rows: `divide` made the partition from the seams, `make_seams` the seams from the cuts.
+    partition, tally, edges, cuts
+        Of the same rows: `edges_of` made the edges from the cuts, `divide` the partition and the tally from the edges.
     scaled : callable
         float64 (m,) to float64 (m,), in [0, 1].
     """
-    sums = ExactSums(len(partition.counts))
-    places = bins_between(partition.edges, partition.edge_keys, rows.score_range)
-    low, high = _held_ends(partition, cuts)
-    for _, block in blocks(rows):
-        bins = assign(places, rows, block)
+    sums = ExactSums(partition.n_bins)
+    low, high = _boundary_ends(partition, cuts)
+    for _, block in rows.blocks():
+        bins = assign(partition, rows, block)
         bins[(block.scores == low[bins]) | (block.scores == high[bins])] = -1
         if block.weights.size:
             sums.add_repeated(scaled(block.scores), bins, block.weights)
         else:
             sums.add(scaled(block.scores), bins)
     if len(cuts.score):
-        values, bins, repeats = _boundary_groups(partition, seams, cuts)
+        values, bins, repeats = _boundary_groups(partition, edges, cuts)
         sums.add_repeated(scaled(values), bins, repeats)
-    return sums.means(partition.counts)
+    return sums.means(tally.counts)
 
 
-def _held_ends(partition: Partition, cuts: Cuts) -> tuple[Float64s, Float64s]:
+def _boundary_ends(partition: Partition, cuts: Cuts) -> tuple[Float64s, Float64s]:
     """The scores at the low and the high end of each bin that hold a boundary; NaN for ends that do not.
 
     They are edges of the bin, so a row needs to be compared with two scores and not searched for among all of them. An edge
     that was left out stood at the least score of all.
     """
-    held = np.unique(cuts.score)
-    edges = np.where(np.isin(partition.edges, held), partition.edges, np.nan)
-    left_out = held[~np.isin(held, partition.edges)]
+    scores = np.unique(cuts.score)
+    edges = np.where(np.isin(partition.edges, scores), partition.edges, np.nan)
+    left_out = scores[~np.isin(scores, partition.edges)]
     return np.concatenate([left_out if len(left_out) else [np.nan], edges]), np.append(edges, np.nan)
 
 
-def _boundary_groups(partition: Partition, seams: Seams, cuts: Cuts) -> tuple[Float64s, Int64s, Int64s]:
+def _boundary_groups(partition: Partition, counted: CountedEdges, cuts: Cuts) -> tuple[Float64s, Int64s, Int64s]:
     """How many samples of each group that holds a boundary are counted in which bin: (score, bin, number), many of each.
 
-    The samples counted between two seams are those of ranks ``first + 1 ... end``.
+    The samples counted between two edges are those of ranks ``first + 1 ... end``.
     """
     edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
-    pairs = zip(seams.edge.tolist(), seams.edge_key.tolist(), strict=True)
+    pairs = zip(counted.edge.tolist(), counted.edge_key.tolist(), strict=True)
     bins = np.array([0, *(bisect_right(edges, pair) for pair in pairs)])
-    firsts = np.concatenate(([0], seams.starts[:, 0]))
-    ends = np.append(seams.ends[:, 0], cuts.group.n_samples)
+    firsts = np.concatenate(([0], counted.starts[0]))
+    ends = np.append(counted.ends[0], cuts.group.n_samples)
     score, at = np.unique(cuts.score, return_index=True)
     below = cuts.group.below[at]
     beyond = below + cuts.group.equal[at]

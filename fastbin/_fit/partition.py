@@ -1,129 +1,181 @@
-"""From cuts to bins: edges with their keys, and what was counted between them.
+"""Bins on the score line, and how they come from boundary samples.
 
-A *seam* is an edge together with the numbers of samples that the bins on its two sides stop and start at, when all samples
-stand in order: ``end`` of the bin below, ``start`` of the bin above. Between the two lie boundary samples that no bin counts.
-Each tie rule is one way to make seams from cuts; everything after that is common to all.
+An edge of a fit has two running totals: how many samples, and how many with label 1, come before the end of the bin below it
+(`ends`), and before the start of the bin above it (`starts`). Between the two lie boundary samples that no bin counts. Each tie
+rule is one way to make such edges from cuts; everything after that is common to all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fastbin._fit.cuts import Cuts
-from fastbin._fit.sorting import run_starts
+from fastbin._fit.groups import run_starts
+from fastbin._fit.order import Cuts
+from fastbin._fit.rows import limits_of
+from fastbin._fit.tally import Tally
+from fastbin._typing import Bools, Float64s, Int64s, UInt64s
+from fastbin._validation import ScoreRange
+from fastbin.model import BinnedModel
 
-__all__ = ["KEY_ABOVE", "KEY_BELOW", "Partition", "Seams", "divide", "isolated_scores", "make_seams", "n_tied"]
-
-Int64s = npt.NDArray[np.int64]
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 PER_CUT = ("score", "key", "rank", "ones_before", "is_one")
 
 
-class Seams(NamedTuple):
-    """One entry per edge, ascending; columns `ends` and `starts` are (edges, 2): samples, and those with label 1."""
+class Partition:
+    """Bins: edges, a key for each, and the range of the scores. Immutable.
 
-    edge: npt.NDArray[np.float64]
-    edge_key: npt.NDArray[np.uint64]
+    A sample with score s and key k lies above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``.
+    """
+
+    def __init__(self, edges: Float64s, edge_keys: UInt64s | None = None, score_range: ScoreRange = None) -> None:
+        self.edges = edges
+        self.edge_keys = np.full(len(edges), KEY_ABOVE, np.uint64) if edge_keys is None else edge_keys
+        self.score_range = score_range
+        self._model: BinnedModel | None = None
+
+    @classmethod
+    def of(cls, model: BinnedModel) -> Partition:
+        """The bins of a step model."""
+        partition = cls(np.array(model.edges), np.array(model.edge_keys), model.score_range)
+        partition._model = model
+        return partition
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.edges) + 1
+
+    @property
+    def model(self) -> BinnedModel:
+        """A model that only knows its bins."""
+        if self._model is None:
+            values = np.zeros(self.n_bins)
+            self._model = BinnedModel._of(
+                edges=self.edges, edge_keys=self.edge_keys, values=values, score_range=self.score_range
+            )
+        return self._model
+
+    def assign(self, scores: Any, **options: Any) -> Int64s:
+        """The bin of each score; arguments as in `BinnedModel.assign`."""
+        return self.model.assign(scores, **options).astype(np.int64)
+
+    def describe(self, b: int) -> str:
+        """Bin `b` in words, for messages."""
+        lower = "the lowest score" if b == 0 else f"{self.edges[b - 1]:g}"
+        upper = "the highest score" if b == self.n_bins - 1 else f"{self.edges[b]:g}"
+        return f"bin {b} (from {lower} to {upper})"
+
+
+class CountedEdges(NamedTuple):
+    """One entry per edge, ascending; `ends` and `starts` are (2, edges): samples, and those with label 1."""
+
+    edge: Float64s
+    edge_key: UInt64s
     ends: Int64s
     starts: Int64s
 
 
-class Partition(NamedTuple):
-    """Bins with their tally."""
+def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
+    """The edges of a tie rule: "random", "upper", "lower" or "isolate".
 
-    edges: npt.NDArray[np.float64]
-    edge_keys: npt.NDArray[np.uint64]
-    counts: Int64s
-    label_sums: Int64s
-
-
-def make_seams(cuts: Cuts, ties: str, *, count_cuts: bool, cut_below: bool) -> Seams:
-    """The seams of a tie rule.
-
-    Parameters
-    ----------
-    cuts : Cuts
-    ties : {"random", "upper", "lower", "isolate"}
-    count_cuts : bool
-        Whether a boundary sample is counted, in the bin below its edge, or left out.
-    cut_below : bool
-        Whether a boundary sample lies below its edge at prediction (Sun, Song & Hero 2023, Definition 6) or above it
-        (Gupta & Ramdas 2021, Algorithm 1).
+    A boundary sample is counted in the bin below its edge by "ze" and "umb", and by no bin otherwise; at prediction it lies
+    below its edge by "umb" (Sun, Song & Hero 2023, Definition 6), above it otherwise (Gupta & Ramdas 2021, Algorithm 1).
     """
+    counts_cuts = scheme in ("ze", "umb")
     if ties == "random":
-        return _by_key(cuts, count_cuts, cut_below)
+        return _by_key(cuts, counts_cuts, cut_below=scheme == "umb")
     if ties == "isolate":
-        return _isolating(cuts, count_cuts, cut_below)
+        return _isolating(cuts)
     score, first, repeats = np.unique(cuts.score, return_index=True, return_counts=True)
-    below = np.stack([cuts.group.below[first], cuts.group.below_ones[first]], axis=1)
+    below, past = _group_totals(cuts, first)
     if ties == "lower":
-        past = below + np.stack([cuts.group.equal[first], cuts.group.equal_ones[first]], axis=1)
-        return Seams(score, np.full(len(score), KEY_BELOW, np.uint64), past, past)
+        return CountedEdges(score, np.full(len(score), KEY_BELOW, np.uint64), past, past)
     # All boundary samples of one score stand at its single edge.
-    ones = np.add.reduceat(cuts.is_one, first) if len(first) else cuts.is_one
-    past = below + np.stack([repeats, ones], axis=1)
-    return Seams(score, np.full(len(score), KEY_ABOVE, np.uint64), past if count_cuts else below, past)
+    after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
+    return CountedEdges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
 
 
-def _by_key(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
-    before = np.stack([cuts.rank - 1, cuts.ones_before], axis=1)
-    past = before + np.stack([np.ones_like(cuts.is_one), cuts.is_one], axis=1)
+def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
+    past = np.array([cuts.rank, cuts.ones_before + cuts.is_one])
     # The first key above the boundary sample's own is the next one.
     edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
-    return Seams(cuts.score, edge_key, past if count_cuts else before, past)
+    return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
 
 
-def _isolating(cuts: Cuts, count_cuts: bool, cut_below: bool) -> Seams:
+def _isolating(cuts: Cuts) -> CountedEdges:
     """A score that holds two or more cuts becomes the bin [score, next double), with all samples of that score."""
-    isolated = np.isin(cuts.score, isolated_scores(cuts))
+    isolated = is_isolated(cuts.score)
     kept = cuts._replace(**{name: getattr(cuts, name)[~isolated] for name in PER_CUT})
     score, first = np.unique(cuts.score[isolated], return_index=True)
-    at = np.flatnonzero(isolated)[first]
-    below = np.stack([cuts.group.below[at], cuts.group.below_ones[at]], axis=1)
-    past = below + np.stack([cuts.group.equal[at], cuts.group.equal_ones[at]], axis=1)
+    below, past = _group_totals(cuts, np.flatnonzero(isolated)[first])
     above = np.full(2 * len(score), KEY_ABOVE, np.uint64)
-    with np.errstate(over="ignore"):  # above the greatest double there is infinity, an edge that `divide` leaves out
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity, an edge that is left out
         next_score = np.nextafter(score, np.inf) + 0.0  # the one after -5e-324 is -0.0
     parts = (
-        _by_key(kept, count_cuts, cut_below),
-        Seams(np.concatenate([score, next_score]), above, *[np.concatenate([below, past])] * 2),
+        _by_key(kept, counts_cuts=False, cut_below=False),
+        CountedEdges(np.concatenate([score, next_score]), above, *[np.concatenate([below, past], axis=1)] * 2),
     )
-    edge, edge_key, ends, starts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    edge, edge_key, ends, starts = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
     order = np.lexsort((edge_key, edge))
-    return Seams(edge[order], edge_key[order], ends[order], starts[order])
+    return CountedEdges(edge[order], edge_key[order], np.take(ends, order, axis=1), np.take(starts, order, axis=1))
 
 
-def isolated_scores(cuts: Cuts) -> npt.NDArray[np.float64]:
-    """The scores that hold two or more cuts. Depends on the cuts alone, so isolating them costs no guarantee."""
-    score, repeats = np.unique(cuts.score, return_counts=True)
-    return score[repeats >= 2]
+def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
+    """Samples and label-1 samples below the groups of some cuts, and up to their ends."""
+    groups = cuts.group
+    below = np.array([groups.below[at], groups.below_ones[at]])
+    return below, below + np.array([groups.equal[at], groups.equal_ones[at]])
 
 
-def n_tied(cuts: Cuts, ties: str) -> int:
-    """Samples in groups of two or more equal scores that hold a cut, where the tie rule decides."""
-    first = run_starts(cuts.score)
-    sizes = cuts.group.equal[first]
-    deciding = sizes >= 2
-    if ties == "isolate":
-        deciding &= ~np.isin(cuts.score[first], isolated_scores(cuts))
-    return int(sizes[deciding].sum())
+def is_isolated(cut_scores: Float64s) -> Bools:
+    """Whether each cut shares its score with another. Depends on the cuts alone, so isolating them costs no guarantee."""
+    _, which, repeats = np.unique(cut_scores, return_inverse=True, return_counts=True)
+    return np.asarray(repeats[which] >= 2)
 
 
-def divide(seams: Seams, n_samples: int, n_positive: int, limits: tuple[float, float]) -> Partition:
-    """The bins between seams; edges with nothing on one side, for ever, are left out.
+def n_tied(scores: Float64s, sizes: Int64s, ties: str) -> int:
+    """Samples in groups of two or more equal scores that hold a cut, where the tie rule decides.
 
-    These are edges that no score within the limits can lie below or can reach, and all but one of equal edges.
+    `scores` of cuts, ascending, and the sizes of their groups.
     """
-    zero, total = np.zeros((1, 2), np.int64), np.array([[n_samples, n_positive]])
-    tally = np.concatenate([seams.ends, total]) - np.concatenate([zero, seams.starts])
-    edge, key = seams.edge, seams.edge_key
-    low, high = limits
-    kept = ((edge > low) | ((edge == low) & (key > KEY_ABOVE))) & ((edge < high) | ((edge == high) & (key < KEY_BELOW)))
-    kept[1:] &= (edge[1:] != edge[:-1]) | (key[1:] != key[:-1])
-    if kept.all():
-        return Partition(edge, key, tally[:, 0].copy(), tally[:, 1].copy())
-    tally = np.add.reduceat(tally, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=0)
-    return Partition(edge[kept], key[kept], tally[:, 0].copy(), tally[:, 1].copy())
+    deciding = sizes >= 2
+    if not deciding.any():
+        return 0
+    if ties == "isolate":
+        deciding &= ~is_isolated(scores)
+    first = run_starts(scores)
+    return int(sizes[first][deciding[first]].sum())
+
+
+def divide(edges: CountedEdges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
+    """The bins between these edges, and what they count."""
+    totals = np.array([[n_samples], [n_positive]])
+    sums = np.concatenate([edges.ends, totals], axis=1)
+    sums[:, 1:] -= edges.starts
+    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
+    if partition.n_bins < sums.shape[1]:
+        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
+        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
+    return partition, Tally(*sums)
+
+
+def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
+    """The bins between these edges, but for edges that leave nothing on one side whatever the scores.
+
+    These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
+    """
+    low, high = limits_of(score_range)
+    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
+        return Partition(edges, edge_keys, score_range)  # the usual case, told from others because small fits would notice
+    kept = _can_hold_scores(edges, edge_keys, score_range)
+    return Partition(edges[kept], edge_keys[kept], score_range)
+
+
+def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
+    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
+    low, high = limits_of(score_range)
+    above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
+    kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
+    kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
+    return np.asarray(kept)

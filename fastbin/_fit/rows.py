@@ -9,38 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import (
     ScoreRange,
     as_key_array,
     as_labels,
     as_scores,
+    check_labels,
     check_same_length,
     check_sample_weight,
+    check_scores,
+    compare_labels,
     refuse_labels,
     refuse_scores,
 )
-
-__all__ = ["Chunk", "Rows", "check_rows", "check_tie_keys"]
 
 BLOCK = 65536
 NO_WEIGHTS = np.empty(0, np.int64)
 
 
+GREATEST = float(np.finfo(np.float64).max)
+
+
+def limits_of(score_range: ScoreRange) -> tuple[float, float]:
+    """The least and the greatest score of a range; all finite ones for None."""
+    return (-GREATEST, GREATEST) if score_range is None else score_range
+
+
 class Chunk(NamedTuple):
     """Some rows, in the layout of the kernels."""
 
-    scores: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.uint8]
-    weights: npt.NDArray[np.int64]  # empty: a frequency of 1 each
+    scores: Float64s
+    labels: UInt8s
+    weights: Int64s  # empty: a frequency of 1 each
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Rows:
     """The arrays given to `fit`, with their types and lengths checked and their values not yet.
 
@@ -49,35 +58,42 @@ class Rows:
     scores : float32 or float64 (n,), any stride
     labels : bool, integer or float (n,), any stride
     frequencies : int64 (n,) or None
+        How often each row stands.
     score_range : (low, high) or None
+    weights : float64 (n,) or None
+        Importance weights.
+    keys : uint64 (n,) or None
+        Keys that the caller brought to order equal scores.
     first_row : int
-        Where these rows start in the data that error messages speak of.
+        Where these rows start in the data that error messages count.
     """
 
-    scores: npt.NDArray[Any]
-    labels: npt.NDArray[Any]
-    frequencies: npt.NDArray[np.int64] | None
+    scores: Array
+    labels: Array
+    frequencies: Int64s | None
     score_range: ScoreRange
+    weights: Float64s | None = None
+    keys: UInt64s | None = None
     first_row: int = 0
 
     def __len__(self) -> int:
         return int(self.scores.shape[0])
 
     @property
-    def weighted(self) -> bool:
-        return self.frequencies is not None
-
-    @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest score allowed."""
-        return self.score_range if self.score_range is not None else (-np.finfo(np.float64).max, np.finfo(np.float64).max)
+        return limits_of(self.score_range)
+
+    def take(self, chosen: Any) -> Rows:
+        """Some of the rows: a slice gives views."""
+        columns = (None if column is None else column[chosen] for column in (self.frequencies, self.weights, self.keys))
+        frequencies, weights, keys = columns
+        return Rows(self.scores[chosen], self.labels[chosen], frequencies, self.score_range, weights, keys)
 
     def part(self, fork: int, n_forks: int) -> Rows:
         """One of `n_forks` contiguous parts, as views."""
         n = len(self)
-        span = slice(n * fork // n_forks, n * (fork + 1) // n_forks)
-        frequencies = None if self.frequencies is None else self.frequencies[span]
-        return Rows(self.scores[span], self.labels[span], frequencies, self.score_range)
+        return self.take(slice(n * fork // n_forks, n * (fork + 1) // n_forks))
 
     def chunks(self) -> Iterator[Chunk]:
         """All rows in order."""
@@ -102,7 +118,7 @@ class Rows:
             )
 
     @staticmethod
-    def _label_block(labels: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    def _label_block(labels: Array) -> UInt8s:
         """uint8 labels; what is neither 0 nor 1 becomes 2, which the kernels report."""
         if labels.dtype == np.uint8:
             return np.ascontiguousarray(labels)
@@ -112,19 +128,36 @@ class Rows:
             converted[bad] = 2
         return converted
 
-    def sample(self, size: int) -> npt.NDArray[np.float64]:
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[int, Chunk]]:
+        """All rows in order, a block at a time, each with the position of its first row. Refuses bad labels."""
+        start = 0
+        for chunk in self.chunks():
+            for first in range(0, len(chunk.scores), size):
+                span = slice(first, first + size)
+                block = Chunk(chunk.scores[span], chunk.labels[span], chunk.weights[span])
+                if block.labels.max(initial=0) > 1:
+                    self.refuse(bad_scores=False)
+                yield start, block
+                start += len(block.scores)
+
+    def checked(self) -> tuple[Float64s, UInt8s]:
+        """All scores (-0.0 as 0.0) and labels, their values checked. O(n)."""
+        scores = check_scores(self.scores, self.score_range).astype(np.float64, copy=False) + 0.0
+        return scores, check_labels(self.labels)
+
+    def sample(self, size: int) -> Float64s:
         """About `size` scores, evenly spaced by position."""
         step = max(1, len(self) // size)
         return np.ascontiguousarray(self.scores[::step], np.float64)
 
-    def refuse(self, bad_scores: bool) -> None:
+    def refuse(self, bad_scores: bool) -> NoReturn:
         """Raise for the first bad score or label: a kernel saw one."""
         if bad_scores:
             refuse_scores(self.scores, self.score_range, first_row=self.first_row)
         refuse_labels(self.labels, first_row=self.first_row)
 
-    def expanded_size(self) -> int:
-        """The number of samples: rows, or the sum of their frequencies."""
+    def n_samples(self) -> int:
+        """The number of rows, or the sum of their frequencies."""
         if self.frequencies is None:
             return len(self)
         total = sum(int(block.sum()) for block in np.array_split(self.frequencies, max(1, len(self) // BLOCK)))
@@ -133,27 +166,41 @@ class Rows:
         return total
 
 
-def check_rows(
-    scores: Any, labels: Any, sample_weight: Any, score_range: ScoreRange, first_row: int = 0
-) -> tuple[Rows, npt.NDArray[np.float64] | None]:
-    """What was given to `fit` as rows, and the importance weights if there are any (frequencies are part of the rows).
+def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
+    """Refuse fewer samples than the bins of a scheme need."""
+    needed, reason = {
+        "umb": (n_bins, "one per bin"),
+        "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
+    }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
+    if n_samples < needed:
+        raise InputError(
+            f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} "
+            f"({reason}); take fewer bins or more samples"
+        )
 
-    Checks types, lengths and weights; the values of scores and labels are left to the passes over them.
+
+def check_rows(
+    scores: Any,
+    labels: Any,
+    sample_weight: Any,
+    score_range: ScoreRange,
+    keys: Any = None,
+    *,
+    positive: Any = None,
+    first_row: int = 0,
+) -> Rows:
+    """What was given to `fit`: integer weights are frequencies, others importance weights.
+
+    Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
-    score_array, label_array = as_scores(scores, first_row=first_row), as_labels(labels, first_row=first_row)
+    score_array = as_scores(scores, first_row=first_row)
+    label_array = as_labels(compare_labels(labels, positive), first_row=first_row)
     weights = check_sample_weight(sample_weight, first_row=first_row)
     if check_same_length(scores=score_array, labels=label_array, sample_weight=weights) == 0:
         raise InputError("scores is empty; a calibrator needs samples")
-    if weights is not None and weights.dtype == np.int64:
-        return Rows(score_array, label_array, weights, score_range, first_row), None
-    return Rows(score_array, label_array, None, score_range, first_row), weights
-
-
-def check_tie_keys(tie_keys: Any, rows: Rows) -> npt.NDArray[np.uint64] | None:
-    """The caller's keys, one per row; ``None`` where there are none."""
-    if tie_keys is None:
-        return None
-    keys = as_key_array(tie_keys, len(rows), "tie_keys")
-    if rows.weighted:
-        raise InputError("tie_keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
-    return keys
+    key_array = None if keys is None else as_key_array(keys, len(score_array), to_order=True)
+    if weights is None or weights.dtype != np.int64:
+        return Rows(score_array, label_array, None, score_range, weights, key_array, first_row)
+    if keys is not None:
+        raise InputError("keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
+    return Rows(score_array, label_array, weights, score_range, first_row=first_row)

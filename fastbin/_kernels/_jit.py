@@ -19,24 +19,6 @@ with needed_for("fits (but not scoring)", extra="fit"):
     import numba
     from numba import types
 
-__all__ = [
-    "boolean",
-    "f64",
-    "f64_in",
-    "f64_out",
-    "i32_in",
-    "i32_out",
-    "i64",
-    "i64_in",
-    "i64_out",
-    "kernel",
-    "u8_in",
-    "u32_out",
-    "u64",
-    "u64_in",
-    "u64_out",
-]
-
 boolean = types.boolean
 f64, i64, u64 = types.float64, types.int64, types.uint64
 
@@ -49,7 +31,7 @@ def _array(dtype: types.Type, readonly: bool) -> types.Array:
 f64_in, f64_out = _array(types.float64, True), _array(types.float64, False)
 i64_in, i64_out = _array(types.int64, True), _array(types.int64, False)
 i32_in, i32_out = _array(types.int32, True), _array(types.int32, False)
-u32_out = _array(types.uint32, False)
+u32_in, u32_out = _array(types.uint32, True), _array(types.uint32, False)
 u64_in, u64_out = _array(types.uint64, True), _array(types.uint64, False)
 u8_in = _array(types.uint8, True)
 

@@ -1,9 +1,8 @@
-"""The passes of the fold: count rows by cell, descend into the cells that hold a boundary, select among gathered rows.
+"""The passes over the rows of a fit: count all in cells, count or list those in some intervals, select among the listed.
 
 A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores. The root map sends
-every score to a cell, monotonically: linearly, by the top bits of its code, or between splitters. A cell that is looked into
-again links to a *node*, which divides a run of codes into cells of 2**shift codes each; its first and last cell take
-everything beyond, so a node needs no exact knowledge of its range.
+every score to a cell, monotonically: linearly, by the top bits of its code, or between splitters. An interval of scores that is
+looked into again has cells of 2**shift codes each; its first and its last cell take everything beyond.
 
 Rows are located a block at a time, so that each root map is written once and its loop can be vectorised, and what becomes of
 a row after that is another loop. The counts are integers: tables filled by different threads or chunks add up to the same
@@ -15,15 +14,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._kernels._jit import f64, f64_in, f64_out, i32_in, i32_out, i64, i64_in, i64_out, kernel, u8_in, u32_out, u64_out
-
-__all__ = ["COUNT", "GATHER", "IGNORE", "count_rows", "descend_rows", "select_in_slots"]
+from fastbin._kernels._jit import (
+    f64,
+    f64_in,
+    f64_out,
+    i32_in,
+    i32_out,
+    i64,
+    i64_in,
+    i64_out,
+    kernel,
+    u8_in,
+    u32_in,
+    u32_out,
+    u64_out,
+)  # fmt: skip
 
 # Root maps.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
-
-# What a cell links to, when not to a node: nothing, a counter of this pass, or a slot that gathers its rows (GATHER - slot).
-IGNORE, COUNT, GATHER = -1, -2, -3
 
 # Rows after which packed counters are emptied, long before either half overflows: a power of two and a multiple of BLOCK.
 MAX_PACKED = 2**20
@@ -167,54 +175,93 @@ def count_rows(
 @kernel(
     i64(
         f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
-        i32_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, f64_out, i64_out,
+        i32_in, i32_in, f64_in, f64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64, i64_out, u32_out, f64_out, i64_out,
     )
 )  # fmt: skip
-def descend_rows(
+def count_within(
     scores, bits, labels, weights, kind, origin, scale, base, shift, n_steps, points, n_cells,
-    link, node_base, node_shift, node_cells, node_offset, table, slot_next, gathered, gathered_weights,
+    first, last, low, high, node_base, node_shift, node_cells, node_offset, table, row, n_listed, slot, listed, listed_weights,
 ):  # fmt: skip
-    """Take each row down the links from its root cell to a counter or a slot, and add it there.
+    """Count or list the rows from `row` on that lie in one of the intervals [low[t], high[t]].
 
-    The root owns the first n_cells cells of `link`, node t the cells node_offset[t] ... + node_cells[t], and those of all nodes
-    their counters in `table` (two a cell, by label). For a cell that gathers, label-1 rows go to
-    gathered[slot_next[2 slot + 1]] upwards, label-0 rows to gathered[slot_next[2 slot]] upwards. Returns 0.
+    Those in root cell c can be in the intervals first[c] ... last[c] alone; first[c] is negative where there is none. Interval
+    t counts its rows in node_cells[t] cells, two entries of `table` each (by label) from 2 * node_offset[t] on; with 0 cells
+    they are listed: slot 2 t + label, the score, and its weight, from place n_listed[0] on.
+
+    Returns where it stopped: after the last row, or at the first row for which the list has no room.
     """
     cells = np.empty(BLOCK, np.int32)
-    held = np.empty(BLOCK, np.uint32)
-    # A byte per cell stays in the first-level cache where `link` would not.
+    inside = np.empty(BLOCK, np.uint32)
+    # A byte per cell stays in the first-level cache where `first` would not.
     is_open = np.empty(n_cells, np.uint8)
     for cell in range(n_cells):
-        is_open[cell] = link[cell] != IGNORE
-    for start in range(0, scores.size, BLOCK):
+        is_open[cell] = first[cell] >= 0
+    place = n_listed[0]
+    for start in range(row, scores.size, BLOCK):
         end = min(start + BLOCK, scores.size)
         locate(scores[start:end], bits[start:end], kind, origin, scale, base, shift, n_steps, points, cells)
         # First which rows matter, without a branch that few of them would take.
         at = cells[: end - start].view(np.uint32)
-        n_held = np.uint64(0)
+        n_inside = np.uint64(0)
         for i in range(at.size):
-            held[n_held] = i
-            n_held += np.uint64(is_open[at[i]])
-        for h in range(np.int64(n_held)):
-            i = start + np.int64(held[h])
-            cell = np.int64(at[held[h]])
-            target = np.int64(link[cell])
-            while target >= 0:
-                cell = node_offset[target] + step_of(
-                    code_of(bits[i]), node_base[target], node_shift[target], node_cells[target]
-                )
-                target = np.int64(link[cell])
+            inside[n_inside] = i
+            n_inside += np.uint64(is_open[at[i]])
+        for h in range(np.int64(n_inside)):
+            i = start + np.int64(inside[h])
+            cell = np.int64(at[inside[h]])
+            s = scores[i]
+            t, t_last = np.int64(first[cell]), np.int64(last[cell])
+            while t < t_last:
+                middle = (t + t_last) >> 1
+                if s > high[middle]:
+                    t = middle + 1
+                else:
+                    t_last = middle
+            if s < low[t] or s > high[t]:
+                continue
             label = labels[i]
             weight = 1 if weights.size == 0 else weights[i]
-            if target == COUNT:
-                table[2 * (cell - n_cells) + label] += weight
-            elif target <= GATHER and weight > 0:
-                side = 2 * (GATHER - target) + label
-                place = slot_next[side]
-                slot_next[side] = place + 1
-                gathered[place] = scores[i]
+            if node_cells[t] > 0:
+                cell = node_offset[t] + step_of(code_of(bits[i]), node_base[t], node_shift[t], node_cells[t])
+                table[2 * cell + label] += weight
+            elif weight > 0:
+                if place == listed.size:
+                    n_listed[0] = place
+                    return i
+                slot[place] = 2 * t + label
+                listed[place] = s
                 if weights.size:
-                    gathered_weights[place] = weight
+                    listed_weights[place] = weight
+                place += 1
+    n_listed[0] = place
+    return scores.size
+
+
+@kernel(i64(f64, f64, i64, i64_in, i64_in, i64, i64, i64_out))
+def linear_starts(origin, scale, n_steps, steps, guesses, lowest, highest, starts):
+    """The least code in lowest ... highest that the linear map sends to each of these steps or a later one. Returns 0.
+
+    The guesses are right but for rounding: four codes to either side are tried first, and what is left is bisected.
+    """
+    code = np.empty(1, np.int64)
+    score = code.view(np.float64)
+    for i in range(steps.size):
+        below, reaching = lowest - 1, highest + 1
+        if steps[i] <= 0:
+            reaching = lowest
+        n_tries = 0
+        while steps[i] < n_steps and below + 1 < reaching:
+            middle = (below & reaching) + ((below ^ reaching) >> 1)
+            if n_tries < 2:
+                middle = min(max(guesses[i] - 4 + 8 * n_tries, below + 1), reaching - 1)
+                n_tries += 1
+            sign = middle >> 63
+            code[0] = (middle + sign) ^ (sign & 0x7FFFFFFFFFFFFFFF)
+            if (score[0] - origin) * scale >= steps[i]:  # as in `locate`
+                reaching = middle
+            else:
+                below = middle
+        starts[i] = reaching
     return 0
 
 
@@ -249,14 +296,52 @@ def select_rank(values, low, high, rank):
     return values[rank]
 
 
-@kernel(i64(f64_in, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
-def select_in_slots(gathered, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
-    """Answer each wanted rank from the gathered rows of its slot.
+@kernel(i64(u32_in, f64_in, i64_in, i64_out, f64_out, i64_out))
+def sort_by_slot(slot, listed, weights, place, sorted_listed, sorted_weights):
+    """Bring listed rows into the order of their slots; place[t] is where slot t begins, and its end afterwards. Returns 0."""
+    for i in range(slot.size):
+        at = place[slot[i]]
+        place[slot[i]] = at + 1
+        sorted_listed[at] = listed[i]
+        if weights.size:
+            sorted_weights[at] = weights[i]
+    return 0
 
-    Slot t holds its label-0 rows in gathered[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The
-    i-th rank (ascending, slot by slot) is the rank_within[i]-th smallest row, from 1, of slot rank_slot[i]. Filled for each:
-    its score, how many rows of the slot lie below that score and how many of those have label 1, and the same for the rows
-    that equal it. Returns 0.
+
+@kernel(i64(f64_in, i64_in, i64, i64, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
+def select_counted(scores, weights, n_zeros, first, within, value, below, below_ones, equal, equal_ones):
+    """As `select_in_slots` for the ranks `within` of one slot, answered from place `first` on, where rows have weights.
+
+    The first n_zeros rows have label 0.
+    """
+    order = np.argsort(scores)
+    n_below, n_below_ones, i, at = 0, 0, 0, 0
+    while at < within.size:
+        s = scores[order[i]]
+        n_equal, n_equal_ones = 0, 0
+        while i < order.size and scores[order[i]] == s:
+            n_equal += weights[order[i]]
+            if order[i] >= n_zeros:
+                n_equal_ones += weights[order[i]]
+            i += 1
+        while at < within.size and within[at] <= n_below + n_equal:
+            value[first + at] = s
+            below[first + at], below_ones[first + at] = n_below, n_below_ones
+            equal[first + at], equal_ones[first + at] = n_equal, n_equal_ones
+            at += 1
+        n_below += n_equal
+        n_below_ones += n_equal_ones
+    return 0
+
+
+@kernel(i64(f64_in, i64_in, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
+def select_in_slots(listed, weights, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
+    """Answer each wanted rank from the listed rows of its interval.
+
+    Interval t has its label-0 rows in listed[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The i-th
+    rank (ascending, interval by interval) is the rank_within[i]-th smallest sample, from 1, of interval rank_slot[i]; a row is
+    as many samples as its weight says (one where `weights` is empty). Filled for each: its score, how many samples of the
+    interval lie below that score and how many of those have label 1, and the same for the samples that equal it. Returns 0.
     """
     i = 0
     while i < rank_slot.size:
@@ -265,10 +350,13 @@ def select_in_slots(gathered, bounds, rank_slot, rank_within, value, below, belo
         stop = i
         while stop < rank_slot.size and rank_slot[stop] == slot:
             stop += 1
-        values = gathered[start:end].copy()
-        if stop - i > 8:
+        values = listed[start:end].copy()
+        if weights.size:
+            within = rank_within[i:stop]
+            select_counted(values, weights[start:end], split - start, i, within, value, below, below_ones, equal, equal_ones)
+        elif stop - i > 8:
             values.sort()
-            zeros, ones = gathered[start:split].copy(), gathered[split:end].copy()
+            zeros, ones = listed[start:split].copy(), listed[split:end].copy()
             zeros.sort()
             ones.sort()
             for at in range(i, stop):
@@ -285,11 +373,11 @@ def select_in_slots(gathered, bounds, rank_slot, rank_within, value, below, belo
                 low = rank_within[at] - 1
                 n_below, n_equal, n_below_ones, n_equal_ones = 0, 0, 0, 0
                 for row in range(start, split):
-                    n_below += gathered[row] < s
-                    n_equal += gathered[row] == s
+                    n_below += listed[row] < s
+                    n_equal += listed[row] == s
                 for row in range(split, end):
-                    n_below_ones += gathered[row] < s
-                    n_equal_ones += gathered[row] == s
+                    n_below_ones += listed[row] < s
+                    n_equal_ones += listed[row] == s
                 value[at] = s
                 below[at], below_ones[at] = n_below + n_below_ones, n_below_ones
                 equal[at], equal_ones[at] = n_equal + n_equal_ones, n_equal_ones

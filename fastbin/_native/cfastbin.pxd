@@ -5,8 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 
 cdef extern from "fastbin.h" nogil:
-    const char *FASTBIN_VERSION_STRING
-
     ctypedef enum fastbin_status:
         FASTBIN_OK
         FASTBIN_ERROR_ARGUMENT
@@ -74,11 +72,8 @@ cdef extern from "fastbin.h" nogil:
 
     const int FASTBIN_FLOAT64
     const int FASTBIN_FLOAT32
-    const int FASTBIN_NAN_ERROR
     const int FASTBIN_NAN_PROPAGATE
     const int FASTBIN_STEP
-    const int FASTBIN_LINEAR
-    const int FASTBIN_SMOOTH
 
     const char *fastbin_version()
     const char *fastbin_status_string(fastbin_status status)
@@ -90,7 +85,6 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model)
     fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value)
     fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin)
-    int fastbin_needs_key(const fastbin_model *model, double score)
     fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values, size_t *bad_row)
     fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row)
     fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,

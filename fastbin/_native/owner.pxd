@@ -1,11 +1,26 @@
 """What the other extensions see of the owner of a model."""
 
+cimport numpy as cnp
 from libc.stdint cimport uint64_t
+from libc.string cimport memset
 
-from fastbin._native.cfastbin cimport fastbin_model, fastbin_model_spec, fastbin_status
+from fastbin._native.cfastbin cimport (
+    FASTBIN_FLOAT32, FASTBIN_FLOAT64, fastbin_model, fastbin_model_spec, fastbin_rows, fastbin_status,
+)
 
 
 cdef object error_of(fastbin_status status)
+cdef int succeed(fastbin_status status) except -1
+cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1
+
+
+cdef inline void describe_rows(fastbin_rows *rows, cnp.ndarray scores):
+    """A float32 or float64 array, read where it is; NaN is an error."""
+    memset(rows, 0, sizeof(fastbin_rows))
+    rows.struct_size = sizeof(fastbin_rows)
+    rows.scores, rows.score_stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
+    rows.n_rows = cnp.PyArray_DIM(scores, 0)
+    rows.score_type = FASTBIN_FLOAT64 if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 else FASTBIN_FLOAT32
 
 
 cdef class ModelOwner:

@@ -5,20 +5,21 @@ The pointer is set once, before anybody else sees the object. The properties are
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stddef cimport size_t
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 import os
 import secrets
 
+import numpy as np
+
 from fastbin._errors import FastbinError, FormatError, InputError
+from fastbin._validation import refuse_scores
 
 from fastbin._native.cfastbin cimport *
 
 cnp.import_array()
-
-__all__ = ["ModelOwner", "library_version", "status_text"]
 
 cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
@@ -59,13 +60,37 @@ cdef object error_of(fastbin_status status):
     return FastbinError(text)
 
 
+cdef int succeed(fastbin_status status) except -1:
+    """Raise for any status but success."""
+    if status != FASTBIN_OK:
+        raise error_of(status)
+    return 0
+
+
+cdef object score_range_of(const fastbin_model_spec *spec):
+    """(low, high), or None where any finite score is accepted."""
+    if spec.score_min == -np.inf and spec.score_max == np.inf:
+        return None
+    return spec.score_min, spec.score_max
+
+
+cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1:
+    """The same after scoring: the error for a bad score names its row. Row -1: `scores` is one number."""
+    if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
+        if row < 0:
+            refuse_scores(np.array([scores]), score_range_of(spec), name="score")
+        refuse_scores(scores, score_range_of(spec), first=row)
+    return succeed(status)
+
+
+NO_RATE = (0, 0.0, 0, 0)
+
+
 cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
 
     def __cinit__(self, *args, **kwargs):
-        self.model = NULL
         self.draw_seed = secrets.randbits(64)
-        self.n_draws = 0
 
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")
@@ -77,14 +102,15 @@ cdef class ModelOwner:
 
     @classmethod
     def _create(
-        cls, *, int kind, int scheme, int ties, int n_bins_asked, const double[::1] edges, const uint64_t[::1] edge_keys,
-        const double[::1] values, const int64_t[::1] counts, const int64_t[::1] label_sums, const double[::1] weight_sums,
-        const double[::1] weighted_label_sums, const double[::1] weight_square_sums, double score_min, double score_max,
-        double delta, double odds_ratio, uint64_t seed, int64_t n_samples, int64_t n_positive, int64_t n_tied,
-        int map, tuple map_parameters, bytes note, const double[:, ::1] pairs, tuple source_rate, tuple target_rate,
-        int out_of_range, int weights, uint64_t fingerprint,
+        cls, *, const double[::1] edges, const double[::1] values, const uint64_t[::1] edge_keys=None,
+        const int64_t[::1] counts=None, const int64_t[::1] label_sums=None, const double[::1] weight_sums=None,
+        const double[::1] weighted_label_sums=None, const double[::1] weight_square_sums=None,
+        const double[:, ::1] pairs=None, int kind=0, int scheme=0, int ties=0, int n_bins_asked=0, double score_min=-INFINITY,
+        double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0, int64_t n_samples=0,
+        int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
+        tuple source_rate=NO_RATE, tuple target_rate=NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
     ):
-        """A model from its parts; arrays that do not apply are ``None``. C checks all of it."""
+        """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
         cdef fastbin_model_spec spec
         cdef int i
@@ -133,8 +159,7 @@ cdef class ModelOwner:
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef int32_t i
-        if status != FASTBIN_OK:
-            raise error_of(status)
+        succeed(status)
         self.spec.struct_size = sizeof(fastbin_model_spec)
         fastbin_model_describe(self.model, &self.spec)
         self.needs_keys = self.spec.delta > 0
@@ -145,16 +170,11 @@ cdef class ModelOwner:
 
     def to_bytes(self):
         """The model in the bytes of FORMAT.md: the same model always gives the same bytes."""
-        cdef size_t size
         cdef bytes data
-        cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
-        size = fastbin_model_size(self.model)
-        data = PyBytes_FromStringAndSize(NULL, size)
-        status = fastbin_model_write(self.model, PyBytes_AS_STRING(data), size)
-        if status != FASTBIN_OK:
-            raise error_of(status)
+        data = PyBytes_FromStringAndSize(NULL, fastbin_model_size(self.model))
+        succeed(fastbin_model_write(self.model, PyBytes_AS_STRING(data), len(data)))
         return data
 
     # ------------------------------------------------------------------ reading
@@ -268,8 +288,9 @@ cdef class ModelOwner:
         return tuple(self.spec.map_parameters[i] for i in range(4))
 
     @property
-    def _score_limits(self):
-        return self.spec.score_min, self.spec.score_max
+    def score_range(self):
+        """(low, high) that scores must lie in, or ``None`` where any finite score is accepted."""
+        return score_range_of(&self.spec)
 
     @property
     def _note(self):

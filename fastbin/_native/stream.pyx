@@ -1,8 +1,6 @@
 """The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
 
-Arrays that C can read are handled here; hooks that the Python class above (`fastbin.online.StreamingBinning`) fills in raise
-the errors for bad scores and labels. C leaves it to the caller that one
-thread at a time touches a stream: a lock does that here, so threads may share one.
+The arrays are those that C can read. C allows one thread at a time to use a stream; a lock here lets threads share one.
 """
 
 cimport numpy as cnp
@@ -16,13 +14,13 @@ from threading import Lock
 import numpy as np
 
 from fastbin._errors import FastbinError, FormatError, InputError
+from fastbin._scalars import check_key
+from fastbin._validation import refuse_labels
 
 from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, error_of
+from fastbin._native.owner cimport ModelOwner, describe_rows, error_of, succeed, succeed_with
 
 cnp.import_array()
-
-__all__ = ["NativeStream", "read_monitor", "write_monitor"]
 
 cdef extern from "fastbin.h" nogil:
     ctypedef struct fastbin_stream:
@@ -69,15 +67,8 @@ cdef extern from "fastbin.h" nogil:
     void fastbin_monitor_free(fastbin_monitor *monitor)
 
 
-cdef int succeed(fastbin_status status) except -1:
-    """Raise for any status but success."""
-    if status != FASTBIN_OK:
-        raise error_of(status)
-    return 0
-
-
 cdef int succeed_as(fastbin_status status, str what) except -1:
-    """The same, where bytes that are refused are those of something else than a model."""
+    """The same for the bytes of something other than a model."""
     if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
         raise FormatError(str(error_of(status)).replace("model", what))
     return succeed(status)
@@ -91,6 +82,13 @@ cdef object owned_by(type cls, fastbin_model *model):
     return owner
 
 
+cdef bytes bytes_of(const fastbin_stream *stream):
+    """The caller holds the lock."""
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(stream))
+    succeed(fastbin_stream_write(stream, PyBytes_AS_STRING(data), len(data)))
+    return data
+
+
 cdef class NativeStream:
     """Counts, label sums and running variances per bin, owned by C. Mutable; may be shared between threads."""
 
@@ -100,7 +98,6 @@ cdef class NativeStream:
     cdef object __weakref__
 
     def __cinit__(self, *args, **kwargs):
-        self.stream = NULL
         self.lock = Lock()
 
     def __dealloc__(self):
@@ -117,11 +114,9 @@ cdef class NativeStream:
     def _resume(self, const unsigned char[::1] data):
         """Go on from the bytes of FORMAT.md."""
         cdef fastbin_stream *stream
-        cdef fastbin_status status
         if data.shape[0] == 0:
             raise FormatError("no bytes: an empty file is not a stream")
-        status = fastbin_stream_read(&data[0], data.shape[0], &stream)
-        succeed_as(status, "stream")
+        succeed_as(fastbin_stream_read(&data[0], data.shape[0], &stream), "stream")
         self._adopt(stream)
 
     cdef int _adopt(self, fastbin_stream *stream) except -1:
@@ -139,12 +134,9 @@ cdef class NativeStream:
 
     def to_bytes(self):
         """The stream in the bytes of csrc/FORMAT.md, to go on from, bit for bit."""
-        cdef bytes data
         self._require()
         with self.lock:
-            data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(self.stream))
-            succeed(fastbin_stream_write(self.stream, PyBytes_AS_STRING(data), len(data)))
-        return data
+            return bytes_of(self.stream)
 
     def _partition(self, type cls):
         """The model whose bins are counted in, as an object of this subclass of `ModelOwner`."""
@@ -186,22 +178,22 @@ cdef class NativeStream:
             If the score is NaN or outside the range, or the label neither 0 nor 1. Nothing is counted then.
         """
         cdef int32_t bin_number
-        cdef uint64_t tie_key
+        cdef uint64_t tie_key = 0
         cdef fastbin_status status = FASTBIN_OK
         cdef int y = 0
         self._require()
         if label == 1:
             y = 1
         elif label != 0:
-            self._refuse_labels(label, -1)
-        if key is not None and not 0 <= key < 0xFFFFFFFFFFFFFFFF:
-            raise InputError(f"key is {key!r}; it must be an integer in [0, 2**64 - 2]")
+            raise InputError(f"label is {label!r}; labels are 0 and 1, or False and True")
+        if key is not None:
+            tie_key = check_key(key)
         with self.lock:
-            tie_key = key if key is not None else fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
+            if key is None:
+                tie_key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
             status = fastbin_stream_update_one(self.stream, score, tie_key, y, &bin_number)
-        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
-            self._refuse_scores(score, -1)
-        succeed(status)
+        if status != FASTBIN_OK:
+            succeed_with(status, &self.spec, score, -1)
         return bin_number
 
     def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
@@ -214,11 +206,7 @@ cdef class NativeStream:
         cdef const uint8_t *ys = &labels[0] if n else NULL
         cdef size_t bad_row = n
         self._require()
-        memset(&rows, 0, sizeof(rows))
-        rows.struct_size = sizeof(rows)
-        rows.scores, rows.score_stride, rows.n_rows = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0), n
-        rows.score_type = FASTBIN_FLOAT64 if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 else FASTBIN_FLOAT32
-        rows.nan_policy = FASTBIN_NAN_ERROR
+        describe_rows(&rows, scores)
         rows.seed = self.spec.seed if seed is None else seed
         if keys is not None and n:
             rows.keys = &keys[0]
@@ -226,11 +214,9 @@ cdef class NativeStream:
             rows.first_row = fastbin_stream_n_samples(self.stream)
             with nogil:
                 status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
-        if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
-            self._refuse_scores(scores, bad_row)
         if status == FASTBIN_ERROR_ARGUMENT and bad_row < <size_t>n:
-            self._refuse_labels(np.asarray(labels), bad_row)
-        succeed(status)
+            refuse_labels(np.asarray(labels))
+        succeed_with(status, &self.spec, scores, bad_row)
         return bins
 
     def _merge(self, const unsigned char[::1] data):
@@ -249,11 +235,9 @@ cdef class NativeStream:
 
     def tally(self):
         """Counts, label sums and running variances of one moment: three arrays as the properties of these names."""
-        counts = np.empty(self.spec.n_bins, np.int64)
-        label_sums = np.empty(self.spec.n_bins, np.int64)
-        running_variances = np.empty(self.spec.n_bins, np.float64)
-        cdef int64_t[::1] count_view = counts
-        cdef int64_t[::1] sum_view = label_sums
+        counts, label_sums = np.empty(self.spec.n_bins, np.int64), np.empty(self.spec.n_bins, np.int64)
+        running_variances = np.empty(self.spec.n_bins)
+        cdef int64_t[::1] count_view = counts, sum_view = label_sums
         cdef double[::1] variance_view = running_variances
         cdef bint has_variance
         self._require()
@@ -294,16 +278,6 @@ cdef class NativeStream:
         """int: that of the partition; samples without a key get one from it and their row number."""
         return self.spec.seed
 
-    # ------------------------------------------------------------------ hooks
-
-    def _refuse_scores(self, scores, position):
-        """Raise for the bad score at this position, or for a single one (position -1)."""
-        raise InputError(f"bad score at {position}: {scores!r}")
-
-    def _refuse_labels(self, labels, position):
-        """Raise for the bad label at this position, or for a single one (position -1)."""
-        raise InputError(f"bad label at {position}: {labels!r}")
-
 
 def write_monitor(
     NativeStream stream, *, double alpha, double interval_alpha, const double[:, ::1] tolerated, double max_log_mean,
@@ -311,8 +285,6 @@ def write_monitor(
 ):
     """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream."""
     cdef fastbin_monitor_spec spec
-    cdef fastbin_status status
-    cdef size_t size
     cdef bytes data
     stream._require()
     if not (tolerated.shape[0] == max_log_e.shape[0] == named_at.shape[0] == stream.spec.n_bins and tolerated.shape[1] == 2):
@@ -324,10 +296,8 @@ def write_monitor(
     spec.tolerated, spec.max_log_e, spec.named_at = &tolerated[0, 0], &max_log_e[0], &named_at[0]
     spec.seen, spec.n_seen = <const unsigned char *>PyBytes_AS_STRING(seen), len(seen) // FASTBIN_DIGEST_SIZE
     with stream.lock:
-        size = fastbin_monitor_size(&spec)
-        data = PyBytes_FromStringAndSize(NULL, size)
-        status = fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), size)
-    succeed_as(status, "monitor")
+        data = PyBytes_FromStringAndSize(NULL, fastbin_monitor_size(&spec))
+        succeed_as(fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), len(data)), "monitor")
     return data
 
 
@@ -335,19 +305,15 @@ def read_monitor(const unsigned char[::1] data):
     """The state in these bytes: what `write_monitor` takes, by name, with the stream in its own bytes."""
     cdef fastbin_monitor_spec spec
     cdef fastbin_monitor *monitor
-    cdef fastbin_status status = fastbin_monitor_read(&data[0], data.shape[0], &monitor)
-    cdef size_t size
-    cdef bytes stream
     cdef fastbin_model_spec model
-    succeed_as(status, "monitor")
+    cdef bytes stream
+    succeed_as(fastbin_monitor_read(&data[0], data.shape[0], &monitor), "monitor")
     try:
         spec.struct_size = sizeof(spec)
         fastbin_monitor_describe(monitor, &spec)
         model.struct_size = sizeof(model)
         fastbin_model_describe(fastbin_stream_partition(spec.stream), &model)
-        size = fastbin_stream_size(spec.stream)
-        stream = PyBytes_FromStringAndSize(NULL, size)
-        succeed(fastbin_stream_write(spec.stream, PyBytes_AS_STRING(stream), size))
+        stream = bytes_of(spec.stream)
         return {
             "stream": stream,
             "alpha": spec.alpha,

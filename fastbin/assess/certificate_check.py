@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess._binomial import (

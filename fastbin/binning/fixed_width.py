@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._calibrator import Calibrator
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.pull_back import pull_back
-from fastbin._fit.recipe import check_n_bins
+from fastbin._fit.histogram import codes_of, scores_of
+from fastbin._fit.order import resolve_n_bins
 from fastbin._fit.rows import Rows
+from fastbin._scalars import check_n_bins
+from fastbin._typing import Float64s
 from fastbin.binning.explicit import FixedEdges
+from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler
 
-__all__ = ["FixedWidthBinning", "even_edges"]
 
-
+@shared_docs(Calibrator.__doc__)
+@dataclass(eq=False, repr=False)
 class FixedWidthBinning(FixedEdges):
     """Fixed-width (equal-width) histogram binning.
 
@@ -32,9 +37,7 @@ class FixedWidthBinning(FixedEdges):
         Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
     score_range : (low, high)
         Where scores must lie. Without a scaler the bins divide it; with one, it is the scaler's.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
+    {out_of_range}
 
     Attributes
     ----------
@@ -68,23 +71,15 @@ class FixedWidthBinning(FixedEdges):
     array([0.    , 1.    , 0.6667])
     """
 
-    def __init__(
-        self,
-        n_bins: int | str = 10,
-        *,
-        scaler: Any = None,
-        monotone: bool = False,
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-        out_of_range: str = "refuse",
-    ) -> None:
-        self.n_bins = n_bins
-        self.scaler = scaler
-        self.monotone = monotone
-        self.score_range = score_range
-        self.out_of_range = out_of_range
+    n_bins: int | str = 10
+    _: KW_ONLY
+    scaler: Any = None
+    monotone: bool = False
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    out_of_range: str = "refuse"
 
-    def _edges(self, rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
-        n_bins = check_n_bins(self.n_bins, rows.expanded_size())
+    def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
+        n_bins = resolve_n_bins(check_n_bins(self.n_bins), rows.n_samples())
         origin: dict[str, Any] = {"scheme": "fixed-width", "n_bins_asked": n_bins}
         if self.scaler is None:
             if rows.score_range is None:
@@ -99,7 +94,7 @@ class FixedWidthBinning(FixedEdges):
         return edges[edges > low], origin
 
 
-def even_edges(n_bins: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
+def even_edges(n_bins: int, low: float = 0.0, high: float = 1.0) -> Float64s:
     """float64 (n_bins - 1,): the doubles nearest to low + (high - low) i / n_bins, for i = 1 ... n_bins - 1."""
     if (low, high) == (0.0, 1.0):
         return np.arange(1, n_bins) / n_bins
@@ -109,3 +104,39 @@ def even_edges(n_bins: int, low: float = 0.0, high: float = 1.0) -> npt.NDArray[
     base = low_top * (under // low_under)
     span = high_top * (under // high_under) - base
     return np.array([(base * n_bins + span * i) / (under * n_bins) for i in range(1, n_bins)])
+
+
+def pull_back(map_model: BinnedModel, edges: Float64s, limits: tuple[float, float]) -> Float64s:
+    """For each edge on the scaled line, the least score whose scaled score reaches it.
+
+    Found by bisection over the doubles between the limits, with the map as the C library evaluates it, so that a score lies
+    above a pulled-back edge exactly when its scaled score lies above the edge (but for rounding, where the computed map does
+    not rise from one double to the next). Edges that no score within the limits reaches are left out.
+
+    Parameters
+    ----------
+    map_model : BinnedModel
+        Of kind "smooth" and increasing.
+    edges : float64, ascending
+    limits : (low, high)
+        Finite, within the map's score range.
+
+    Returns
+    -------
+    float64, ascending, may hold equal entries
+        At most as many as `edges`. An entry equal to the low limit has every score above it.
+
+    Notes
+    -----
+    At most 64 evaluations of the map per edge.
+    """
+    low, high = codes_of(np.array(limits)).tolist()
+    edges = edges[edges <= map_model.predict_one(limits[1])]
+    below, reaching = np.full(len(edges), low, np.int64), np.full(len(edges), high, np.int64)
+    while (below < reaching).any():
+        # The mean of two codes, rounded down, without their sum, which may not fit.
+        middle = (below & reaching) + ((below ^ reaching) >> 1)
+        reaches = map_model.predict(scores_of(middle)) >= edges
+        reaching = np.where(reaches, middle, reaching)
+        below = np.where(reaches, below, middle + 1)
+    return scores_of(reaching)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
-from fastbin._fit.distinct import Knots, WeightedKnots, count_knots, weigh_knots
+from fastbin._docstrings import shared_docs
+from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
 from fastbin._fit.exact_sums import exact_sums
 from fastbin._fit.fingerprint import tally_fingerprint
+from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import bins_between, tally
+from fastbin._fit.tally import tally_rows
 from fastbin._scalars import check_score_range
-from fastbin._validation import compare_labels
+from fastbin._typing import Float64s, Int64s
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["IsotonicCalibration"]
-
-Int64s = npt.NDArray[np.int64]
-Float64s = npt.NDArray[np.float64]
-
 # Blocks whose weights are summed exactly at one time: half a kilobyte each.
 BLOCKS_AT_A_TIME = 2**14
 
 
+@shared_docs(Calibrator.__doc__)
+@dataclass(eq=False, repr=False)
 class IsotonicCalibration(Calibrator):
     """Isotonic regression of the label on the score, by pooling adjacent violators.
 
@@ -38,11 +37,8 @@ class IsotonicCalibration(Calibrator):
         False: a step function, continuous from the right: the value of the largest knot (distinct fitted score) at or below the
         score, and the first value below all. True: straight lines between knots, as scikit-learn predicts; its output is
         continuous, so it is no binning and carries no tally.
-    score_range : (low, high) or None
-        Where scores must lie; ``None`` takes any finite score.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
+    {score_range}
+    {out_of_range}
 
     Attributes
     ----------
@@ -79,62 +75,49 @@ class IsotonicCalibration(Calibrator):
     array([0.5])
     """
 
-    def __init__(
-        self,
-        *,
-        interpolate: bool = False,
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-        out_of_range: str = "refuse",
-    ) -> None:
-        self.interpolate = interpolate
-        self.score_range = score_range
-        self.out_of_range = out_of_range
+    _: KW_ONLY
+    interpolate: bool = False
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    out_of_range: str = "refuse"
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
         Parameters
         ----------
-        scores : array-like of shape (n,)
-            NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
+        {scores}
+        {labels}
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats weight the squares; a weight of 0 makes no knot.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+        {positive}
 
         Returns
         -------
         self
 
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy.
+        {Raises}
         """
-        labels = compare_labels(labels, positive)
-        rows, weights = check_rows(scores, labels, sample_weight, check_score_range(self.score_range))
-        knots = count_knots(rows) if weights is None else weigh_knots(rows, weights)
-        starts, values = _pool_weights(knots) if isinstance(knots, WeightedKnots) else _pool_counts(knots)
+        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
+        if rows.weights is None:
+            counted = count_scores(rows)
+            knots, (starts, values) = counted.scores, _pool_counts(counted)
+        else:
+            weighed = weigh_scores(rows)
+            knots, (starts, values) = weighed.scores, _pool_weights(weighed)
         if self.interpolate:
-            self.model_ = _lines(knots.scores, starts, values, rows).with_out_of_range(self.out_of_range)
+            self.model_ = _lines(knots, starts, values, rows).with_out_of_range(self.out_of_range)
             return self
-        edges = knots.scores[starts[1:]]
-        counted = tally(bins_between(edges, None, rows.score_range), rows, weights).parts()
-        fingerprint = tally_fingerprint(edges, counted["counts"], counted["label_sums"])
+        partition = Partition(knots[starts[1:]], score_range=rows.score_range)
+        tally = tally_rows(partition, rows)
         self.model_ = BinnedModel.from_parts(
-            edges=edges,
-            scheme="isotonic",
-            score_range=rows.score_range,
-            out_of_range=self.out_of_range,
-            fingerprint=fingerprint,
-            **{**counted, "values": values},
-        )
+            edges=partition.edges, scheme="isotonic", score_range=rows.score_range, out_of_range=self.out_of_range,
+            fingerprint=tally_fingerprint(partition, tally), **{**tally.parts(), "values": values},
+        )  # fmt: skip
         return self
 
 
-def _pool_counts(knots: Knots) -> tuple[Int64s, Float64s]:
+def _pool_counts(knots: CountedScores) -> tuple[Int64s, Float64s]:
     """The first knot of each block, and its value."""
     from fastbin._kernels import isotonic as kernels
 
@@ -143,7 +126,7 @@ def _pool_counts(knots: Knots) -> tuple[Int64s, Float64s]:
     return starts[:n_blocks].copy(), sums[:n_blocks] / counts[:n_blocks]
 
 
-def _pool_weights(knots: WeightedKnots) -> tuple[Int64s, Float64s]:
+def _pool_weights(knots: WeighedScores) -> tuple[Int64s, Float64s]:
     from fastbin._kernels import isotonic as kernels
 
     starts = np.empty(len(knots.scores), np.int64)
@@ -157,7 +140,7 @@ def _pool_weights(knots: WeightedKnots) -> tuple[Int64s, Float64s]:
     return starts, values
 
 
-def _block_means(knots: WeightedKnots, starts: Int64s) -> Float64s:
+def _block_means(knots: WeighedScores, starts: Int64s) -> Float64s:
     """Quotients of the correctly rounded sums of the knots of each block."""
     block = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(knots.scores))))
     sums = np.empty((2, len(starts)))
@@ -178,5 +161,5 @@ def _lines(scores: Float64s, starts: Int64s, values: Float64s, rows: Rows) -> Bi
     n_positive = int(labels.sum()) if rows.frequencies is None else int(rows.frequencies[labels].sum())
     return BinnedModel.from_parts(
         edges=scores[at], values=np.repeat(values, 2)[first], kind="linear", scheme="isotonic", score_range=rows.score_range,
-        n_samples=rows.expanded_size(), n_positive=n_positive,
+        n_samples=rows.n_samples(), n_positive=n_positive,
     )  # fmt: skip

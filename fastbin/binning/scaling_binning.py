@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
-from fastbin._fit.boundaries import cut_rows
-from fastbin._fit.exact_sums import ExactSums, exact_sums, require_weight, tally_weights
+from fastbin._fit.exact_sums import ExactSums, WeightSums, exact_sums
 from fastbin._fit.fingerprint import fit_fingerprint
-from fastbin._fit.mean_scores import Scaled, means_between_seams
-from fastbin._fit.order import FitOrder, bins_of_rows
-from fastbin._fit.partition import divide, make_seams, n_tied
-from fastbin._fit.recipe import check_n_bins
-from fastbin._fit.rows import Rows, check_rows, check_tie_keys
-from fastbin._fit.split import part_sizes, split_in_three
-from fastbin._fit.tally import bins_between, tally
-from fastbin._scalars import check_choice, check_count, check_score_range, check_seed
-from fastbin._validation import ScoreRange, compare_labels
+from fastbin._fit.groups import BoundaryGroups
+from fastbin._fit.mean_scores import Scaled, means_between_cuts
+from fastbin._fit.order import cut_rows, resolve_n_bins
+from fastbin._fit.partition import Partition, divide, edges_of, n_tied
+from fastbin._fit.rows import Rows, check_rows, require_samples
+from fastbin._fit.split import Split, split_samples
+from fastbin._fit.tally import Tally, tally_rows
+from fastbin._fit.weigh import bins_of_rows
+from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
+from fastbin._typing import Float64s, Int64s
+from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import fitted_scaler
@@ -28,14 +32,12 @@ from fastbin.scaling.maps import fitted_scaler
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ScalingBinning"]
-
-Float64s = npt.NDArray[np.float64]
-
 SCALERS = ("platt", "temperature", "beta", "none")
 TIES_OF_SCHEME = {"double-dipped": ("random", "upper", "isolate"), "split": ("random", "upper")}
 
 
+@shared_docs(Calibrator.__doc__)
+@dataclass(eq=False, repr=False)
 class ScalingBinning(Calibrator):
     """Scaling-binning: uniform-mass bins whose value is the mean of the scaled scores in them, not of the labels.
 
@@ -58,9 +60,7 @@ class ScalingBinning(Calibrator):
         Of keys, and of the parts. ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score and needs a map that does.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
+    {out_of_range}
 
     Attributes
     ----------
@@ -109,35 +109,23 @@ class ScalingBinning(Calibrator):
     array([0.33, 0.65, 0.86])
     """
 
-    scaler_: BinnedModel | None
+    n_bins: int | str = 10
+    _: KW_ONLY
+    scaler: Any = "platt"
+    scheme: str = "double-dipped"
+    split: tuple[float, float, float] = (1, 1, 1)
+    ties: str = "random"
+    seed: int | None = 0
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    out_of_range: str = "refuse"
 
-    def __init__(
-        self,
-        n_bins: int | str = 10,
-        *,
-        scaler: Any = "platt",
-        scheme: str = "double-dipped",
-        split: tuple[float, float, float] = (1, 1, 1),
-        ties: str = "random",
-        seed: int | None = 0,
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-        out_of_range: str = "refuse",
-    ) -> None:
-        self.n_bins = n_bins
-        self.scaler = scaler
-        self.scheme = scheme
-        self.split = split
-        self.ties = ties
-        self.seed = seed
-        self.score_range = score_range
-        self.out_of_range = out_of_range
-
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(
         self,
         scores: Any,
         labels: Any,
         sample_weight: Any = None,
-        tie_keys: Any = None,
+        keys: Any = None,
         n_threads: int = 1,
         *,
         positive: Any = None,
@@ -146,19 +134,16 @@ class ScalingBinning(Calibrator):
 
         Parameters
         ----------
-        scores : array-like of shape (n,)
-            NaN, infinity and scores outside `score_range` are refused.
+        {scores}
         labels : array-like of shape (n,)
             bool, or numbers that equal 0 or 1. "double-dipped" with a fitted map uses them for the evidence alone.
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
             values are weighted means of scaled scores, and only bounds made for weights apply.
-        tie_keys : array-like of shape (n,), optional
-            Keys to order equal scores by, as for `UniformMassBinning`.
+        {keys}
         n_threads : int
             "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+        {positive}
 
         Returns
         -------
@@ -171,35 +156,23 @@ class ScalingBinning(Calibrator):
         """
         scheme = check_choice(self.scheme, "scheme", tuple(TIES_OF_SCHEME))
         ties = check_choice(self.ties, "ties", TIES_OF_SCHEME[scheme])
-        score_range = check_score_range(self.score_range)
+        score_range, seed = check_score_range(self.score_range), check_seed(self.seed)
         scaler = self._scaler(score_range)
-        labels = compare_labels(labels, positive)
-        rows, weights = check_rows(scores, labels, sample_weight, score_range)
-        order = FitOrder(check_seed(self.seed), weights, check_tie_keys(tie_keys, rows))
-        n_threads = check_count(n_threads, "n_threads")
-        n_samples = rows.expanded_size()
-        n_bins = check_n_bins(self.n_bins, n_samples)
+        rows = check_rows(scores, labels, sample_weight, score_range, keys, positive=positive)
+        n_threads, n_samples = check_count(n_threads, "n_threads"), rows.n_samples()
+        n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)
         if scheme == "double-dipped":
-            if n_samples < 2 * n_bins - 1:
-                raise InputError(
-                    f"{n_samples} samples are too few for n_bins={n_bins}, which needs at least {2 * n_bins - 1} (2 n_bins "
-                    "- 1, so that no bin is empty); take fewer bins or more samples"
-                )
-            self.scaler_ = _fit_scaler(scaler, (scores, labels, sample_weight), score_range)
-            parts = _double_dip(rows, n_bins, ties, order, n_threads, _scaled(self.scaler_))
+            require_samples(n_samples, n_bins, scheme)
+            self.scaler_ = _fit_scaler(scaler, rows)
+            parts = _double_dip(rows, n_bins, ties, seed, n_threads, _scaled(self.scaler_))
         else:
-            sizes = part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler))
-            three = split_in_three(rows, order, sizes)
-            self.scaler_ = _fit_scaler(scaler, three.columns(0), score_range)
-            partition, groups = three.cut(n_bins, ties, rows.limits)
-            tied = int(groups.equal[groups.equal >= 2].sum())
-            parts = _average(three.columns(2), three.keys[three.part == 2], partition, score_range, _scaled(self.scaler_))
-            parts |= {"n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": tied}
-            parts["fingerprint"] = fit_fingerprint(partition.edges, ties, score_range, groups)
+            split = split_samples(rows, seed, _part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler)))
+            self.scaler_ = _fit_scaler(scaler, split.take(0))
+            parts = _average_split(split, n_bins, ties, _scaled(self.scaler_))
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
         self.model_ = BinnedModel.from_parts(
-            scheme="scaling-binning", ties=ties, n_bins_asked=n_bins, score_range=score_range, seed=order.seed,
+            scheme="scaling-binning", ties=ties, n_bins_asked=n_bins, score_range=score_range, seed=seed,
             out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
         return self
@@ -224,59 +197,82 @@ def _needs_fit(scaler: Any) -> bool:
     return isinstance(scaler, Calibrator) and not hasattr(scaler, "model_")
 
 
-def _fit_scaler(scaler: Any, data: tuple[Any, Any, Any], score_range: ScoreRange) -> BinnedModel | None:
-    """The map as a model, fitted to the data where the scaler did not come fitted; the caller's object is left alone."""
+def _fit_scaler(scaler: Any, rows: Rows) -> BinnedModel | None:
+    """The map as a model, fitted to the rows where the scaler did not come fitted; the caller's object is left alone."""
     if scaler is None:
         return None
     if _needs_fit(scaler):
         if not isinstance(scaler, (PlattScaling, TemperatureScaling, BetaScaling)):
             raise InputTypeError(f"scaler must be PlattScaling, TemperatureScaling or BetaScaling, got {scaler!r}")
-        scaler = type(scaler)(**scaler.get_params()).fit(*data)
-    return fitted_scaler(scaler, score_range)
+        weights = rows.frequencies if rows.weights is None else rows.weights
+        scaler = type(scaler)(**scaler.get_params()).fit(rows.scores, rows.labels, weights)
+    return fitted_scaler(scaler, rows.score_range)
 
 
 def _scaled(map_model: BinnedModel | None) -> Scaled:
     return (lambda scores: scores) if map_model is None else map_model.predict
 
 
-def _double_dip(rows: Rows, n_bins: int, ties: str, order: FitOrder, n_threads: int, scaled: Scaled) -> dict[str, Any]:
+def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, int]:
+    """The sizes of part 0 and part 1 of n samples; part 0 is empty where nothing is to be scaled."""
+    try:
+        shares = [Fraction(share) for share in split]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputTypeError(f"split must be three numbers, the relative sizes of the parts, got {split!r}") from error
+    if len(shares) != 3 or min(shares) <= 0:
+        raise InputError(f"split is {split!r}; it must be three positive numbers, the relative sizes of the parts")
+    if not scales:
+        shares[0] = Fraction(0)
+    first, second = (math.floor(n * share / sum(shares)) for share in shares[:2])
+    if second < n_bins or first + second >= n:
+        raise InputError(
+            f"{n} samples, split {split!r}, leave {second} to place the boundaries and {n - first - second} for the means; "
+            f"these need at least n_bins={n_bins} and 1: take fewer bins or more samples"
+        )
+    return first, second
+
+
+def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from all samples, means over those strictly between them."""
-    cuts = cut_rows(rows, n_bins, "umd", order, n_threads)
-    groups = cuts.group
-    seams = make_seams(cuts, ties, count_cuts=False, cut_below=False)
-    partition = divide(seams, groups.n_samples, groups.n_positive, rows.limits)
-    parts: dict[str, Any] = {
-        **partition._asdict(), "n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": n_tied(cuts, ties),
-        "fingerprint": fit_fingerprint(partition.edges, ties, rows.score_range, groups),
-    }  # fmt: skip
-    if order.weights is None:
-        return {**parts, "values": means_between_seams(rows, partition, seams, cuts, scaled)}
-    bins = bins_of_rows(rows, partition, cuts, order, "umd", ties)
-    weighted = tally_weights(bins, rows.labels, order.weights, len(partition.counts))
-    values = _weighted_means(scaled(np.asarray(rows.scores, np.float64)), bins, order.weights, weighted.weight_sums)
-    return {**parts, **weighted._asdict(), "values": values}
-
-
-def _average(
-    columns: tuple[Any, Any, Any], keys: npt.NDArray[np.uint64], partition: Any, score_range: ScoreRange, scaled: Scaled
-) -> dict[str, Any]:
-    """Tally of the samples of the third part, and means of their scaled scores."""
-    scores, labels, weights = columns
-    places = bins_between(partition.edges, partition.edge_keys, score_range)
-    counted = tally(places, Rows(scores, labels, None, score_range), weights, keys)
-    bins = places.assign(scores, keys=keys).astype(np.int64)
-    evidence = counted.parts()
-    if weights is None:
-        sums = ExactSums(places.n_bins)
-        sums.add(scaled(scores), bins)
-        values = sums.means(counted.counts)
+    cuts = cut_rows(rows, n_bins, "umd", seed, n_threads)
+    edges = edges_of(cuts, ties, "umd")
+    partition, tally = divide(edges, cuts.group.n_samples, cuts.group.n_positive, rows.score_range)
+    if rows.weights is None:
+        parts = {**tally.parts(), "values": means_between_cuts(rows, partition, tally, edges, cuts, scaled)}
     else:
-        values = _weighted_means(scaled(scores), bins, weights, evidence["weight_sums"])
-    return {"edges": partition.edges, "edge_keys": partition.edge_keys, **evidence, "values": values}
+        bins = bins_of_rows(rows, partition, cuts, "umd", ties)
+        tally.weights = WeightSums.of(bins, rows.labels, rows.weights, partition.n_bins)
+        parts = _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights)
+    return parts | _origin(partition, cuts.group, ties, n_tied(cuts.score, cuts.group.equal, ties))
 
 
-def _weighted_means(scaled_scores: Float64s, bins: npt.NDArray[np.int64], weights: Float64s, weight_sums: Float64s) -> Float64s:
-    """Means with importance weights; 0.5 for a bin without weight."""
-    require_weight(weight_sums)
+def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict[str, Any]:
+    """Boundaries from part 1, means over part 2."""
+    partition, groups = split.place(1, n_bins, ties)
+    rows = split.take(2)
+    tally = tally_rows(partition, rows)
+    bins, values = partition.assign(rows.scores, keys=rows.keys), scaled(rows.scores)
+    if rows.weights is None:
+        sums = ExactSums(partition.n_bins)
+        sums.add(values, bins)
+        parts = {**tally.parts(), "values": sums.means(tally.counts)}
+    else:
+        parts = _weighted_means(tally, values, bins, rows.weights)
+    return parts | _origin(partition, groups, ties, n_tied(groups.score, groups.equal, "random"))
+
+
+def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights: Float64s) -> dict[str, Any]:
+    """The parts of a tally with weighted means of scaled scores for values; 0.5 for a bin without weight."""
+    parts = tally.parts(required=True)
+    weight_sums = parts["weight_sums"]
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
-    return np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
+    parts["values"] = np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
+    return parts
+
+
+def _origin(partition: Partition, groups: BoundaryGroups, ties: str, n_tied: int) -> dict[str, Any]:
+    """What a model says of its boundaries."""
+    return {
+        "edges": partition.edges, "edge_keys": partition.edge_keys, "n_samples": groups.n_samples,
+        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fit_fingerprint(partition, ties, groups),
+    }  # fmt: skip

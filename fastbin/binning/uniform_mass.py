@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
+import math
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._calibrator import Calibrator
-from fastbin._fit.boundaries import cut_rows
-from fastbin._fit.exact_sums import tally_weights
-from fastbin._fit.order import FitOrder, fit_split, weigh_rows
-from fastbin._fit.recipe import Recipe
-from fastbin._fit.rows import check_rows, check_tie_keys
-from fastbin._scalars import check_count
-from fastbin._validation import compare_labels
+from fastbin._docstrings import shared_docs
+from fastbin._errors import InputError
+from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
+from fastbin._fit.fingerprint import fit_fingerprint
+from fastbin._fit.groups import BoundaryGroups
+from fastbin._fit.monotone import monotone_model
+from fastbin._fit.order import Cuts, boundary_ranks, cut_rows, order_cuts, resolve_n_bins
+from fastbin._fit.partition import Partition, divide, edges_of, n_tied
+from fastbin._fit.quantiles import search
+from fastbin._fit.rows import Rows, check_rows, require_samples
+from fastbin._fit.split import first_part, split_samples
+from fastbin._fit.tally import Tally, tally_rows
+from fastbin._fit.weigh import weigh_rows
+from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
+from fastbin._schemes import SCHEMES
+from fastbin._typing import Float64s, Int64s
+from fastbin._validation import ScoreRange
 from fastbin.binning.venn import predict_venn
+from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["UniformMassBinning"]
+UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
 
+@shared_docs(Calibrator.__doc__)
+@dataclass(eq=False, repr=False)
 class UniformMassBinning(Calibrator):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
 
@@ -51,14 +64,9 @@ class UniformMassBinning(Calibrator):
         "ums" alone: the share of the samples that places the boundaries.
     seed : int or None
         Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
-    score_range : (low, high) or None
-        Where scores must lie; ``None`` takes any finite score, such as margins or logits.
-    monotone : bool
-        Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
-        next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
+    {score_range}
+    {monotone}
+    {out_of_range}
 
     Attributes
     ----------
@@ -96,35 +104,24 @@ class UniformMassBinning(Calibrator):
     array([0.3333, 0.6667, 1.    ])
     """
 
-    def __init__(
-        self,
-        n_bins: int | str = 10,
-        *,
-        scheme: str = "umd",
-        ties: str = "random",
-        delta: float = 0.0,
-        split: float = 0.5,
-        seed: int | None = 0,
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-        monotone: bool = False,
-        out_of_range: str = "refuse",
-    ) -> None:
-        self.n_bins = n_bins
-        self.scheme = scheme
-        self.ties = ties
-        self.delta = delta
-        self.split = split
-        self.seed = seed
-        self.score_range = score_range
-        self.monotone = monotone
-        self.out_of_range = out_of_range
+    n_bins: int | str = 10
+    _: KW_ONLY
+    scheme: str = "umd"
+    ties: str = "random"
+    delta: float = 0.0
+    split: float = 0.5
+    seed: int | None = 0
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    monotone: bool = False
+    out_of_range: str = "refuse"
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(
         self,
         scores: Any,
         labels: Any,
         sample_weight: Any = None,
-        tie_keys: Any = None,
+        keys: Any = None,
         n_threads: int = 1,
         *,
         positive: Any = None,
@@ -133,20 +130,12 @@ class UniformMassBinning(Calibrator):
 
         Parameters
         ----------
-        scores : array-like of shape (n,)
-            float32 and float64 are read without a copy. NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
-            values are weighted means, and only bounds made for weights apply.
-        tie_keys : array-like of shape (n,), optional
-            Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
-            a score, independent of the labels.
-        n_threads : int
-            Python threads over chunks of the rows. Does not change the model.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+        {scores}
+        {labels}
+        {sample_weight}
+        {keys}
+        {n_threads}
+        {positive}
 
         Returns
         -------
@@ -158,26 +147,142 @@ class UniformMassBinning(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
             needs (2 n_bins - 1 for "umd" and "ze").
         """
-        recipe = Recipe.check(**self.get_params())
-        labels = compare_labels(labels, positive)
-        rows, weights = check_rows(scores, labels, sample_weight, recipe.score_range)
-        order = FitOrder(recipe.seed, weights, check_tie_keys(tie_keys, rows))
-        n_bins = recipe.n_bins_for(rows.expanded_size())
-        n_threads = check_count(n_threads, "n_threads")
-        if recipe.scheme == "ums":
-            partition, cuts, bins = fit_split(rows, n_bins, recipe.ties, recipe.split, order)
+        checked = _Checked.of(self)
+        rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
+        n_bins, n_threads = checked.n_bins_for(rows.n_samples()), check_count(n_threads, "n_threads")
+        if self.scheme == "ums":
+            self.model_ = self._fit_split(checked, rows, n_bins)
         else:
-            cuts = cut_rows(rows, n_bins, recipe.scheme, order, n_threads)
-            partition = recipe.divide(cuts, rows.limits)
-            bins = None
-        weighted = None
-        if weights is not None and bins is not None:
-            weighted = tally_weights(bins, rows.labels, weights, len(partition.counts))
-        elif weights is not None:
-            weighted = weigh_rows([(rows, order)], partition, cuts, recipe.scheme, recipe.ties)
-        self.model_ = recipe.model(partition, cuts, n_bins, weighted)
+            cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
+            self.model_ = self._between(checked, cuts, n_bins, None if rows.weights is None else [rows])
         return self
 
-    def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> npt.NDArray[np.float64]:
+    def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
+        """Fit to rows that come in batches, over and over: to more than fits into memory.
+
+        The model is that of `fit` on all rows at once, byte for byte, however they are divided.
+
+        Parameters
+        ----------
+        batches : callable, or iterable that can be iterated more than once
+            Called without arguments before each pass, or iterated, it gives batches ``(scores, labels)`` or ``(scores, labels,
+            sample_weight)``: array-likes of one length, as `fit` takes them. The rows must be the same each time; their order
+            and division need not.
+        progress : callable, optional
+            Called after each batch with the number of the pass, from 1, and the rows seen in it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
+            rows than the one before; and for scheme "ums", which needs all samples at once to split them.
+
+        Notes
+        -----
+        Two passes on scores that are neither bunched nor tied, a few more on any others, one more for importance weights.
+        Memory: a batch, the counters (a few MB), at most 2**21 listed rows, and with importance weights the rows whose score is
+        that of a boundary.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import fastbin as fb
+        >>> rng = np.random.default_rng(0)
+        >>> scores = rng.random(1000)
+        >>> labels = rng.random(1000) < scores
+        >>> batches = [(scores[i : i + 100], labels[i : i + 100]) for i in range(0, 1000, 100)]
+        >>> fb.UniformMassBinning().fit_batches(batches).model_ == fb.UniformMassBinning().fit(scores, labels).model_
+        True
+        """
+        checked = _Checked.of(self)
+        if self.scheme == "ums":
+            raise InputError(
+                "scheme 'ums' splits the samples at random and needs them all at once; use fit, or scheme 'umd', which needs "
+                "no split (Gupta & Ramdas 2021)"
+            )
+        source = BatchesSource(as_batches(batches), checked.score_range, progress)
+        ranks: list[Int64s] = []
+
+        def ranks_of(n_samples: int) -> Int64s:
+            ranks.append(boundary_ranks(n_samples, checked.n_bins_for(n_samples), self.scheme))
+            return ranks[-1]
+
+        groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(checked.n_bins, str) else checked.n_bins - 1)
+        cuts = order_cuts(groups, ranks[-1], checked.seed)
+        self.model_ = self._between(checked, cuts, len(ranks[-1]) + 1, source.rows() if source.is_weighted else None)
+        return self
+
+    def _between(self, checked: _Checked, cuts: Cuts, n_bins: int, weighted: Iterable[Rows] | None) -> BinnedModel:
+        """The model of bins between cuts that come from the samples that are counted: "umd", "ze" and "umb"."""
+        edges = edges_of(cuts, self.ties, self.scheme)
+        partition, tally = divide(edges, cuts.group.n_samples, cuts.group.n_positive, checked.score_range)
+        if weighted is not None:
+            tally.weights = weigh_rows(weighted, partition, cuts, self.scheme, self.ties)
+        return self._build(checked, partition, tally, cuts.group, n_bins, n_tied(cuts.score, cuts.group.equal, self.ties))
+
+    def _fit_split(self, checked: _Checked, rows: Rows, n_bins: int) -> BinnedModel:
+        """Boundaries from floor(split n) random samples, tally from the others (Gupta, Podkopaev & Ramdas 2020, 4.2)."""
+        split = split_samples(rows, checked.seed, first_part(checked.split, rows.n_samples(), n_bins))
+        partition, groups = split.place(0, n_bins, self.ties)
+        tally = tally_rows(partition, split.take(1))
+        return self._build(checked, partition, tally, groups, n_bins, n_tied(groups.score, groups.equal, "random"))
+
+    def _build(
+        self, checked: _Checked, partition: Partition, tally: Tally, groups: BoundaryGroups, n_bins: int, n_tied: int
+    ) -> BinnedModel:
+        model = BinnedModel._of(
+            edges=partition.edges, edge_keys=partition.edge_keys, **tally.parts(required=True), n_bins_asked=n_bins,
+            n_samples=groups.n_samples, n_positive=groups.n_positive, n_tied=n_tied, scheme=self.scheme, ties=self.ties,
+            seed=checked.seed, delta=checked.delta, score_range=checked.score_range, out_of_range=self.out_of_range,
+            fingerprint=fit_fingerprint(partition, self.ties, groups),
+        )  # fmt: skip
+        return monotone_model(model) if self.monotone else model
+
+    def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
         return predict_venn(self.model_, scores, keys=keys, seed=seed)
+
+
+class _Checked(NamedTuple):
+    """The parameters of `UniformMassBinning` that need a check; a seed of ``None`` is drawn."""
+
+    n_bins: int | str
+    scheme: str
+    delta: float
+    split: float
+    seed: int
+    score_range: ScoreRange
+
+    @classmethod
+    def of(cls, given: UniformMassBinning) -> _Checked:
+        """Refuse what cannot be used."""
+        scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
+        check_choice(given.ties, "ties", ("random", "upper", "lower", "isolate"))
+        if given.ties not in SCHEMES[scheme].ties:
+            allowed = " or ".join(map(repr, SCHEMES[scheme].ties))
+            raise InputError(f"ties is {given.ties!r}, which scheme {scheme!r} does not have; choose {allowed}")
+        delta = check_unit_interval(given.delta, "delta", open_right=True)
+        if 0.0 < delta < 2.0**-52:
+            raise InputError(
+                f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
+                "at least 2**-52"
+            )
+        n_bins = check_n_bins(given.n_bins)
+        split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
+        seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
+        check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
+        return cls(n_bins, scheme, delta, split, seed, score_range)
+
+    def n_bins_for(self, n_samples: int) -> int:
+        """The number of bins for so many samples, which must be enough for it."""
+        if n_samples == 0:  # there are rows: no rows are refused before
+            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        if isinstance(self.n_bins, str):
+            n_counted = math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples
+            return resolve_n_bins(self.n_bins, n_counted)
+        require_samples(n_samples, self.n_bins, self.scheme)
+        return self.n_bins

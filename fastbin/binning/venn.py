@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fit.distinct import Knots, count_knots
+from fastbin._fit.distinct import CountedScores, count_scores
 from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._scalars import check_score_range
-from fastbin._validation import compare_labels
+from fastbin._schemes import SCHEMES
+from fastbin._typing import Bools, Float64s, Int64s, UInt64s
 from fastbin.guarantees.evidence import require_guarantee
 from fastbin.model import BinnedModel
 
@@ -21,11 +23,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin.guarantees import Certificate
-
-__all__ = ["VennAbers", "merge_venn", "predict_venn", "venn_pairs"]
-
-Float64s = npt.NDArray[np.float64]
-UInt64s = npt.NDArray[np.uint64]
 
 
 def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
@@ -73,7 +70,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
             "predictor"
         )
     require_guarantee(model)
-    if model.scheme in ("ze", "umb"):
+    if SCHEMES[model.scheme].averages_boundary:
         raise GuaranteeError(
             f"scheme {model.scheme!r} averages the label of a boundary sample, which is not exchangeable with a new sample "
             "of the bin (Gupta, Podkopaev & Ramdas 2020, Appendix E; Gupta & Ramdas 2021, Lemma 2); fit with scheme='umd'"
@@ -130,16 +127,15 @@ def merge_venn(pairs: Any) -> Float64s:
     return np.asarray(p1 / (1.0 - p0 + p1))
 
 
+@shared_docs(Calibrator.__doc__)
+@dataclass(eq=False, repr=False)
 class VennAbers(Calibrator):
     """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
 
     Parameters
     ----------
-    score_range : (low, high) or None
-        Where scores must lie; ``None`` takes any finite score.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
+    {score_range}
+    {out_of_range}
 
     Attributes
     ----------
@@ -175,41 +171,35 @@ class VennAbers(Calibrator):
     array([0.3333, 0.6667])
     """
 
-    def __init__(self, *, score_range: tuple[float, float] | None = (0.0, 1.0), out_of_range: str = "refuse") -> None:
-        self.score_range = score_range
-        self.out_of_range = out_of_range
+    _: KW_ONLY
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    out_of_range: str = "refuse"
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
         Parameters
         ----------
-        scores : array-like of shape (n,)
-            NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
+        {scores}
+        {labels}
         sample_weight : array-like of int, shape (n,), optional
             Frequencies: the same as repeating the row. Real weights are refused: weighted samples are not exchangeable.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+        {positive}
 
         Returns
         -------
         self
 
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy.
+        {Raises}
         """
-        labels = compare_labels(labels, positive)
-        rows, weights = check_rows(scores, labels, sample_weight, check_score_range(self.score_range))
-        if weights is not None:
+        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
+        if rows.weights is not None:
             raise InputError(
                 "sample_weight is real, and the validity of Venn-Abers rests on samples that are exchangeable; "
                 "give frequencies as integers, or use IsotonicCalibration"
             )
-        knots = count_knots(rows)
+        knots = count_scores(rows)
         edges, edge_keys, pairs = _steps(knots, *_knot_pairs(knots), rows)
         self.model_ = BinnedModel.from_parts(
             edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
@@ -237,7 +227,7 @@ class VennAbers(Calibrator):
         """Raises GuaranteeError: (p0, p1) is no interval for the true frequency."""
         self._refuse_guarantee()
 
-    def predict_set(self, scores: Any, **options: Any) -> npt.NDArray[np.bool_]:
+    def predict_set(self, scores: Any, **options: Any) -> Bools:
         """Raises GuaranteeError: the sets of bins need bins that were fixed before the labels were seen."""
         self._refuse_guarantee()
 
@@ -248,14 +238,14 @@ class VennAbers(Calibrator):
         )
 
 
-def _knot_pairs(knots: Knots) -> tuple[Float64s, Float64s]:
+def _knot_pairs(knots: CountedScores) -> tuple[Float64s, Float64s]:
     """p0 and p1 of a sample whose score is that of each knot."""
     from fastbin._kernels import isotonic as kernels
 
     n_knots = len(knots.scores)
     scratch = np.empty(n_knots + 1, np.int64), np.empty(n_knots + 1, np.int64)
 
-    def slopes(counts: npt.NDArray[np.int64], label_sums: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def slopes(counts: Int64s, label_sums: Int64s) -> Int64s:
         ratio = np.empty((2, n_knots), np.int64)
         points = (np.concatenate(([0], np.cumsum(column))) for column in (counts, label_sums))
         kernels.venn_abers_slopes(*points, *ratio, *scratch)
@@ -267,7 +257,7 @@ def _knot_pairs(knots: Knots) -> tuple[Float64s, Float64s]:
     return (joined_zeros - zeros) / joined_zeros, ones / joined
 
 
-def _steps(knots: Knots, p0: Float64s, p1: Float64s, rows: Rows) -> tuple[Float64s, UInt64s, Float64s]:
+def _steps(knots: CountedScores, p0: Float64s, p1: Float64s, rows: Rows) -> tuple[Float64s, UInt64s, Float64s]:
     """Edges, edge keys and pairs of the step function: below, at and between knots, runs of equal pairs taken together.
 
     A sample with label 1 is pooled with the next knot at or above its score, one with label 0 with the next at or below.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._errors import GuaranteeError
-from fastbin._schemes import SCHEME_NAMES
+from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s
 from fastbin.cli._console import text_table
 from fastbin.guarantees.words import moved_by, sureness
@@ -27,7 +27,7 @@ def summary(model: BinnedModel) -> str:
     if model.n_samples:
         share = 100.0 * model.n_positive / model.n_samples
         samples = f", from {_count(model.n_samples, 'sample')} of which {model.n_positive:,} ({share:.3g} %) have label 1"
-    return SCHEME_NAMES[model.scheme] + size + samples
+    return SCHEMES[model.scheme].title + size + samples
 
 
 def _count(number: int, noun: str) -> str:

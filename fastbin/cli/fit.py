@@ -24,7 +24,6 @@ from fastbin.io.replay import Replay
 
 if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
-    from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.model import BinnedModel
 
 # Up to this many rows are fitted as arrays. More of them are fitted in passes, if the method can: these need no second copy of
@@ -149,11 +148,5 @@ def _fit(
     with stored, errors_in(table, columns), working("fitting"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FastbinWarning)  # empty bins are among the facts that are printed
         if isinstance(calibrator, UniformMassBinning) and in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:
-            return _fit_in_passes(calibrator, stored)
+            return calibrator.fit_batches(stored).model_
         return calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options).model_
-
-
-def _fit_in_passes(calibrator: UniformMassBinning, batches: Replay) -> BinnedModel:
-    from fastbin._fit.batches import fit_chunks
-
-    return fit_chunks(lambda: batches, **{name: value for name, value in calibrator.get_params().items() if name != "split"})

@@ -9,17 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputTypeError
-from fastbin._schemes import ClassRates
+from fastbin._schemes import SCHEMES, ClassRates
 
 __all__ = ["Evidence", "Interior", "as_evidence", "interior_of", "is_moved", "require_guarantee", "require_means"]
 
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
-
-# Bins whose edges never looked at a label. Only for these is a bin's label sum binomial.
-_LABEL_FREE = ("umd", "ze", "ums", "umb", "fixed-width", "explicit", "scaling-binning")
-# Schemes that average the label of a boundary sample in every bin but the last.
-_WITH_BOUNDARY_LABEL = ("ze", "umb")
 
 
 class Evidence(Protocol):
@@ -94,7 +89,7 @@ def interior_of(evidence: Evidence) -> Interior:
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
     boundary = np.zeros(counts.shape[0], dtype=np.bool_)
-    if evidence.scheme in _WITH_BOUNDARY_LABEL:
+    if SCHEMES[evidence.scheme].averages_boundary:
         if evidence.n_bins_asked not in (0, evidence.n_bins):
             raise GuaranteeError(
                 f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
@@ -128,7 +123,7 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             "those of a fixed partition (Gupta, Podkopaev & Ramdas 2020, Theorem 4) nor of label-free order statistics "
             "(Gupta & Ramdas 2021, Theorem 3); use UniformMassBinning with monotone values instead"
         )
-    if scheme not in _LABEL_FREE:
+    if not SCHEMES[scheme].label_free:
         raise GuaranteeError(
             f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that did not look at "
             "the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"

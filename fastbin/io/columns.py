@@ -118,13 +118,14 @@ def read_columns(
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> import fastbin as fb
     >>> from fastbin.io import read_columns
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "scores.csv")
-    ...     _ = path.write_text("p,y\\n0.25,0\\n0.75,1\\n")
-    ...     for scores, labels in read_columns(path, ["p", "y"], label="y"):
-    ...         print(scores, labels)
-    [0.25 0.75] [False  True]
+    ...     _ = path.write_text("p,y\\n" + "0.25,0\\n0.75,1\\n" * 50)
+    ...     model = fb.UniformMassBinning(2).fit_batches(lambda: read_columns(path, ["p", "y"])).model_
+    >>> model.n_samples, model.values
+    (100, array([0., 1.]))
     """
     table = path if isinstance(path, Table) else open_table(path, delimiter)
     named = dict(zip(columns, columns, strict=True))

@@ -6,21 +6,16 @@ import os
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._native.ties import group_digest, group_keys
-from fastbin._scalars import check_choice, check_count, check_score_range, check_seed
-from fastbin._validation import ScoreRange, check_edges, check_scores
+from fastbin._fit.order import cut_rows
+from fastbin._fit.partition import Partition, without_empty_edges
+from fastbin._fit.rows import Rows
+from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed
+from fastbin._schemes import SCHEMES
+from fastbin._validation import check_edges, check_scores
 from fastbin.model import BinnedModel
-
-__all__ = ["as_partition", "require_continuable", "uniform_mass_partition"]
-
-KEY_ABOVE = 0
-
-# Schemes of fits whose tallied labels are draws from their bins, and nothing else.
-CONTINUABLE = ("umd", "ums", "fixed-width", "explicit")
 
 
 def as_partition(partition: Any, score_range: Any) -> BinnedModel:
@@ -32,7 +27,7 @@ def as_partition(partition: Any, score_range: Any) -> BinnedModel:
     if not isinstance(partition, BinnedModel):
         score_range = check_score_range(score_range)
         edges = check_edges(partition, score_range, "partition")
-        return _without_tally(edges, None, score_range, scheme="explicit", n_bins_asked=edges.size + 1)
+        return _without_tally(Partition(edges, score_range=score_range), scheme="explicit", n_bins_asked=edges.size + 1)
     if partition.kind != "step":
         raise InputError(
             f"partition is a {partition.kind!r} model, which has no bins to count in; take a binning, or explicit edges"
@@ -45,43 +40,23 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
 
     As in the first part of a sample split (Gupta, Podkopaev & Ramdas 2020, section 4.2), here without labels.
     """
-    score_range, n_bins = check_score_range(score_range), check_count(n_bins, "n_bins", maximum=2**24)
+    score_range, n_bins = check_score_range(score_range), check_count(n_bins, "n_bins", maximum=MOST_BINS)
     ties, seed = check_choice(ties, "ties", ("random", "upper")), check_seed(seed)
-    sample = np.sort(check_scores(scores, score_range).astype(np.float64)) + 0.0  # -0.0 and 0.0 are one score
-    n = sample.size
-    if n < n_bins:
-        raise InputError(f"{n} scores are too few for n_bins={n_bins}; give at least one per bin")
-    at = -(-np.arange(1, n_bins) * n // n_bins) - 1
-    if ties == "random":
-        edges, keys = _ordered(sample, _digest_of_groups(seed, sample, sample[at]))
-        return _without_tally(edges[at], keys[at], score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
-    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
-    edges = np.unique(sample[at])
-    edges = edges[edges > least]  # no score lies below the least
-    return _without_tally(edges, None, score_range, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
+    sample = np.asarray(check_scores(scores, score_range), np.float64)
+    if sample.size < n_bins:
+        raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}; give at least one per bin")
+    cuts = cut_rows(Rows(sample, np.zeros(sample.size, np.uint8), None, score_range), n_bins, "ums", seed)
+    partition = Partition(cuts.score, cuts.key, score_range)
+    if ties == "upper":
+        partition = without_empty_edges(cuts.score, np.zeros_like(cuts.key), score_range)
+    return _without_tally(partition, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
 
 
-def _digest_of_groups(seed: int, sample: npt.NDArray[np.float64], cut_scores: npt.NDArray[np.float64]) -> int:
-    """What seeds the keys: the digest of the seed and the groups that hold a boundary, here without labels."""
-    first, end = np.searchsorted(sample, cut_scores), np.searchsorted(sample, cut_scores, side="right")
-    no_ones = np.zeros(cut_scores.size, np.int64)
-    return group_digest(seed, cut_scores, first, no_ones, end - first, no_ones)
-
-
-def _ordered(sample: npt.NDArray[np.float64], seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
-    """Sorted scores with their keys, each group of equal scores in the order of its keys."""
-    is_first = np.concatenate([[True], sample[1:] != sample[:-1]])
-    starts = np.flatnonzero(is_first)
-    places = np.arange(sample.size) - starts[np.cumsum(is_first) - 1]
-    keys = group_keys(seed, sample, places)
-    order = np.lexsort((keys, sample))
-    return sample[order], keys[order]
-
-
-def _without_tally(edges: npt.NDArray[np.float64], keys: Any, score_range: ScoreRange, **origin: Any) -> BinnedModel:
-    edge_keys = np.full(edges.size, KEY_ABOVE, np.uint64) if keys is None else keys
-    values = np.full(edges.size + 1, 0.5)
-    return BinnedModel.from_parts(edges=edges, edge_keys=edge_keys, values=values, score_range=score_range, **origin)
+def _without_tally(partition: Partition, **origin: Any) -> BinnedModel:
+    return BinnedModel.from_parts(
+        edges=partition.edges, edge_keys=partition.edge_keys, values=np.full(partition.n_bins, 0.5),
+        score_range=partition.score_range, **origin,
+    )  # fmt: skip
 
 
 def require_continuable(partition: BinnedModel) -> None:
@@ -93,11 +68,11 @@ def require_continuable(partition: BinnedModel) -> None:
             "the fit has real weights, and a weighted tally cannot be counted on (its labels are not draws from the bins); "
             "begin at zero (continue_fit=False)"
         )
-    if partition.scheme not in CONTINUABLE:
+    if not SCHEMES[partition.scheme].continuable:
         raise GuaranteeError(
             f"the tally of scheme {partition.scheme!r} is not one of independent draws from bins fixed before (Gupta & Ramdas "
             "2021, Lemma 2), so it cannot be counted on; begin at zero (continue_fit=False), or fit one of "
-            + ", ".join(CONTINUABLE)
+            + ", ".join(word for word, scheme in SCHEMES.items() if scheme.continuable)
         )
     if partition.ties in ("upper", "lower") and partition.n_tied > 0:
         raise GuaranteeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
-from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, refuse_labels, refuse_scores
+from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length
 from fastbin.model import BinnedModel
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
 from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
@@ -311,15 +311,3 @@ class StreamingBinning(State, NativeStream):
 
     def __repr__(self) -> str:
         return f"StreamingBinning({self.partition.scheme!r} partition, {self.n_bins} bins, {self.n_samples} samples)"
-
-    # ------------------------------------------------------------------ what NativeStream asks for
-
-    def _refuse_scores(self, scores: Any, position: int) -> NoReturn:
-        if position < 0:
-            refuse_scores(np.array([scores]), self.partition.score_range, name="score")
-        refuse_scores(scores, self.partition.score_range, first=position)
-
-    def _refuse_labels(self, labels: Any, position: int) -> NoReturn:
-        if position < 0:
-            raise InputError(f"label is {labels!r}; labels are 0 and 1, or False and True")
-        refuse_labels(labels)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastbin._files import replace_file
 from fastbin._native.owner import library_version
-from fastbin._schemes import SCHEME_NAMES
+from fastbin._schemes import SCHEMES
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
@@ -175,7 +175,7 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
         accepted += "; others are clipped to its ends"
     facts = {
         "File": source or "",
-        "Method": SCHEME_NAMES[model.scheme] + size,
+        "Method": SCHEMES[model.scheme].title + size,
         "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with label 1" if model.n_samples else "",
         "Scores accepted": accepted,
         "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._scalars import check_choice, check_count, check_score_range, check_seed, check_unit_interval
-from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
+from fastbin._fit.order import cut_rows
+from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW, Partition, n_tied
+from fastbin._fit.rows import Rows, require_samples
+from fastbin._fit.split import first_part, split_samples
+from fastbin._fit.weigh import bins_of_rows
+from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
+from fastbin._typing import Float64s, Int64s
+from fastbin._validation import (
+    as_key_array,
+    check_edges,
+    check_features,
+    check_labels,
+    check_same_length,
+    check_scores,
+)
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.moved import certificate_from_intervals
 from fastbin.model import BinnedModel
@@ -24,10 +37,9 @@ from fastbin.shift.estimates import (
     estimate,
     limit_to_unit,
     relative_mass_of,
-    tally_rows,
+    weigh_bins,
 )
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
-from fastbin.shift.source_bins import SourceBins, bins_of_partition, uniform_mass_bins
 from fastbin.shift.weighted import (
     METHODS,
     UNION_METHODS,
@@ -43,11 +55,8 @@ from fastbin.shift.weighted import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ImportanceWeightedBinning"]
 
-Float64s = npt.NDArray[np.float64]
-
-
+@dataclass(eq=False, repr=False)
 class ImportanceWeightedBinning(Calibrator):
     """Binning for a target population whose features are distributed otherwise, from labelled samples of the source.
 
@@ -106,7 +115,7 @@ class ImportanceWeightedBinning(Calibrator):
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random(2000)  # at the target, scores have density 2 s
     >>> labels = rng.random(2000) < scores**2
-    >>> cal = fb.shift.ImportanceWeightedBinning(n_bins=4).fit(scores, labels, weights=2 * scores)
+    >>> cal = fb.shift.ImportanceWeightedBinning(n_bins=4).fit(scores, labels, sample_weight=2 * scores)
     >>> cal.model_.values.round(2)
     array([0.03, 0.16, 0.37, 0.8 ])
     >>> cal.interval(alpha=0.1, weight_bound=2.0).round(2)
@@ -116,35 +125,25 @@ class ImportanceWeightedBinning(Calibrator):
            [0.73, 0.86]])
     """
 
-    def __init__(
-        self,
-        n_bins: int = 10,
-        *,
-        partition: Any = None,
-        scheme: str = "umd",
-        estimator: str = "self-normalised",
-        split: float = 0.5,
-        seed: int | None = 0,
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-    ) -> None:
-        self.n_bins = n_bins
-        self.partition = partition
-        self.scheme = scheme
-        self.estimator = estimator
-        self.split = split
-        self.seed = seed
-        self.score_range = score_range
+    n_bins: int = 10
+    _: KW_ONLY
+    partition: Any = None
+    scheme: str = "umd"
+    estimator: str = "self-normalised"
+    split: float = 0.5
+    seed: int | None = 0
+    score_range: tuple[float, float] | None = (0.0, 1.0)
 
     def fit(
         self,
         scores: Any,
         labels: Any,
-        weights: Any = None,
+        sample_weight: Any = None,
         *,
         relative_mass: Any = None,
         source_scores: Any = None,
         target_scores: Any = None,
-        tie_keys: Any = None,
+        keys: Any = None,
         estimated: bool = False,
     ) -> Self:
         """Fit to labelled source samples and their weights.
@@ -153,14 +152,14 @@ class ImportanceWeightedBinning(Calibrator):
         ----------
         scores, labels : array-like of shape (n,)
             Source samples that the classifier was not trained on.
-        weights : array-like of float, shape (n,)
+        sample_weight : array-like of float, shape (n,)
             The density ratio target / source at each sample's features: finite and not negative. Their scale matters for
             "known-mass" and "counted-mass", and relative to `weight_bound` for intervals.
         relative_mass : array-like of float, shape (n_bins,), optional
             For "known-mass", and for "theorem10" intervals: P_source(bin) / P_target(bin), positive.
         source_scores, target_scores : array-like of float, optional
             For "counted-mass": unlabelled scores of both populations.
-        tie_keys : array-like of shape (n,), optional
+        keys : array-like of shape (n,), optional
             With a `partition` that splits ties at random: the samples' keys.
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
@@ -177,29 +176,29 @@ class ImportanceWeightedBinning(Calibrator):
         """
         estimator = check_choice(self.estimator, "estimator", ESTIMATORS)
         seed = check_seed(self.seed)
-        score_range = (
-            self.partition.score_range if isinstance(self.partition, BinnedModel) else check_score_range(self.score_range)
-        )
+        given_model = isinstance(self.partition, BinnedModel)
+        score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
         score_array = np.asarray(check_scores(scores, score_range), np.float64)
-        label_array, weight_array = check_labels(labels), check_weights(weights)
-        n = check_same_length(scores=score_array, labels=label_array, weights=weight_array)
-        keys = None if tie_keys is None else as_key_array(tie_keys, n, "tie_keys")
-        cells = self._cells(score_array, label_array, weight_array, keys, seed)
-        counted = cells.bins >= 0
-        rows = WeightedRows(weight_array[counted], label_array[counted], cells.bins[counted])
-        tally = tally_rows(rows, cells)
-        given = None if relative_mass is None else check_relative_mass(relative_mass, cells.n_bins)
-        unlabelled = Unlabelled(source_scores, target_scores, score_range, seed)
-        self.relative_mass_ = relative_mass_of(estimator, cells, tally, given, unlabelled)
+        label_array, weights = check_labels(labels), check_weights(sample_weight)
+        n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
+        key_array = None if keys is None else as_key_array(keys, n, to_order=True)
+        rows = Rows(score_array, label_array, None, score_range, weights, key_array)
+        partition, bins, origin = self._bins(rows, seed)
+        counted = bins >= 0
+        self._rows = WeightedRows(weights[counted], label_array[counted], bins[counted])
+        tally = weigh_bins(self._rows, partition)
+        given = None if relative_mass is None else check_relative_mass(relative_mass, partition.n_bins)
+        unlabelled = Unlabelled(source_scores, target_scores, seed)
+        self.relative_mass_ = relative_mass_of(estimator, partition, tally, given, unlabelled)
         self.estimates_ = estimate(estimator, tally, self.relative_mass_)
-        self._rows, self._given_mass = rows, given
+        self._given_mass = given
         note = {"shift": "covariate", "estimator": estimator, "weights": "estimated" if estimated else "known"}
-        self.model_ = BinnedModel.from_parts(
-            edges=cells.edges, edge_keys=cells.edge_keys, values=limit_to_unit(self.estimates_, cells), scheme=cells.scheme,
-            ties=cells.ties, n_bins_asked=0 if self.partition is not None else cells.n_bins, n_samples=n,
-            n_positive=int(label_array.sum(dtype=np.int64)), n_tied=cells.n_tied, seed=seed, score_range=score_range,
-            note=json.dumps(note), weights="estimated" if estimated else "given", **tally,
-        )  # fmt: skip
+        self.model_ = BinnedModel.from_parts(**{
+            **tally, **origin, "edges": partition.edges, "edge_keys": partition.edge_keys,
+            "values": limit_to_unit(self.estimates_, partition), "n_samples": n,
+            "n_positive": int(label_array.sum(dtype=np.int64)), "seed": seed, "score_range": score_range,
+            "note": json.dumps(note), "weights": "estimated" if estimated else "given",
+        })  # fmt: skip
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
 
@@ -250,19 +249,28 @@ class ImportanceWeightedBinning(Calibrator):
         self.importance_ = method
         return self.fit(scores, labels, method.weights(rows), estimated=True, **arguments)
 
-    def _cells(
-        self, scores: Float64s, labels: npt.NDArray[np.uint8], weights: Float64s, keys: npt.NDArray[np.uint64] | None, seed: int
-    ) -> SourceBins:
-        """The bins, and where each sample is counted."""
-        if scores.shape[0] == 0:
+    def _bins(self, rows: Rows, seed: int) -> tuple[Partition, Int64s, dict[str, Any]]:
+        """The partition, the bin that counts each row (-1 for none), and what the model says of their origin."""
+        if len(rows) == 0:
             raise InputError("scores is empty; a calibrator needs samples")
         if self.partition is not None:
-            return bins_of_partition(scores, self.partition, keys, seed)
-        if keys is not None:
-            raise InputError("tie_keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
-        n_bins = check_count(self.n_bins, "n_bins", maximum=2**24)
-        scheme = check_choice(self.scheme, "scheme", ("umd", "ums"))
-        return uniform_mass_bins(scores, labels, weights, n_bins, scheme, check_unit_interval(self.split, "split"), seed)
+            return _given_bins(rows, self.partition, seed)
+        if rows.keys is not None:
+            raise InputError("keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
+        n_bins = check_count(self.n_bins, "n_bins", maximum=MOST_BINS)
+        scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
+        if scheme == "umd":
+            require_samples(len(rows), n_bins, scheme)
+            cuts = cut_rows(rows, n_bins, scheme, seed)
+            partition, groups = Partition(cuts.score, cuts.key, rows.score_range), cuts.group
+            bins = bins_of_rows(rows, partition, cuts, scheme, "random")
+        else:
+            split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
+            partition, groups = split.place(0, n_bins, "random")
+            bins = np.full(len(rows), -1)
+            bins[split.position[split.part == 1]] = partition.assign(split.take(1).scores, keys=split.take(1).keys)
+        tied = n_tied(groups.score, groups.equal, "random")
+        return partition, bins, {"scheme": scheme, "ties": "random", "n_tied": tied, "n_bins_asked": n_bins}
 
     def interval(
         self,
@@ -384,3 +392,19 @@ class ImportanceWeightedBinning(Calibrator):
 THEOREM = (
     "bounds for w (Y - theta) in each bin; pairs (w, Y) are independent draws given the edges: Gupta & Ramdas 2021, Lemma 2"
 )
+
+
+def _given_bins(rows: Rows, partition: Any, seed: int) -> tuple[Partition, Int64s, dict[str, Any]]:
+    """Bins that were fixed before these samples were seen: a model's, or those between given edges."""
+    if isinstance(partition, Calibrator):
+        partition = partition.model_
+    if not isinstance(partition, BinnedModel):
+        bins_between, ties = Partition(check_edges(partition, None, "partition")), "none"
+    elif partition.kind != "step":
+        raise InputError(f"partition is a {partition.kind!r} model, which has no bins")
+    else:
+        bins_between, ties = Partition.of(partition), partition.ties
+    bins = bins_between.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)
+    edges, edge_keys = bins_between.edges, bins_between.edge_keys
+    by_key = edges[(edge_keys != KEY_ABOVE) & (edge_keys != np.uint64(KEY_BELOW))]
+    return bins_between, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())}

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import FastbinWarning, InputError
-from fastbin._validation import ScoreRange, check_sample_weight
-from fastbin.shift.source_bins import SourceBins
+from fastbin._fit.partition import Partition
+from fastbin._fit.tally import tally_bins
+from fastbin._typing import Float64s, Int64s, UInt8s
+from fastbin._validation import check_sample_weight
 
-__all__ = [
-    "ESTIMATORS",
-    "Unlabelled",
-    "WeightedRows",
-    "check_relative_mass",
-    "check_weights",
-    "estimate",
-    "limit_to_unit",
-    "relative_mass_of",
-    "tally_rows",
-]
-
-Float64s = npt.NDArray[np.float64]
-Tally = dict[str, Any]  # name of a model's column: its values
+Evidence = dict[str, Any]  # parts of a model by their names
 
 ESTIMATORS = ("self-normalised", "known-mass", "counted-mass")
 
@@ -35,43 +22,27 @@ class WeightedRows(NamedTuple):
     """The samples that bins count."""
 
     weights: Float64s
-    labels: npt.NDArray[np.uint8]
-    bins: npt.NDArray[np.int64]
+    labels: UInt8s
+    bins: Int64s
 
 
-def tally_rows(rows: WeightedRows, cells: SourceBins) -> Tally:
-    """Counts, label sums and weight sums per bin. Sums of weights are exact and rounded once, so row order does not matter.
+def weigh_bins(rows: WeightedRows, partition: Partition) -> Evidence:
+    """Counts, label sums and weight sums per bin, by the names of a model's parts.
 
     Raises InputError for a bin that holds samples and no weight: the target never goes there, or the weights are wrong.
     """
-    n_bins = cells.n_bins
-    counts = np.bincount(rows.bins, minlength=n_bins)
-    with np.errstate(over="ignore"):
-        squares = rows.weights**2
-    if not np.isfinite(squares).all():
-        largest = float(rows.weights.max())
-        raise InputError(f"weights has {largest!r}, whose square overflows; divide all weights by a constant")
-    order = np.argsort(rows.bins, kind="stable")
-    ends = np.cumsum(counts)[:-1]
-    sums = {
-        "weight_sums": rows.weights,
-        "weighted_label_sums": rows.weights * rows.labels,
-        "weight_square_sums": squares,
-    }
-    tally: Tally = {"counts": counts, "label_sums": np.bincount(rows.bins, rows.labels, n_bins).astype(np.int64)}
-    for name, values in sums.items():
-        tally[name] = np.array([math.fsum(part.tolist()) for part in np.split(values[order], ends)])
-    weightless = (counts > 0) & (tally["weight_sums"] == 0.0)
+    tally = tally_bins(rows.bins, rows.labels, rows.weights, partition.n_bins).parts()
+    weightless = (tally["counts"] > 0) & (tally["weight_sums"] == 0.0)
     if weightless.any():
         b = int(np.argmax(weightless))
         raise InputError(
-            f"all {counts[b]} weights in {cells.describe(b)} are 0, so it has no estimate; merge it with a neighbour (fewer "
-            "bins), or leave out samples where the target has none"
+            f"all {tally['counts'][b]} weights in {partition.describe(b)} are 0, so it has no estimate; merge it with a "
+            "neighbour (fewer bins), or leave out samples where the target has none"
         )
     return tally
 
 
-def estimate(estimator: str, tally: Tally, relative_mass: Float64s) -> Float64s:
+def estimate(estimator: str, tally: Evidence, relative_mass: Float64s) -> Float64s:
     """Equation (22), or (40) and (47), of Gupta, Podkopaev & Ramdas 2020; 0.5 for a bin without samples."""
     counts, known = tally["counts"], tally["counts"] > 0
     if estimator == "self-normalised":
@@ -80,13 +51,13 @@ def estimate(estimator: str, tally: Tally, relative_mass: Float64s) -> Float64s:
     return np.where(known, relative_mass * means, 0.5)
 
 
-def limit_to_unit(estimates: Float64s, cells: SourceBins) -> Float64s:
+def limit_to_unit(estimates: Float64s, partition: Partition) -> Float64s:
     """The estimates cut at 1, with a warning that names the first bin: only the self-normalised one cannot pass 1."""
     above = estimates > 1.0
     if above.any():
         b = int(np.argmax(above))
         warnings.warn(
-            f"the estimate of {cells.describe(b)} is {estimates[b]:.4g}, above 1, and is served as 1; "
+            f"the estimate of {partition.describe(b)} is {estimates[b]:.4g}, above 1, and is served as 1; "
             "estimator='self-normalised' stays within [0, 1]",
             FastbinWarning,
             stacklevel=3,
@@ -96,10 +67,10 @@ def limit_to_unit(estimates: Float64s, cells: SourceBins) -> Float64s:
 
 def check_weights(weights: Any) -> Float64s:
     """Density ratios as float64, finite and not negative."""
-    checked = check_sample_weight(weights, "weights")
+    checked = check_sample_weight(weights)
     if checked is None:
         raise InputError(
-            "weights is None; give the density ratio of each sample, or let fit_to_target estimate it from features"
+            "sample_weight is None; give the density ratio of each sample, or let fit_to_target estimate it from features"
         )
     return checked.astype(np.float64)
 
@@ -121,19 +92,18 @@ class Unlabelled(NamedTuple):
 
     source: Any
     target: Any
-    score_range: ScoreRange
     seed: int
 
 
 def relative_mass_of(
-    estimator: str, cells: SourceBins, tally: Tally, given: Float64s | None, unlabelled: Unlabelled
+    estimator: str, partition: Partition, tally: Evidence, given: Float64s | None, unlabelled: Unlabelled
 ) -> Float64s:
     """m of each bin: as given; counted, equation (47); or from the weights, equation (42), NaN for a bin without samples."""
     has_scores = [scores is not None for scores in unlabelled[:2]]
     if estimator == "counted-mass":
         if not all(has_scores):
             raise InputError("estimator='counted-mass' needs source_scores and target_scores, unlabelled")
-        return _counted_mass(cells, unlabelled)
+        return _counted_mass(partition, unlabelled)
     if any(has_scores):
         raise InputError(f"source_scores and target_scores are for estimator='counted-mass', not {estimator!r}")
     if given is not None:
@@ -141,21 +111,21 @@ def relative_mass_of(
     if estimator == "known-mass":
         raise InputError("relative_mass is None; estimator='known-mass' needs P_source(bin) / P_target(bin) for each bin")
     counts = tally["counts"]
-    return np.divide(counts, tally["weight_sums"], out=np.full(cells.n_bins, np.nan), where=counts > 0)
+    return np.divide(counts, tally["weight_sums"], out=np.full(partition.n_bins, np.nan), where=counts > 0)
 
 
-def _counted_mass(cells: SourceBins, unlabelled: Unlabelled) -> Float64s:
+def _counted_mass(partition: Partition, unlabelled: Unlabelled) -> Float64s:
     """The share of unlabelled source scores in each bin over that of target scores."""
-    assigner, shares = cells.assigner(unlabelled.score_range), []
+    shares = []
     for name, scores in (("source_scores", unlabelled.source), ("target_scores", unlabelled.target)):
-        bins = assigner.assign(scores, seed=unlabelled.seed)
+        bins = partition.assign(scores, seed=unlabelled.seed)
         if bins.shape[0] == 0:
             raise InputError(f"{name} is empty; estimator='counted-mass' counts unlabelled scores of both populations")
-        shares.append(np.bincount(bins, minlength=cells.n_bins) / bins.shape[0])
+        shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
     if not shares[1].all():
         b = int(np.argmin(shares[1]))
         raise InputError(
-            f"no target score is in {cells.describe(b)}, so equation (47) divides by 0; take fewer bins, more target scores, "
-            "or estimator='self-normalised'"
+            f"no target score is in {partition.describe(b)}, so equation (47) divides by 0; take fewer bins, more target "
+            "scores, or estimator='self-normalised'"
         )
     return np.asarray(shares[0] / shares[1])

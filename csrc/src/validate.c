@@ -1,5 +1,5 @@
 /*
- * check.c: what a model must satisfy. The only gate to a fastbin_model, for callers and for files alike.
+ * validate.c: what a model must satisfy. The only gate to a fastbin_model, for callers and for files alike.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -38,7 +38,7 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec) {
 }
 
 /* Sizes and pointers: what must be there for the other checks to look at it. */
-static fastbin_status check_shape(const fastbin_model_spec *spec) {
+static fastbin_status validate_shape(const fastbin_model_spec *spec) {
   int32_t least = spec->kind == FASTBIN_SMOOTH ? 0 : 1;
   int32_t most = spec->kind == FASTBIN_SMOOTH ? 0 : FASTBIN_MAX_BINS;
   if (spec->n_bins < least || spec->n_bins > most) return FASTBIN_ERROR_ARGUMENT;
@@ -48,7 +48,7 @@ static fastbin_status check_shape(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-static fastbin_status check_edges(const fastbin_model_spec *spec) {
+static fastbin_status validate_edges(const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   for (int32_t i = 0; i < n_edges; i++) {
     uint64_t key = spec->edge_keys ? spec->edge_keys[i] : FASTBIN_KEY_ABOVE;
@@ -67,7 +67,7 @@ static fastbin_status check_edges(const fastbin_model_spec *spec) {
 
 static int is_probability(double x) { return x >= 0.0 && x <= 1.0; }
 
-static fastbin_status check_values(const fastbin_model_spec *spec) {
+static fastbin_status validate_values(const fastbin_model_spec *spec) {
   for (int32_t i = 0; i < spec->n_bins; i++) {
     if (!is_probability(spec->values[i])) return FASTBIN_ERROR_VALUES;
   }
@@ -84,7 +84,7 @@ static fastbin_status check_values(const fastbin_model_spec *spec) {
  * The tally against itself and against the origin. A bin averages only samples that the fit has seen, so the totals of
  * either label cannot exceed it; subtracting from what is left cannot overflow, as adding up could.
  */
-static fastbin_status check_tally(const fastbin_model_spec *spec) {
+static fastbin_status validate_tally(const fastbin_model_spec *spec) {
   int64_t positives_left = spec->n_positive;
   int64_t negatives_left = spec->n_samples - spec->n_positive;
   if (!spec->counts && !spec->label_sums) return FASTBIN_OK;
@@ -112,7 +112,7 @@ static int weights_can_be(int64_t count, double sum, double label_sum, double sq
          sum <= root_count * (root_squares + lost * root_count) * rounding;
 }
 
-static fastbin_status check_weights(const fastbin_model_spec *spec) {
+static fastbin_status validate_weights(const fastbin_model_spec *spec) {
   const double *sums[3] = {spec->weight_sums, spec->weighted_label_sums, spec->weight_square_sums};
   if (!sums[0] && !sums[1] && !sums[2]) return spec->weights ? FASTBIN_ERROR_WEIGHTS : FASTBIN_OK;
   if (!sums[0] || !sums[1] || !sums[2] || !spec->counts) return FASTBIN_ERROR_WEIGHTS;
@@ -127,7 +127,7 @@ static fastbin_status check_weights(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-static fastbin_status check_map(const fastbin_model_spec *spec) {
+static fastbin_status validate_map(const fastbin_model_spec *spec) {
   static const int n_parameters[] = {0, 2, 3};
   for (int i = 0; i < 4; i++) {
     if (!is_finite(spec->map_parameters[i])) return FASTBIN_ERROR_MAP;
@@ -141,7 +141,7 @@ static fastbin_status check_map(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-static fastbin_status check_range(const fastbin_model_spec *spec) {
+static fastbin_status validate_range(const fastbin_model_spec *spec) {
   if (is_nan(spec->score_min) || is_nan(spec->score_max)) return FASTBIN_ERROR_RANGE;
   /* At least one finite score must be in the range. */
   if (spec->score_min > spec->score_max || spec->score_min > DBL_MAX || spec->score_max < -DBL_MAX) {
@@ -150,7 +150,7 @@ static fastbin_status check_range(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-static fastbin_status check_origin(const fastbin_model_spec *spec) {
+static fastbin_status validate_origin(const fastbin_model_spec *spec) {
   if (spec->n_samples < 0 || spec->n_positive < 0 || spec->n_positive > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
   if (spec->n_tied < 0 || spec->n_tied > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
   if (spec->n_bins_asked < 0) return FASTBIN_ERROR_ORIGIN;
@@ -175,7 +175,7 @@ static int rate_can_be(int32_t origin, double rate, int64_t count, int64_t ones)
   return 0;
 }
 
-static fastbin_status check_rates(const fastbin_model_spec *spec) {
+static fastbin_status validate_rates(const fastbin_model_spec *spec) {
   double p = spec->source_rate, q = spec->target_rate, odds_ratio;
   if (!rate_can_be(spec->source_rate_origin, p, spec->source_count, spec->source_ones)) return FASTBIN_ERROR_ORIGIN;
   if (!rate_can_be(spec->target_rate_origin, q, spec->target_count, spec->target_ones)) return FASTBIN_ERROR_ORIGIN;
@@ -188,11 +188,11 @@ static fastbin_status check_rates(const fastbin_model_spec *spec) {
   return fabs(spec->odds_ratio - odds_ratio) <= 1e-9 * odds_ratio ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
 }
 
-fastbin_status fastbin_check_spec(const fastbin_model_spec *spec) {
-  /* check_shape() first, as the others look behind its pointers; check_origin() before check_tally(), which subtracts. */
+fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
+  /* validate_shape() first, as the others look behind its pointers; validate_origin() before validate_tally(), which subtracts. */
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
-      check_shape,  check_range, check_edges,   check_values, check_origin,
-      check_rates, check_tally, check_weights, check_map,
+      validate_shape,  validate_range, validate_edges,   validate_values, validate_origin,
+      validate_rates, validate_tally, validate_weights, validate_map,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

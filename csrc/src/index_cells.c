@@ -1,5 +1,5 @@
 /*
- * cells.c: the first pass over a block of scores, in several builds.
+ * index_cells.c: the first pass over a block of scores, in several builds.
  *
  * This is the part of batch scoring that profits from wide registers: arithmetic, minimum, maximum, shift, without a look
  * at memory. It is written once, in plain C that compilers vectorise; functions with a `target` attribute inline it and so
@@ -10,20 +10,20 @@
 #define VECTORISED_SOURCE
 #include "internal.h"
 
-#include "builds.h"
+#include "cpu.h"
 
 /*
  * The change that holding a score within the range and taking -0.0 for 0.0 makes to its bits; NaN changes, too. Collected with
  * OR, this checks a block with five cheap instructions per register, where comparisons would take ten.
  */
-static ALWAYS_INLINE uint64_t change_by_range(const guide *g, double score) {
-  return bits_of(without_negative_zero(smaller(larger(score, g->check_min), g->check_max))) ^ bits_of(score);
+static ALWAYS_INLINE uint64_t change_by_range(const score_index *ix, double score) {
+  return bits_of(without_negative_zero(smaller(larger(score, ix->check_min), ix->check_max))) ^ bits_of(score);
 }
 
-/* One pass, for the map that `cell_of` computes. The guide is copied so that no store can seem to change it. */
+/* One pass, for the map that `cell_of` computes. The index is copied so that no store can seem to change it. */
 #define DEFINE_PASS(name, cell_of)                                                                                    \
-  static ALWAYS_INLINE uint64_t name(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells) { \
-    const guide copy = *g;                                                                                            \
+  static ALWAYS_INLINE uint64_t name(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells) { \
+    const score_index copy = *ix;                                                                                            \
     uint64_t changed = 0;                                                                                             \
     for (size_t i = 0; i < n; i++) {                                                                                  \
       changed |= change_by_range(&copy, scores[i]);                                                                   \
@@ -37,15 +37,15 @@ DEFINE_PASS(low_pass, low_cell)
 DEFINE_PASS(both_pass, both_cell)
 
 #define DEFINE_BUILD(name, target, pass)                                                                              \
-  target static uint64_t name(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells) {    \
-    return pass(g, scores, n, cells);                                                                                 \
+  target static uint64_t name(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells) {    \
+    return pass(ix, scores, n, cells);                                                                                 \
   }
 
 DEFINE_BUILD(linear_baseline, , linear_pass)
 DEFINE_BUILD(low_baseline, , low_pass)
 DEFINE_BUILD(both_baseline, , both_pass)
 
-#ifdef HAVE_BUILDS
+#ifdef HAVE_CPU_LEVELS
 DEFINE_BUILD(linear_avx2, TARGET_AVX2, linear_pass)
 DEFINE_BUILD(low_avx2, TARGET_AVX2, low_pass)
 DEFINE_BUILD(both_avx2, TARGET_AVX2, both_pass)
@@ -54,12 +54,12 @@ DEFINE_BUILD(low_avx512, TARGET_AVX512, low_pass)
 DEFINE_BUILD(both_avx512, TARGET_AVX512, both_pass)
 #endif
 
-static cells_function *const passes[N_BUILDS][3] = {
-    [BASELINE] = {[GUIDE_LINEAR] = linear_baseline, [GUIDE_LOW] = low_baseline, [GUIDE_BOTH] = both_baseline},
-#ifdef HAVE_BUILDS
-    [AVX2] = {[GUIDE_LINEAR] = linear_avx2, [GUIDE_LOW] = low_avx2, [GUIDE_BOTH] = both_avx2},
-    [AVX512] = {[GUIDE_LINEAR] = linear_avx512, [GUIDE_LOW] = low_avx512, [GUIDE_BOTH] = both_avx512},
+static cells_function *const passes[N_CPU_LEVELS][3] = {
+    [BASELINE] = {[INDEX_LINEAR] = linear_baseline, [INDEX_LOW] = low_baseline, [INDEX_BOTH] = both_baseline},
+#ifdef HAVE_CPU_LEVELS
+    [AVX2] = {[INDEX_LINEAR] = linear_avx2, [INDEX_LOW] = low_avx2, [INDEX_BOTH] = both_avx2},
+    [AVX512] = {[INDEX_LINEAR] = linear_avx512, [INDEX_LOW] = low_avx512, [INDEX_BOTH] = both_avx512},
 #endif
 };
 
-cells_function *fastbin_find_cells(guide_map map) { return passes[fastbin_best_build()][map]; }
+cells_function *fastbin_cells_function(index_map map) { return passes[fastbin_best_cpu_level()][map]; }

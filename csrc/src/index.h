@@ -1,5 +1,5 @@
 /*
- * guide.h: from a score to its bin in a few nanoseconds.
+ * index.h: from a score to its bin in a few nanoseconds.
  *
  * THRESHOLDS AND RANKS
  *
@@ -9,7 +9,7 @@
  *   edge with a key of its own lies there: then the sample's key is compared with that of the edge (or of the edges: a
  *   score value that many samples share may hold several).
  *
- * THE GUIDE
+ * THE INDEX
  *
  *   A map sends scores to cells, and a table gives the rank at which a cell begins. The map never decreases, in floating
  *   point too, where subtraction, multiplication, minimum, maximum and truncation are all monotone. Hence a threshold in
@@ -26,38 +26,38 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef FASTBIN_GUIDE_H
-#define FASTBIN_GUIDE_H
+#ifndef FASTBIN_INDEX_H
+#define FASTBIN_INDEX_H
 
 #include "keys.h"
 #include "numbers.h"
 
 /* Ranks in cells are 16 bits wide, and so the table of 100 bins a few hundred bytes to a few kilobytes small. */
 #define MAX_CELLS 65536u
-#define MAX_GUIDED_THRESHOLDS 65535u
+#define MAX_INDEXED_THRESHOLDS 65535u
 
-typedef enum guide_map {
-  GUIDE_LINEAR, /* thresholds spread evenly: cell = (s - origin) * scale */
-  GUIDE_LOW,    /* they crowd towards `origin`: the leading bits of the double s - origin, a piecewise linear logarithm */
-  GUIDE_BOTH    /* towards both ends: below `middle` as GUIDE_LOW; from there on its mirror image, seen from `end` */
-} guide_map;
+typedef enum index_map {
+  INDEX_LINEAR, /* thresholds spread evenly: cell = (s - origin) * scale */
+  INDEX_LOW,    /* they crowd towards `origin`: the leading bits of the double s - origin, a piecewise linear logarithm */
+  INDEX_BOTH    /* towards both ends: below `middle` as INDEX_LOW; from there on its mirror image, seen from `end` */
+} index_map;
 
-typedef struct guide guide;
+typedef struct score_index score_index;
 
 /*
  * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max] and none is -0.0;
  * otherwise the caller has to look closer. Any score at all, NaN too, gets a cell that exists.
  */
-typedef uint64_t cells_function(const guide *g, const double *restrict scores, size_t n, uint32_t *restrict cells);
+typedef uint64_t cells_function(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells);
 
 /*
  * A block at one go, for models of few bins: values or bins (the other is NULL) of n scores. Returns 0 when it is done, and
  * otherwise leaves the block to the usual way: a score is bad, or may tie with an edge that splits ties.
  */
-typedef int few_function(const guide *g, const double *scores, size_t n, double *values, int32_t *bins);
+typedef int small_function(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins);
 
-struct guide {
-  guide_map map;
+struct score_index {
+  index_map map;
   uint32_t n_cells;          /* 1 ... MAX_CELLS */
   uint32_t n_thresholds;
   uint32_t window;           /* a power of two; 0 when there are no thresholds */
@@ -75,7 +75,7 @@ struct guide {
   int shift;
   cells_function *find_cells; /* for this map, in the build that suits this processor */
   keys_function *make_keys;   /* in that build */
-  few_function *search_few;   /* NULL when there are too many bins for it, or no build of it for this processor */
+  small_function *search_small; /* NULL when there are too many bins for it, or no build of it for this processor */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
@@ -87,49 +87,49 @@ struct guide {
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
 };
 
-/* guide.c: chooses the guide of a checked spec; adds up the bytes its tables take; fills them, and returns their end. */
+/* index.c: chooses the index of a checked spec; adds up the bytes its tables take; fills them, and returns their end. */
 struct fastbin_model_spec;
-void fastbin_plan_guide(guide *g, const struct fastbin_model_spec *spec);
-int fastbin_add_guide_size(size_t *bytes, const guide *g, const struct fastbin_model_spec *spec);
-unsigned char *fastbin_fill_guide(guide *g, const struct fastbin_model_spec *spec, unsigned char *tables);
+void fastbin_plan_index(score_index *ix, const struct fastbin_model_spec *spec);
+int fastbin_add_index_size(size_t *bytes, const score_index *ix, const struct fastbin_model_spec *spec);
+unsigned char *fastbin_fill_index(score_index *ix, const struct fastbin_model_spec *spec, unsigned char *tables);
 
-/* cells.c, few.c: the functions of these types that suit a guide and this processor. */
-cells_function *fastbin_find_cells(guide_map map);
-few_function *fastbin_find_few(const guide *g);
+/* index_cells.c, index_small.c: the functions of these types that suit an index and this processor. */
+cells_function *fastbin_cells_function(index_map map);
+small_function *fastbin_small_function(const score_index *ix);
 
 /* ------------------------------------------------------------------------------------------------------------- */
-/* The maps. Every build of the passes in cells.c goes through these, so that all agree.                          */
+/* The maps. Every build of the passes in index_cells.c goes through these, so that all agree.                          */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static inline uint32_t linear_cell(const guide *g, double score) {
-  return (uint32_t)(int32_t)smaller(larger((score - g->origin) * g->scale, g->low_min), g->low_max);
+static inline uint32_t linear_cell(const score_index *ix, double score) {
+  return (uint32_t)(int32_t)smaller(larger((score - ix->origin) * ix->scale, ix->low_min), ix->low_max);
 }
 
-static inline uint32_t low_cell(const guide *g, double score) {
-  double distance = smaller(larger(score - g->origin, g->low_min), g->low_max);
-  return (uint32_t)((bits_of(distance) >> g->shift) - g->low_offset);
+static inline uint32_t low_cell(const score_index *ix, double score) {
+  double distance = smaller(larger(score - ix->origin, ix->low_min), ix->low_max);
+  return (uint32_t)((bits_of(distance) >> ix->shift) - ix->low_offset);
 }
 
-static inline uint32_t both_cell(const guide *g, double score) {
-  double distance = smaller(larger(g->end - score, g->high_min), g->high_max);
-  uint32_t high = (uint32_t)(g->high_offset - (bits_of(distance) >> g->shift));
-  uint32_t low = low_cell(g, score);
-  return score < g->middle ? low : high;
+static inline uint32_t both_cell(const score_index *ix, double score) {
+  double distance = smaller(larger(ix->end - score, ix->high_min), ix->high_max);
+  uint32_t high = (uint32_t)(ix->high_offset - (bits_of(distance) >> ix->shift));
+  uint32_t low = low_cell(ix, score);
+  return score < ix->middle ? low : high;
 }
 
-static inline uint32_t guide_cell(const guide *g, double score) {
-  if (g->map == GUIDE_LINEAR) return linear_cell(g, score);
-  return g->map == GUIDE_LOW ? low_cell(g, score) : both_cell(g, score);
+static inline uint32_t index_cell(const score_index *ix, double score) {
+  if (ix->map == INDEX_LINEAR) return linear_cell(ix, score);
+  return ix->map == INDEX_LOW ? low_cell(ix, score) : both_cell(ix, score);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* From cell to bin                                                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The rank of a score in this cell. `window` is g->window; where it is a constant, the loop unrolls. */
-static inline uint32_t rank_in_cell(const guide *g, double score, uint32_t cell, uint32_t window) {
-  const double *thresholds = g->thresholds;
-  uint32_t rank = g->first[cell];
+/* The rank of a score in this cell. `window` is ix->window; where it is a constant, the loop unrolls. */
+static inline uint32_t rank_in_cell(const score_index *ix, double score, uint32_t cell, uint32_t window) {
+  const double *thresholds = ix->thresholds;
+  uint32_t rank = ix->first[cell];
   if (window == 1) return rank + (thresholds[rank] <= score);
   for (uint32_t step = window; step > 0; step >>= 1) {
     rank += thresholds[rank + step - 1] <= score ? step : 0;
@@ -138,63 +138,63 @@ static inline uint32_t rank_in_cell(const guide *g, double score, uint32_t cell,
 }
 
 /* Whether the score, which must not be -0.0, equals the threshold just below its rank, so that a key may have a say. */
-static inline int at_threshold(const guide *g, double score, uint32_t rank) {
-  return bits_of(g->thresholds[(ptrdiff_t)rank - 1]) == bits_of(score);
+static inline int at_threshold(const score_index *ix, double score, uint32_t rank) {
+  return bits_of(ix->thresholds[(ptrdiff_t)rank - 1]) == bits_of(score);
 }
 
 /*
  * The same two for one score, on integers: where nothing else is under way, what counts is the time until the answer is
  * there, and loading and comparing an integer takes half as long as a double.
  */
-static inline uint32_t rank_of_order(const guide *g, uint64_t order, uint32_t cell) {
-  const uint64_t *orders = g->orders;
-  uint32_t rank = g->first[cell];
-  if (g->window == 1) return rank + (orders[rank] <= order);
-  for (uint32_t step = g->window; step > 0; step >>= 1) {
+static inline uint32_t rank_of_order(const score_index *ix, uint64_t order, uint32_t cell) {
+  const uint64_t *orders = ix->orders;
+  uint32_t rank = ix->first[cell];
+  if (ix->window == 1) return rank + (orders[rank] <= order);
+  for (uint32_t step = ix->window; step > 0; step >>= 1) {
     rank += orders[rank + step - 1] <= order ? step : 0;
   }
   return rank;
 }
 
-static inline int order_at_threshold(const guide *g, uint64_t order, uint32_t rank) {
-  return g->orders[(ptrdiff_t)rank - 1] == order;
+static inline int order_at_threshold(const score_index *ix, uint64_t order, uint32_t rank) {
+  return ix->orders[(ptrdiff_t)rank - 1] == order;
 }
 
 /* The bin of a score of this rank that equals no threshold, or whose key is above all. */
-static inline uint32_t bin_of_rank(const guide *g, uint32_t rank) { return g->bins ? g->bins[rank] : rank; }
+static inline uint32_t bin_of_rank(const score_index *ix, uint32_t rank) { return ix->bins ? ix->bins[rank] : rank; }
 
 /*
  * The bin of a score that equals the threshold below its rank: one less for each edge there whose key is above the sample's.
- * If it does not equal it, this is still right for the key UINT64_MAX. `width` is g->run_width.
+ * If it does not equal it, this is still right for the key UINT64_MAX. `width` is ix->run_width.
  */
-static inline uint32_t bin_among_few(const guide *g, uint32_t rank, uint64_t key, uint32_t width) {
-  uint32_t bin = bin_of_rank(g, rank);
-  const uint64_t *tie_keys = g->tie_keys + (size_t)rank * width;
+static inline uint32_t bin_among_few(const score_index *ix, uint32_t rank, uint64_t key, uint32_t width) {
+  uint32_t bin = bin_of_rank(ix, rank);
+  const uint64_t *tie_keys = ix->tie_keys + (size_t)rank * width;
   for (uint32_t i = 0; i < width; i++) bin -= key < tie_keys[i];
   return bin;
 }
 
 /* The same with any number of edges, by bisection: the keys of one threshold ascend. */
-static inline uint32_t bin_among_many(const guide *g, uint32_t rank, uint64_t key) {
-  uint32_t low = bin_of_rank(g, rank - 1);
-  uint32_t high = bin_of_rank(g, rank);
-  for (uint32_t step = g->run_window; step > 0; step >>= 1) {
+static inline uint32_t bin_among_many(const score_index *ix, uint32_t rank, uint64_t key) {
+  uint32_t low = bin_of_rank(ix, rank - 1);
+  uint32_t high = bin_of_rank(ix, rank);
+  for (uint32_t step = ix->run_window; step > 0; step >>= 1) {
     uint32_t probe = low + step - 1;
-    low += (uint32_t)((probe < high) & (g->tie_keys[probe] <= key)) * step;
+    low += (uint32_t)((probe < high) & (ix->tie_keys[probe] <= key)) * step;
   }
   return low;
 }
 
-static inline uint32_t bin_of_tie(const guide *g, uint32_t rank, uint64_t key) {
-  return g->run_width > 0 ? bin_among_few(g, rank, key, g->run_width) : bin_among_many(g, rank, key);
+static inline uint32_t bin_of_tie(const score_index *ix, uint32_t rank, uint64_t key) {
+  return ix->run_width > 0 ? bin_among_few(ix, rank, key, ix->run_width) : bin_among_many(ix, rank, key);
 }
 
 /* The bin of one score. */
-static inline uint32_t guide_bin(const guide *g, double score, uint64_t key) {
+static inline uint32_t index_bin(const score_index *ix, double score, uint64_t key) {
   uint64_t order = order_of(score);
-  uint32_t rank = rank_of_order(g, order, guide_cell(g, score));
-  if (g->tie_keys && order_at_threshold(g, order, rank)) return bin_of_tie(g, rank, key);
-  return bin_of_rank(g, rank);
+  uint32_t rank = rank_of_order(ix, order, index_cell(ix, score));
+  if (ix->tie_keys && order_at_threshold(ix, order, rank)) return bin_of_tie(ix, rank, key);
+  return bin_of_rank(ix, rank);
 }
 
-#endif /* FASTBIN_GUIDE_H */
+#endif /* FASTBIN_INDEX_H */

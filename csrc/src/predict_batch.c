@@ -1,8 +1,8 @@
 /*
- * batch.c: many scores.
+ * predict_batch.c: many scores.
  *
  * Rows are taken in blocks that stay in the first-level cache. Per block: bring the scores into doubles side by side (mostly
- * they are), find their cells and check them in one vectorised pass (cells.c), then search and look up in a second.
+ * they are), find their cells and check them in one vectorised pass (index_cells.c), then search and look up in a second.
  *
  * Ties are watched for, not handled, in that second pass: a score equal to an edge bit for bit is rare unless scores are
  * coarse. A chunk of rows that has some is done again with keys, and the next one is then done with keys at once, until one
@@ -15,7 +15,7 @@
 #define BLOCK 512
 #define CHUNK 64
 
-/* Below this many rows, filling the registers of few.c costs more than it saves. */
+/* Below this many rows, filling the registers of index_small.c costs more than it saves. */
 #define WORTH_LOADING 48
 
 typedef struct batch {
@@ -47,7 +47,7 @@ static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_
   b->model = model;
   b->rows = rows;
   b->key_base = stream_base(rows->seed, STREAM_PREDICT);
-  b->watch_ties = model->guide.tie_keys != NULL;
+  b->watch_ties = model->index.tie_keys != NULL;
   b->expect_ties = 0;
   return FASTBIN_OK;
 }
@@ -129,64 +129,64 @@ static chunk chunk_at(const batch *b, size_t first) {
 
 /*
  * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all, in which case
- * what was written for those is wrong. `window` is the guide's, and `watch` 0 where no edge splits ties; both are constants
+ * what was written for those is wrong. `window` is the index's, and `watch` 0 where no edge splits ties; both are constants
  * where it matters. With a window of one, the threshold at hand is the only one that can be equal, as any other lies in a
  * lower cell.
  */
 static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t window, int watch, double *values, int32_t *bins) {
-  const guide *g = &b->model->guide;
+  const score_index *ix = &b->model->index;
   const double *scores = b->scores;
-  const double *thresholds = g->thresholds;
+  const double *thresholds = ix->thresholds;
   equals ties = no_equals();
   for (size_t i = rows.first; i < rows.end; i++) {
     uint32_t rank;
     if (window == 1) {
       double threshold;
-      rank = g->first[b->cells[i]];
+      rank = ix->first[b->cells[i]];
       threshold = thresholds[rank];
       if (watch) watch_equal(&ties, threshold, scores[i]);
       rank += threshold <= scores[i];
     } else {
-      rank = rank_in_cell(g, scores[i], b->cells[i], window);
+      rank = rank_in_cell(ix, scores[i], b->cells[i], window);
       if (watch) watch_equal(&ties, thresholds[(ptrdiff_t)rank - 1], scores[i]);
     }
-    if (values) values[i] = g->values[rank];
-    if (bins) bins[i] = (int32_t)bin_of_rank(g, rank);
+    if (values) values[i] = ix->values[rank];
+    if (bins) bins[i] = (int32_t)bin_of_rank(ix, rank);
   }
   return any_equal(ties);
 }
 
 /* The rank of a score in its cell, and whether it equals the threshold below that rank: 1 or 0. */
-static ALWAYS_INLINE uint32_t rank_and_tie(const guide *g, double score, uint32_t cell, uint32_t window, uint64_t *tie) {
+static ALWAYS_INLINE uint32_t rank_and_tie(const score_index *ix, double score, uint32_t cell, uint32_t window, uint64_t *tie) {
   uint32_t rank;
   if (window == 1) {
     double threshold;
-    rank = g->first[cell];
-    threshold = g->thresholds[rank];
+    rank = ix->first[cell];
+    threshold = ix->thresholds[rank];
     *tie = bits_of(threshold) == bits_of(score);
     return rank + (threshold <= score);
   }
-  rank = rank_in_cell(g, score, cell, window);
-  *tie = (uint64_t)at_threshold(g, score, rank);
+  rank = rank_in_cell(ix, score, cell, window);
+  *tie = (uint64_t)at_threshold(ix, score, rank);
   return rank;
 }
 
 /*
  * The same for scores that may equal edges, with their keys (of the chunk's first row on). Returns whether some did. `width`
- * is the guide's run_width.
+ * is the index's run_width.
  */
 static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint32_t window, uint32_t width,
                                                 const uint64_t *keys, double *values, int32_t *bins) {
-  const guide *g = &b->model->guide;
+  const score_index *ix = &b->model->index;
   uint64_t tie, ties = 0;
   for (size_t i = rows.first; i < rows.end; i++) {
-    uint32_t rank = rank_and_tie(g, b->scores[i], b->cells[i], window, &tie);
+    uint32_t rank = rank_and_tie(ix, b->scores[i], b->cells[i], window, &tie);
     uint64_t key = keys[i - rows.first];
     uint32_t bin;
     if (width > 0) {
-      bin = bin_among_few(g, rank, key | (tie - 1), width);
+      bin = bin_among_few(ix, rank, key | (tie - 1), width);
     } else {
-      bin = tie ? bin_among_many(g, rank, key) : bin_of_rank(g, rank);
+      bin = tie ? bin_among_many(ix, rank, key) : bin_of_rank(ix, rank);
     }
     ties |= tie;
     if (values) values[i] = b->model->spec.values[bin];
@@ -196,7 +196,7 @@ static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint
 }
 
 static int search_plainly(const batch *b, chunk rows, double *values, int32_t *bins) {
-  uint32_t window = b->model->guide.window;
+  uint32_t window = b->model->index.window;
   if (values && b->watch_ties) {
     return window == 1 ? search_chunk(b, rows, 1, 1, values, NULL) : search_chunk(b, rows, window, 1, values, NULL);
   }
@@ -209,31 +209,31 @@ static int search_plainly(const batch *b, chunk rows, double *values, int32_t *b
 
 static const uint64_t *keys_of(const batch *b, chunk rows, uint64_t *own_keys) {
   if (b->rows->keys) return b->rows->keys + b->start + rows.first;
-  b->model->guide.make_keys(b->key_base, b->rows->first_row + b->start + rows.first, rows.end - rows.first, own_keys);
+  b->model->index.make_keys(b->key_base, b->rows->first_row + b->start + rows.first, rows.end - rows.first, own_keys);
   return own_keys;
 }
 
 static int search_with_keys(const batch *b, chunk rows, double *values, int32_t *bins) {
-  const guide *g = &b->model->guide;
+  const score_index *ix = &b->model->index;
   uint64_t own_keys[CHUNK];
   const uint64_t *keys = keys_of(b, rows, own_keys);
-  if (!values) return search_chunk_with_keys(b, rows, g->window, g->run_width, keys, NULL, bins);
-  if (g->window == 1 && g->run_width == 1) return search_chunk_with_keys(b, rows, 1, 1, keys, values, NULL);
-  if (g->window == 1 && g->run_width == 2) return search_chunk_with_keys(b, rows, 1, 2, keys, values, NULL);
-  return search_chunk_with_keys(b, rows, g->window, g->run_width, keys, values, NULL);
+  if (!values) return search_chunk_with_keys(b, rows, ix->window, ix->run_width, keys, NULL, bins);
+  if (ix->window == 1 && ix->run_width == 1) return search_chunk_with_keys(b, rows, 1, 1, keys, values, NULL);
+  if (ix->window == 1 && ix->run_width == 2) return search_chunk_with_keys(b, rows, 1, 2, keys, values, NULL);
+  return search_chunk_with_keys(b, rows, ix->window, ix->run_width, keys, values, NULL);
 }
 
 /* Values or bins of the block; the other is NULL. A step model's values are those of its bins. */
 static fastbin_status search_block(batch *b, double *values, int32_t *bins, size_t *bad_row) {
-  const guide *g = &b->model->guide;
-  if (g->search_few && b->n >= WORTH_LOADING && !b->expect_ties && g->search_few(g, b->scores, b->n, values, bins) == 0) {
+  const score_index *ix = &b->model->index;
+  if (ix->search_small && b->n >= WORTH_LOADING && !b->expect_ties && ix->search_small(ix, b->scores, b->n, values, bins) == 0) {
     return FASTBIN_OK;
   }
-  if (g->find_cells(g, b->scores, b->n, b->cells) != 0) {
+  if (ix->find_cells(ix, b->scores, b->n, b->cells) != 0) {
     fastbin_status status = look_closer(b, bad_row);
     if (status != FASTBIN_OK) return status;
     /* Scores that were moved into the range have other cells now. */
-    if (b->model->spec.out_of_range == FASTBIN_OUT_OF_RANGE_CLIP) g->find_cells(g, b->scores, b->n, b->cells);
+    if (b->model->spec.out_of_range == FASTBIN_OUT_OF_RANGE_CLIP) ix->find_cells(ix, b->scores, b->n, b->cells);
   }
   for (size_t first = 0; first < b->n; first += CHUNK) {
     chunk rows = chunk_at(b, first);

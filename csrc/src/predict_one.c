@@ -1,5 +1,5 @@
 /*
- * predict.c: one score.
+ * predict_one.c: one score.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -9,11 +9,11 @@
 
 /* Whether a score may be scored; where the model clips, *score is moved to the end of the range that it is beyond. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
-  const guide *g = &model->guide;
-  if (*score >= g->check_min && *score <= g->check_max) return FASTBIN_OK;
+  const score_index *ix = &model->index;
+  if (*score >= ix->check_min && *score <= ix->check_max) return FASTBIN_OK;
   if (is_nan(*score)) return FASTBIN_ERROR_SCORE_NAN;
   if (model->spec.out_of_range != FASTBIN_OUT_OF_RANGE_CLIP || !is_finite(*score)) return FASTBIN_ERROR_SCORE_RANGE;
-  *score = *score < g->check_min ? g->check_min : g->check_max;
+  *score = *score < ix->check_min ? ix->check_min : ix->check_max;
   return FASTBIN_OK;
 }
 
@@ -64,10 +64,10 @@ double fastbin_linear_value(const fastbin_model *model, double score, uint32_t r
 
 static NEVER_INLINE double special_value(const fastbin_model *model, double score, uint64_t key) {
   const fastbin_model_spec *spec = &model->spec;
-  const guide *g = &model->guide;
+  const score_index *ix = &model->index;
   if (spec->kind == FASTBIN_SMOOTH) return fastbin_smooth_value(model, score);
-  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, guide_bin(g, score, key));
-  return randomised_value(spec->values[guide_bin(g, score, key)], spec->delta, key);
+  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, index_bin(ix, score, key));
+  return randomised_value(spec->values[index_bin(ix, score, key)], spec->delta, key);
 }
 
 /* A score outside the range: refused, or scored as an end of it. */
@@ -79,32 +79,32 @@ static NEVER_INLINE fastbin_status value_outside(const fastbin_model *model, dou
 }
 
 fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value) {
-  const guide *g = &model->guide;
-  if (!(score >= g->check_min && score <= g->check_max)) return value_outside(model, score, key, value);
+  const score_index *ix = &model->index;
+  if (!(score >= ix->check_min && score <= ix->check_max)) return value_outside(model, score, key, value);
   if (!model->is_plain) {
     *value = special_value(model, score, key);
     return FASTBIN_OK;
   }
   /* Copied as bits, which do not pass through a floating-point register. */
-  memcpy(value, &model->spec.values[guide_bin(g, score, key)], sizeof *value);
+  memcpy(value, &model->spec.values[index_bin(ix, score, key)], sizeof *value);
   return FASTBIN_OK;
 }
 
 fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin) {
   fastbin_status status = fastbin_admit_score(model, &score);
   if (model->spec.kind != FASTBIN_STEP) status = FASTBIN_ERROR_ARGUMENT;
-  *bin = status == FASTBIN_OK ? (int32_t)guide_bin(&model->guide, score, key) : -1;
+  *bin = status == FASTBIN_OK ? (int32_t)index_bin(&model->index, score, key) : -1;
   return status;
 }
 
 int fastbin_needs_key(const fastbin_model *model, double score) {
-  const guide *g = &model->guide;
+  const score_index *ix = &model->index;
   uint64_t order;
   uint32_t rank;
   if (fastbin_admit_score(model, &score) != FASTBIN_OK) return 0;
   if (model->spec.delta > 0.0) return 1;
-  if (!g->tie_keys) return 0;
+  if (!ix->tie_keys) return 0;
   order = order_of(score);
-  rank = rank_of_order(g, order, guide_cell(g, score));
-  return order_at_threshold(g, order, rank) && bin_of_tie(g, rank, 0) != bin_of_rank(g, rank);
+  rank = rank_of_order(ix, order, index_cell(ix, score));
+  return order_at_threshold(ix, order, rank) && bin_of_tie(ix, rank, 0) != bin_of_rank(ix, rank);
 }

@@ -1,5 +1,5 @@
 /*
- * guide.c: chooses and builds the guide of a model. guide.h explains what it is.
+ * index.c: chooses and builds the index of a model. index.h explains what it is.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -46,29 +46,29 @@ static uint32_t window_for(uint32_t n) {
   return window;
 }
 
-static void count_thresholds(guide *g, const fastbin_model_spec *spec) {
+static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   uint32_t run = 1, longest = 1;
-  g->n_thresholds = n_edges > 0;
+  ix->n_thresholds = n_edges > 0;
   for (int32_t i = 1; i < n_edges; i++) {
     int is_new = threshold_of(spec, i) > threshold_of(spec, i - 1);
-    g->n_thresholds += (uint32_t)is_new;
+    ix->n_thresholds += (uint32_t)is_new;
     run = is_new ? 1 : run + 1;
     if (run > longest) longest = run;
   }
-  g->run_window = window_for(longest);
-  g->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
+  ix->run_window = window_for(longest);
+  ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
 /* The window that the fullest cell of this map needs. */
-static uint32_t window_of(const guide *g, const fastbin_model_spec *spec) {
+static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   uint32_t most = 0, here = 0, last_cell = 0;
   for (int32_t i = 0; i < n_edges; i++) {
     double threshold = threshold_of(spec, i);
     uint32_t cell;
     if (i > 0 && threshold == threshold_of(spec, i - 1)) continue;
-    cell = guide_cell(g, threshold);
+    cell = index_cell(ix, threshold);
     here = i > 0 && cell == last_cell ? here + 1 : 1;
     last_cell = cell;
     if (here > most) most = here;
@@ -98,59 +98,59 @@ static uint64_t cells_between(double low, double high, int shift) {
 
 /* One way to map; plan_map() gives it as many cells as it may have. */
 typedef struct candidate {
-  guide_map map;
+  index_map map;
   double origin, end, middle;
 } candidate;
 
-static void plan_linear(guide *g, double first, double last, uint32_t n_cells) {
+static void plan_linear(score_index *ix, double first, double last, uint32_t n_cells) {
   double width = last - first;
-  g->origin = first;
-  g->n_cells = width > 0.0 && is_finite((double)n_cells / width) ? n_cells : 1;
-  g->low_min = 0.0;
-  g->low_max = (double)(g->n_cells - 1);
-  g->scale = g->n_cells > 1 ? g->low_max / width : 0.0;
+  ix->origin = first;
+  ix->n_cells = width > 0.0 && is_finite((double)n_cells / width) ? n_cells : 1;
+  ix->low_min = 0.0;
+  ix->low_max = (double)(ix->n_cells - 1);
+  ix->scale = ix->n_cells > 1 ? ix->low_max / width : 0.0;
 }
 
 /* Both logarithmic maps for a given shift. Returns the number of cells. */
-static uint64_t plan_bits(guide *g, int shift) {
+static uint64_t plan_bits(score_index *ix, int shift) {
   uint64_t n_low = 0, n_high = 0;
-  g->shift = shift;
-  g->low_offset = bits_of(g->low_min) >> shift;
-  if (g->map == GUIDE_LOW || g->middle > -DBL_MAX) n_low = cells_between(g->low_min, g->low_max, shift);
-  if (g->map == GUIDE_BOTH) {
-    n_high = cells_between(g->high_min, g->high_max, shift);
-    g->high_offset = n_low + (bits_of(g->high_max) >> shift);
+  ix->shift = shift;
+  ix->low_offset = bits_of(ix->low_min) >> shift;
+  if (ix->map == INDEX_LOW || ix->middle > -DBL_MAX) n_low = cells_between(ix->low_min, ix->low_max, shift);
+  if (ix->map == INDEX_BOTH) {
+    n_high = cells_between(ix->high_min, ix->high_max, shift);
+    ix->high_offset = n_low + (bits_of(ix->high_max) >> shift);
   }
   return n_low + n_high;
 }
 
 /* Fills in the map of a candidate with at most `max_cells` cells. Returns 0 when it cannot be used here. */
-static int plan_map(guide *g, const fastbin_model_spec *spec, const candidate *c, uint32_t max_cells) {
+static int plan_map(score_index *ix, const fastbin_model_spec *spec, const candidate *c, uint32_t max_cells) {
   int32_t n_edges = fastbin_n_edges(spec);
   double first = threshold_of(spec, 0);
   double last = smaller(threshold_of(spec, n_edges - 1), DBL_MAX);
-  g->map = c->map;
-  if (c->map == GUIDE_LINEAR) {
-    plan_linear(g, first, last, max_cells);
+  ix->map = c->map;
+  if (c->map == INDEX_LINEAR) {
+    plan_linear(ix, first, last, max_cells);
     return 1;
   }
-  g->origin = c->origin;
-  g->middle = c->middle;
-  g->end = c->end;
-  g->low_max = (c->map == GUIDE_LOW ? last : c->middle) - c->origin;
-  g->low_min = smaller(least_distance_above(spec, c->origin), g->low_max);
-  if (c->map == GUIDE_BOTH) {
-    g->high_max = c->end - (c->middle > first ? c->middle : first);
-    g->high_min = smaller(least_distance_below(spec, c->end), g->high_max);
-    if (!(g->high_min > 0.0) || !is_finite(g->high_max)) return 0;
+  ix->origin = c->origin;
+  ix->middle = c->middle;
+  ix->end = c->end;
+  ix->low_max = (c->map == INDEX_LOW ? last : c->middle) - c->origin;
+  ix->low_min = smaller(least_distance_above(spec, c->origin), ix->low_max);
+  if (c->map == INDEX_BOTH) {
+    ix->high_max = c->end - (c->middle > first ? c->middle : first);
+    ix->high_min = smaller(least_distance_below(spec, c->end), ix->high_max);
+    if (!(ix->high_min > 0.0) || !is_finite(ix->high_max)) return 0;
     /* Without a lower half the lower map must merely be harmless. */
-    if (!(c->middle > first)) g->low_min = g->low_max = 1.0;
+    if (!(c->middle > first)) ix->low_min = ix->low_max = 1.0;
   }
-  if (!(g->low_min > 0.0) || !is_finite(g->low_max)) return 0;
+  if (!(ix->low_min > 0.0) || !is_finite(ix->low_max)) return 0;
   for (int shift = 0; shift <= 52; shift++) {
-    uint64_t n_cells = plan_bits(g, shift);
+    uint64_t n_cells = plan_bits(ix, shift);
     if (n_cells <= max_cells) {
-      g->n_cells = (uint32_t)n_cells;
+      ix->n_cells = (uint32_t)n_cells;
       return 1;
     }
   }
@@ -158,12 +158,12 @@ static int plan_map(guide *g, const fastbin_model_spec *spec, const candidate *c
 }
 
 /* The same map with about half the cells. */
-static void halve_cells(guide *g, const fastbin_model_spec *spec) {
-  if (g->map == GUIDE_LINEAR) {
-    candidate linear = {GUIDE_LINEAR, 0.0, 0.0, 0.0};
-    plan_map(g, spec, &linear, g->n_cells / 2);
+static void halve_cells(score_index *ix, const fastbin_model_spec *spec) {
+  if (ix->map == INDEX_LINEAR) {
+    candidate linear = {INDEX_LINEAR, 0.0, 0.0, 0.0};
+    plan_map(ix, spec, &linear, ix->n_cells / 2);
   } else {
-    g->n_cells = (uint32_t)plan_bits(g, g->shift + 1);
+    ix->n_cells = (uint32_t)plan_bits(ix, ix->shift + 1);
   }
 }
 
@@ -174,63 +174,63 @@ static uint32_t most_cells(uint32_t n_thresholds) {
 }
 
 /* As few cells as do no harm: a smaller table leaves more of the cache to the scores. */
-static void shrink(guide *g, const fastbin_model_spec *spec) {
-  while (g->n_cells > MIN_CELLS) {
-    guide next = *g;
+static void shrink(score_index *ix, const fastbin_model_spec *spec) {
+  while (ix->n_cells > MIN_CELLS) {
+    score_index next = *ix;
     halve_cells(&next, spec);
     next.window = window_of(&next, spec);
-    if (next.window > g->window) return;
-    *g = next;
+    if (next.window > ix->window) return;
+    *ix = next;
   }
 }
 
 /* The map with the fewest steps per search; of those, unless the first is small, the one with the fewest cells. */
-static void choose_map(guide *g, const fastbin_model_spec *spec) {
+static void choose_map(score_index *ix, const fastbin_model_spec *spec) {
   double first = threshold_of(spec, 0);
   double last = smaller(threshold_of(spec, fastbin_n_edges(spec) - 1), DBL_MAX);
   double low = first >= 0.0 ? 0.0 : first;
-  double high = g->check_max < DBL_MAX && g->check_max > last ? g->check_max : last;
+  double high = ix->check_max < DBL_MAX && ix->check_max > last ? ix->check_max : last;
   double all_high = -infinity();
   const candidate candidates[] = {
-      {GUIDE_LINEAR, 0.0, 0.0, 0.0},
-      {GUIDE_LOW, low, 0.0, 0.0},
-      {GUIDE_LOW, first, 0.0, 0.0},
-      {GUIDE_BOTH, low, high, 0.5 * low + 0.5 * high},
-      {GUIDE_BOTH, low, high, all_high},
-      {GUIDE_BOTH, low, last, all_high},
+      {INDEX_LINEAR, 0.0, 0.0, 0.0},
+      {INDEX_LOW, low, 0.0, 0.0},
+      {INDEX_LOW, first, 0.0, 0.0},
+      {INDEX_BOTH, low, high, 0.5 * low + 0.5 * high},
+      {INDEX_BOTH, low, high, all_high},
+      {INDEX_BOTH, low, last, all_high},
   };
-  guide best = *g;
+  score_index best = *ix;
   for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-    guide next = *g;
-    if (!plan_map(&next, spec, &candidates[i], most_cells(g->n_thresholds))) continue;
+    score_index next = *ix;
+    if (!plan_map(&next, spec, &candidates[i], most_cells(ix->n_thresholds))) continue;
     next.window = window_of(&next, spec);
     if (i > 0 && next.window > best.window) continue;
     shrink(&next, spec);
     if (i == 0 || next.window < best.window || next.n_cells < best.n_cells) best = next;
     if (best.window == 1 && best.n_cells <= SMALL_TABLE) break;
   }
-  *g = best;
+  *ix = best;
 }
 
-void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
-  memset(g, 0, sizeof *g);
-  g->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
-  g->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
-  g->map = GUIDE_LINEAR;
-  g->n_cells = 1;
-  g->run_window = 1;
-  g->run_width = 1;
+void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec) {
+  memset(ix, 0, sizeof *ix);
+  ix->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
+  ix->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
+  ix->map = INDEX_LINEAR;
+  ix->n_cells = 1;
+  ix->run_window = 1;
+  ix->run_width = 1;
   if (fastbin_n_edges(spec) > 0) {
-    count_thresholds(g, spec);
-    if (g->n_thresholds <= MAX_GUIDED_THRESHOLDS) {
-      choose_map(g, spec);
+    count_thresholds(ix, spec);
+    if (ix->n_thresholds <= MAX_INDEXED_THRESHOLDS) {
+      choose_map(ix, spec);
     } else {
-      g->window = window_of(g, spec);
+      ix->window = window_of(ix, spec);
     }
   }
-  g->find_cells = fastbin_find_cells(g->map);
-  g->make_keys = fastbin_find_keys();
-  g->search_few = fastbin_find_few(g);
+  ix->find_cells = fastbin_cells_function(ix->map);
+  ix->make_keys = fastbin_keys_function();
+  ix->search_small = fastbin_small_function(ix);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -238,23 +238,23 @@ void fastbin_plan_guide(guide *g, const fastbin_model_spec *spec) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /* -INFINITY before the thresholds; behind them as many INFINITYs as the widest search may look at. */
-static size_t threshold_slots(const guide *g) { return 1 + (size_t)g->n_thresholds + 2 * (size_t)g->window; }
+static size_t threshold_slots(const score_index *ix) { return 1 + (size_t)ix->n_thresholds + 2 * (size_t)ix->window; }
 
 /* Without a width, the search among ties looks before it asks whether it is still among them. */
-static size_t tie_key_slots(const guide *g, const fastbin_model_spec *spec) {
-  if (g->run_width > 0) return ((size_t)g->n_thresholds + 1) * g->run_width;
-  return (size_t)fastbin_n_edges(spec) + 2 * (size_t)g->run_window;
+static size_t tie_key_slots(const score_index *ix, const fastbin_model_spec *spec) {
+  if (ix->run_width > 0) return ((size_t)ix->n_thresholds + 1) * ix->run_width;
+  return (size_t)fastbin_n_edges(spec) + 2 * (size_t)ix->run_window;
 }
 
-int fastbin_add_guide_size(size_t *bytes, const guide *g, const fastbin_model_spec *spec) {
-  size_t n_ranks = (size_t)g->n_thresholds + 1;
-  return add_size(bytes, threshold_slots(g), sizeof(double) + sizeof(uint64_t)) &&
-         (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(g, spec), sizeof(uint64_t))) &&
-         (g->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
-         add_size(bytes, g->n_cells, sizeof(uint16_t));
+int fastbin_add_index_size(size_t *bytes, const score_index *ix, const fastbin_model_spec *spec) {
+  size_t n_ranks = (size_t)ix->n_thresholds + 1;
+  return add_size(bytes, threshold_slots(ix), sizeof(double) + sizeof(uint64_t)) &&
+         (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(ix, spec), sizeof(uint64_t))) &&
+         (ix->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
+         add_size(bytes, ix->n_cells, sizeof(uint16_t));
 }
 
-static void fill_thresholds(double *thresholds, const guide *g, const fastbin_model_spec *spec) {
+static void fill_thresholds(double *thresholds, const score_index *ix, const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   size_t filled = 0;
   thresholds[filled++] = -infinity();
@@ -262,20 +262,20 @@ static void fill_thresholds(double *thresholds, const guide *g, const fastbin_mo
     double threshold = threshold_of(spec, i);
     if (threshold > thresholds[filled - 1]) thresholds[filled++] = threshold;
   }
-  while (filled < threshold_slots(g)) thresholds[filled++] = infinity();
+  while (filled < threshold_slots(ix)) thresholds[filled++] = infinity();
 }
 
-static void fill_tie_keys(uint64_t *tie_keys, const guide *g, const fastbin_model_spec *spec) {
+static void fill_tie_keys(uint64_t *tie_keys, const score_index *ix, const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   size_t rank = 0;
   uint32_t place = 0;
-  memset(tie_keys, 0, tie_key_slots(g, spec) * sizeof *tie_keys);
+  memset(tie_keys, 0, tie_key_slots(ix, spec) * sizeof *tie_keys);
   for (int32_t i = 0; i < n_edges; i++) {
     uint64_t key = splits_ties(spec, i) ? spec->edge_keys[i] : 0;
     int is_new = i == 0 || threshold_of(spec, i) > threshold_of(spec, i - 1);
     rank += (size_t)is_new;
     place = is_new ? 0 : place + 1;
-    tie_keys[g->run_width > 0 ? rank * g->run_width + place : (size_t)i] = key;
+    tie_keys[ix->run_width > 0 ? rank * ix->run_width + place : (size_t)i] = key;
   }
 }
 
@@ -290,38 +290,38 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
   for (uint32_t r = 0; r <= rank; r++) values[r] = spec->values[bins[r]];
 }
 
-static void fill_first(uint16_t *first, const guide *g) {
+static void fill_first(uint16_t *first, const score_index *ix) {
   uint32_t rank = 0;
-  for (uint32_t cell = 0; cell < g->n_cells; cell++) {
-    while (rank < g->n_thresholds && guide_cell(g, g->thresholds[rank]) < cell) rank++;
+  for (uint32_t cell = 0; cell < ix->n_cells; cell++) {
+    while (rank < ix->n_thresholds && index_cell(ix, ix->thresholds[rank]) < cell) rank++;
     first[cell] = (uint16_t)rank;
   }
 }
 
-unsigned char *fastbin_fill_guide(guide *g, const fastbin_model_spec *spec, unsigned char *tables) {
+unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spec, unsigned char *tables) {
   double *thresholds = (double *)(void *)tables;
-  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(g));
-  tables = (unsigned char *)(orders + threshold_slots(g));
-  fill_thresholds(thresholds, g, spec);
-  g->thresholds = thresholds + 1;
-  for (size_t i = 0; i < threshold_slots(g); i++) orders[i] = order_of(thresholds[i]);
-  g->orders = orders + 1;
+  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(ix));
+  tables = (unsigned char *)(orders + threshold_slots(ix));
+  fill_thresholds(thresholds, ix, spec);
+  ix->thresholds = thresholds + 1;
+  for (size_t i = 0; i < threshold_slots(ix); i++) orders[i] = order_of(thresholds[i]);
+  ix->orders = orders + 1;
   if (any_splits_ties(spec)) {
     uint64_t *tie_keys = (uint64_t *)(void *)tables;
-    tables += tie_key_slots(g, spec) * sizeof(uint64_t);
-    fill_tie_keys(tie_keys, g, spec);
-    g->tie_keys = tie_keys;
+    tables += tie_key_slots(ix, spec) * sizeof(uint64_t);
+    fill_tie_keys(tie_keys, ix, spec);
+    ix->tie_keys = tie_keys;
   }
-  g->values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
-  if (g->run_window > 1) {
+  ix->values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
+  if (ix->run_window > 1) {
     double *values = (double *)(void *)tables;
-    uint32_t *bins = (uint32_t *)(void *)(values + g->n_thresholds + 1);
-    tables = (unsigned char *)(bins + g->n_thresholds + 1);
+    uint32_t *bins = (uint32_t *)(void *)(values + ix->n_thresholds + 1);
+    tables = (unsigned char *)(bins + ix->n_thresholds + 1);
     fill_ranks(bins, values, spec);
-    g->bins = bins;
-    g->values = values;
+    ix->bins = bins;
+    ix->values = values;
   }
-  fill_first((uint16_t *)(void *)tables, g);
-  g->first = (const uint16_t *)(void *)tables;
-  return tables + g->n_cells * sizeof(uint16_t);
+  fill_first((uint16_t *)(void *)tables, ix);
+  ix->first = (const uint16_t *)(void *)tables;
+  return tables + ix->n_cells * sizeof(uint16_t);
 }

@@ -1,16 +1,16 @@
 /*
- * builds.c: which build of the loops to run.
+ * cpu.c: which build of the loops to run.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "internal.h"
 
-#include "builds.h"
+#include "cpu.h"
 
 #include <stdlib.h>
 
-static enum build possible_build(void) {
-#ifdef HAVE_BUILDS
+static enum cpu_level possible_level(void) {
+#ifdef HAVE_CPU_LEVELS
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw")) {
@@ -22,15 +22,15 @@ static enum build possible_build(void) {
 }
 
 /* For tests, and for whoever must rule out a build. Unset or any other value allows everything. */
-static enum build allowed_build(void) {
+static enum cpu_level allowed_level(void) {
   const char *name = getenv("FASTBIN_CPU");
   if (name && strcmp(name, "baseline") == 0) return BASELINE;
   if (name && strcmp(name, "avx2") == 0) return AVX2;
   return AVX512;
 }
 
-enum build fastbin_best_build(void) {
-  enum build possible = possible_build();
-  enum build allowed = allowed_build();
+enum cpu_level fastbin_best_cpu_level(void) {
+  enum cpu_level possible = possible_level();
+  enum cpu_level allowed = allowed_level();
   return possible < allowed ? possible : allowed;
 }
