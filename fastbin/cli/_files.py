@@ -36,7 +36,6 @@ OPTION_WORDS = {
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
-    "tie_keys": "--key",
     "pass (labels > 0)": "give --positive 1",
     "smoothing='add-half'": "--smoothing add-half",
     "pass the rate": "give --target-rate",
