@@ -15,20 +15,30 @@ from pathlib import Path
 from fastbin._dependencies import install_command
 from fastbin._files import TEMPORARIES
 
-__all__ = ["build_flags", "main"]
-
 INTERRUPTED = 130
-SHOW_CURSOR = b"\x1b[?25h"  # which a spinner may have hidden
+SHOW_CURSOR = b"\x1b[?25h"  # a spinner may have hidden it
 
 
-def build_flags(wanted: Sequence[str]) -> str:
+class _WithoutPandas:
+    """An import hook for a process without objects of pandas.
+
+    PyArrow imports pandas, if it is installed, to recognise them: 0.3 s and 57 MB, and if memory is limited the import fails in
+    ways that cannot be caught.
+    """
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does not use pandas", name=name)
+
+
+def build_flags(names: Sequence[str]) -> str:
     """The compiler flags (``--cflags``) and linker flags (``--libs``) for C programs that use the library in this package."""
     root = Path(__file__).resolve().parent / "_c"
     flags = {
         "--cflags": ["-I" + str(root / "include")],
         "--libs": ["-L" + str(root / "lib"), "-lfastbin", *([] if sys.platform == "win32" else ["-lm"])],
     }
-    return shlex.join(flag for name in flags if name in wanted for flag in flags[name])
+    return shlex.join(flag for name in flags if name in names for flag in flags[name])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,11 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments = sys.argv[1:]
         _complete_streams()
         _end_cleanly_on_signals()
+        sys.meta_path.insert(0, _WithoutPandas())
     if arguments and {"--cflags", "--libs"}.issuperset(arguments):
         with contextlib.suppress(BrokenPipeError):
             print(build_flags(arguments), flush=True)
             return 0
-        os._exit(0)  # nobody reads; an ordinary end would try once more
+        os._exit(0)  # the reader is gone; at a normal exit Python would try to write again
     try:
         import click
         import rich
@@ -56,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     code = command_line.run(list(arguments))
     if code == INTERRUPTED:
-        # A thread of PyArrow may still wait for input; to end the interpreter under it would abort the process.
+        # A thread of PyArrow may still wait for input; a normal exit of the interpreter would abort the process then.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -64,29 +75,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complete_streams() -> None:
-    """Let no file that is opened take the place of a standard stream that was closed (``<&-``, ``>&-``).
+    """Prevent that a file which is opened gets the descriptor of a standard stream that was closed (``<&-``, ``>&-``).
 
-    A closed standard output then fails with EBADF at the first write, which is told; messages for a closed standard error go
-    nowhere. A closed standard input stays ``None``.
+    A closed standard output then fails with EBADF at the first write, which is reported. Messages for a closed standard error
+    are dropped. A closed standard input stays ``None``.
     """
     for descriptor, access in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, access)  # the lowest descriptor that is free, which is this one
+            os.open(os.devnull, access)  # gets the lowest free descriptor, which is this one
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that is no text, or not in the terminal's encoding, is no failure
+    if isinstance(sys.stdout, io.TextIOWrapper):  # for names that are not text, or not in the encoding of the terminal
         sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _end_cleanly_on_signals() -> None:
-    """End the process at once on SIGINT, SIGTERM and SIGHUP, with nothing left behind and in one line.
+    """End the process at once on SIGINT, SIGTERM and SIGHUP, with one line and without files left behind.
 
-    A thread does it, which a descriptor wakes: the main thread may be in C for long, and a KeyboardInterrupt that is raised in
-    an import, or in a callback from C, would be a traceback or get lost.
+    A thread that waits on a descriptor does it: the main thread may be in C for a long time, and a KeyboardInterrupt that is
+    raised in an import or in a callback from C would be a traceback, or lost.
     """
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         return

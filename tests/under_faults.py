@@ -21,7 +21,7 @@ import numpy as np
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.io import tables
+from fastbin.io import base
 
 KINDS = (b"open", b"write", b"fsync", b"rename", b"close", b"read", b"malloc")
 SCORES = np.linspace(0.0, 1.0, 200)
@@ -108,7 +108,7 @@ def main() -> int:
     if not hasattr(faults, "faults_arm"):
         sys.exit("faults.so is not preloaded")
     faults.faults_arm.argtypes = [ctypes.c_char_p, ctypes.c_long]
-    tables.arrow()
+    base.arrow()
     n_faults = 0
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top) / "files"

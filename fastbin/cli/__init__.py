@@ -1,4 +1,4 @@
-"""The command line: one module a command, imported when it is called for.
+"""The command line: one module per command, imported when it is needed.
 
 A module whose name does not start with an underscore and that holds a click command named ``command`` is a command of that
 name; nothing has to be registered. Modules import nothing slow at their top, so that ``fastbin --help`` answers at once.

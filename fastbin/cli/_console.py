@@ -1,39 +1,36 @@
-"""What is written to a terminal: results on standard output, what goes on meanwhile on standard error.
+"""Output: results on standard output, notes and progress on standard error.
 
-Rich leaves out colours where the output is no terminal or NO_COLOR is set. Lines are wrapped for terminals alone, so that a
+Rich leaves out colours if the output is not a terminal or NO_COLOR is set. Lines are wrapped on terminals only, so that a
 program that reads them finds each sentence on one line.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as TextTable
 
     from fastbin.io import Table
 
-__all__ = ["console", "discard", "note", "reading", "say", "working"]
-
-# Files that are read faster than a bar could be looked at.
+# No progress bar below this size: bytes of text, or 16 times the rows of another file.
 SHOW_BAR_FROM = 2**24
 WIDTH_WITHOUT_TERMINAL = 250
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on a standard stream, as it is now."""
-    file = sys.stderr if stderr else sys.stdout
-    made = _console_class()(file=file, highlight=False, markup=False, emoji=False)
+    """A console on the present standard output or standard error."""
+    made = _console_class()(file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
-        made = _console_class()(
-            file=file, highlight=False, markup=False, emoji=False, width=WIDTH_WITHOUT_TERMINAL, soft_wrap=True
-        )
+        made.width, made.soft_wrap = WIDTH_WITHOUT_TERMINAL, True
     return made
 
 
@@ -41,18 +38,18 @@ def console(*, stderr: bool = False) -> Console:
 def _console_class() -> type[Console]:
     from rich.console import Console
 
-    class Patient(Console):
-        """Goes on in silence when nobody reads any more: whoever reads has seen enough, and there may be work left to do."""
+    class QuietWhenClosed(Console):
+        """Writes nothing more after a broken pipe, and raises no error: the reader has seen enough, but work may be left."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
             discard(self.file)  # type: ignore[arg-type]
 
-    return Patient
+    return QuietWhenClosed
 
 
 def say(text: str) -> None:
-    """Text for programs, to the byte."""
+    """Print text for programs, without wrapping or styles."""
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -60,22 +57,27 @@ def say(text: str) -> None:
         discard(sys.stdout)
 
 
+def say_json(content: Mapping[str, Any]) -> None:
+    """Print JSON; a number that JSON does not have is an error."""
+    say(json.dumps(content, indent=2, allow_nan=False))
+
+
 def discard(stream: TextIO) -> None:
-    """Send what else is written to a stream nowhere, also what it still holds: else Python would complain at its end."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # no stream of the system's, or none at all
+    """Send what is still written to a stream, and what it has buffered, to the null device; Python flushes it at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor, or no stream
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 
 def note(message: str) -> None:
-    """Something worth knowing that is no result."""
+    """Print a remark that is not part of the result."""
     console(stderr=True).print(f"note: {message}")
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner beside these words while the block runs."""
+    """Show a spinner with these words while the block runs."""
     shown = console(stderr=True)
     if not shown.is_terminal:
         yield
@@ -85,20 +87,38 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(table: Table, what: str) -> Iterator[Callable[..., Any]]:
-    """A bar for the reading of a table; call what it yields after each chunk, with other words if need be."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
+def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
+    """Show a progress bar while the block reads a table; pass the batches through the function that this yields."""
     shown = console(stderr=True)
     small = table.total is not None and table.total < (SHOW_BAR_FROM if table.is_text else SHOW_BAR_FROM // 16)
     if small or not shown.is_terminal:
-        yield lambda *_: None
+        yield lambda batches: batches
         return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     with Progress(*columns, console=shown, transient=True) as progress:
         task = progress.add_task(what, total=table.total)
 
-        def update(words: str | None = None) -> None:
-            progress.update(task, completed=table.done, description=words or what)
+        def watched(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in batches:
+                yield batch
+                progress.update(task, completed=table.done)
 
-        yield update
+        yield watched
+
+
+def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int | None = None) -> TextTable:
+    """A table of right-aligned cells; of more than `max_rows` rows, those in the middle become one row of dots."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    if max_rows is not None and len(rows) > max_rows:
+        half = max_rows // 2
+        rows = [*rows[:half], ["..."] * len(titles), *rows[len(rows) - half :]]
+    for row in rows:
+        table.add_row(*row)
+    return table

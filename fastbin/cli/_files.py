@@ -1,4 +1,4 @@
-"""Tables named on the command line: which columns they offer, and where an error stands in them."""
+"""Tables named on the command line: how they are opened, which of their columns are read, and where an error is in them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
 
 from fastbin._errors import InputError
-from fastbin.cli._streams import told_name
-
-if TYPE_CHECKING:
-    from fastbin.io import Table
-
-__all__ = ["choose_column", "choose_columns", "in_words_of", "open_input"]
+from fastbin._typing import Array
+from fastbin.cli._console import reading
+from fastbin.cli._streams import display_name
+from fastbin.io import Table, open_table
+from fastbin.io.base import arrow
+from fastbin.io.columns import ColumnReader
 
 # Usual names of the two columns, in lower case.
 SCORE_NAMES = (
@@ -32,53 +36,90 @@ OPTION_WORDS = {
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
-    "keys": "--key",
     "pass (labels > 0)": "give --positive 1",
+    "smoothing='add-half'": "--smoothing add-half",
+    "pass the rate": "give --target-rate",
 }
 
 
-def open_input(path: str, csv_format: Mapping[str, Any], watch: Callable[[bytes], object] | None = None) -> Table:
-    """A table that is named on the command line; `csv_format` is what `table_options` collects."""
-    from fastbin.io import open_table
-    from fastbin.io.base import arrow
+@dataclass(frozen=True)
+class TableOptions:
+    """What the options of a command say about its tables: the columns that are read, and how text is to be understood."""
 
-    if os.name == "posix":
-        # Signals end the process at once; PyArrow would take them for itself while it reads.
-        arrow().enable_signal_handlers(False)
-    return open_table(path, **csv_format, watch=watch)
+    score: str | None = None
+    label: str | None = None
+    positive: str | None = None
+    weights: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    @classmethod
+    def take(cls, **values: Any) -> TableOptions:
+        """The options of a command, which must go together."""
+        options = cls(**values)
+        if options.delimiter == options.decimal:
+            raise click.UsageError(f"--delimiter and --decimal are both {options.decimal!r}; one character cannot be both")
+        return options
+
+    def open(self, path: str, watch: Callable[[bytes], object] | None = None) -> Table:
+        """The table of this name; `watch` as in `open_table`."""
+        if os.name == "posix":
+            # Signals end the process at once; PyArrow would handle them itself while it reads.
+            arrow().enable_signal_handlers(False)
+        return open_table(path, self.delimiter, decimal=self.decimal, encoding=self.encoding, watch=watch)
+
+    def columns(self, table: Table) -> dict[str, str]:
+        """The columns of scores, labels and weights, by the argument of a fit that each becomes."""
+        score, label = self._scores_and_labels(table)
+        columns = {"scores": score, "labels": label}
+        return columns if self.weights is None else columns | {"sample_weight": table.check_column(self.weights)}
+
+    def _scores_and_labels(self, table: Table) -> tuple[str, str]:
+        if self.score is None and self.label is None and len(table.names) == 2:
+            # Two columns: knowing one of them is enough.
+            for usual, is_score in ((SCORE_NAMES, True), (LABEL_NAMES, False)):
+                known = _with_usual_name(table, usual)
+                if len(known) == 1:
+                    other = next(name for name in table.names if name != known[0])
+                    return (known[0], other) if is_score else (other, known[0])
+        return self.score_column(table), self.label_column(table)
+
+    def score_column(self, table: Table) -> str:
+        """The column of scores: the one that is named, or the only one with a usual name."""
+        return _choose(table, self.score, "--score", SCORE_NAMES)
+
+    def label_column(self, table: Table) -> str:
+        """The same for labels."""
+        return _choose(table, self.label, "--label", LABEL_NAMES)
 
 
-def choose_columns(table: Table, score: str | None, label: str | None) -> tuple[str, str]:
-    """The columns of scores and labels: those named, or the only ones that they can be."""
-    if score is None and label is None and len(table.names) == 2:
-        # Two columns: knowing one of them is enough.
-        for known, is_known_score in ((SCORE_NAMES, True), (LABEL_NAMES, False)):
-            found = _usual(table, known)
-            if len(found) == 1:
-                other = next(name for name in table.names if name != found[0])
-                return (found[0], other) if is_known_score else (other, found[0])
-    score = choose_column(table, score, "--score", SCORE_NAMES)
-    return score, choose_column(table, label, "--label", LABEL_NAMES)
-
-
-def choose_column(table: Table, name: str | None, option: str, usual: tuple[str, ...] = SCORE_NAMES) -> str:
-    """The column of this name, or the only one with a usual name."""
+def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...]) -> str:
     if name is not None:
         return table.check_column(name)
-    found = _usual(table, usual)
-    if len(found) == 1:
-        return found[0]
-    why = f"both {' and '.join(found)} could be meant" if found else "no column has a usual name"
-    raise InputError(f"{told_name(table.path)}: say {option} COLUMN; {why}; it has {table.told_names()}")
+    possible = _with_usual_name(table, usual)
+    if len(possible) == 1:
+        return possible[0]
+    why = f"both {' and '.join(possible)} could be meant" if possible else "no column has a usual name"
+    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; it has {table.list_names()}")
 
 
-def _usual(table: Table, usual: tuple[str, ...]) -> list[str]:
+def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
     return [name for name in table.names if name.strip().lower() in usual]
 
 
+def read_all(table: Table, reader: ColumnReader) -> dict[str, Array]:
+    """All rows of a table, as an array for each argument of the reader."""
+    with reading(table, "reading") as watched:
+        batches = [reader.read(batch) for batch in watched(table.batches(reader.names))]
+    if reader.first_row == 0:
+        raise InputError(f"{table.path} has no rows")
+    return {argument: np.concatenate([batch[argument] for batch in batches]) for argument in batches[0]}
+
+
 @contextmanager
-def in_words_of(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
-    """Errors about arrays, raised inside, as errors about a file.
+def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
+    """Errors about arrays and arguments, raised inside, as errors about a file and options.
 
     Parameters
     ----------
@@ -93,12 +134,12 @@ def in_words_of(table: Table, columns: Mapping[str, str], first_row: int = 0) ->
         yield
     except InputError as error:
         message = str(error)
-        found = PLACE.search(message)
-        if found is not None and found[1] in columns:
-            place = f"{table.place(first_row + int(found[2]))}, column {columns[found[1]]}:"
-            message = f"{place} the value{message[found.end() :]}" if found.start() == 0 else f"{place} {message}"
+        array = PLACE.search(message)
+        if array is not None and array[1] in columns:
+            place = f"{table.place(first_row + int(array[2]))}, column {columns[array[1]]}:"
+            message = f"{place} the value{message[array.end() :]}" if array.start() == 0 else f"{place} {message}"
         else:
-            message = f"{told_name(table.path)}: {message}"
+            message = f"{display_name(table.path)}: {message}"
         for word, option in OPTION_WORDS.items():
             message = message.replace(word, option)
         raise InputError(POSITIVE.sub(r"give --positive \1", message)) from error

@@ -1,4 +1,4 @@
-"""The group of all commands: finds them, and turns whatever they raise into one line and an exit code."""
+"""The group of all commands: finds them, and turns any error into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
 from fastbin.cli._console import discard
 
-__all__ = ["CommandLine"]
-
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
-# The order in which one meets them; a command that is not listed comes after these.
+# The order of use; a command that is not listed comes after these.
 ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "bins", "adapt", "monitor")
 
 HELP = """Turn a classifier's scores into probabilities that carry a finite-sample, distribution-free guarantee.
@@ -38,7 +36,7 @@ Start here:
 
 \b
 Exit codes:
-  0    all went well, or whoever read the output had seen enough
+  0    success, also if the reader of the output closed it early
   1    the input was refused: one line on standard error says why, and no
        output file is left behind
   2    the command was not understood
@@ -56,30 +54,22 @@ class CommandLine(click.Group):
     """The command ``fastbin``."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "fastbin", help=HELP, epilog=EPILOG, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+        version = click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
         )
-        self.params.append(
-            click.Option(
-                ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
-            )
-        )
-
-    # ------------------------------------------------------------------ finding commands
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__("fastbin", help=HELP, epilog=EPILOG, no_args_is_help=True, context_settings=names, params=[version])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        found = [
-            module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if not module.name.startswith("_")
-        ]
-        return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+        modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+        names = [module.name for module in modules if not module.name.startswith("_")]
+        return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
         command: click.Command = import_module(f"fastbin.cli.{name}").command
         return command
-
-    # ------------------------------------------------------------------ running them
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **options: Any) -> Any:
         """Run and leave the process (click's own entry, which its test runner calls)."""
@@ -88,12 +78,12 @@ class CommandLine(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # before click turns it into a failure: whoever read the output has seen enough
+        except BrokenPipeError:  # before click turns it into a failure: the reader has seen enough
             discard(sys.stdout)
             return 0
 
     def run(self, arguments: list[str]) -> int:
-        """Run a command; returns the exit code, having told every error in one line."""
+        """Run a command; returns the exit code. An error is printed in one line."""
         try:
             if not arguments:
                 click.echo(self.get_help(click.Context(self, info_name="fastbin")))
@@ -101,31 +91,34 @@ class CommandLine(click.Group):
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
             code = result if isinstance(result, int) else 0
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            code = _tell_error(error)
+            code = _print_error(error)
         return _flush(code)
 
 
 def _flush(code: int) -> int:
-    """Bring the output on its way while an error can still be told."""
+    """Flush the output while an error can still be printed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
-    except OSError as error:  # of a disk that is full, perhaps
+    except OSError as error:  # such as a full disk
         discard(sys.stdout)
-        return code or _tell_error(error)
+        return code or _print_error(error)
     return code
 
 
-def _tell_error(error: BaseException) -> int:
-    """Tell what a command raised; returns the exit code."""
+def _print_error(error: BaseException) -> int:
+    """Print what a command raised; returns the exit code."""
     code, message = REFUSED, str(error)
     if isinstance(error, SystemExit):  # click's answer to a pipe that was closed while it wrote help
         return 0
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         code, message = INTERRUPTED, "interrupted"
     elif isinstance(error, click.UsageError):
-        return _tell_usage(error)
+        _print_line(error.format_message())
+        if error.ctx is not None:
+            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        return USAGE
     elif isinstance(error, click.ClickException):
         message = error.format_message()
     elif isinstance(error, FastbinError):
@@ -140,7 +133,7 @@ def _tell_error(error: BaseException) -> int:
         message = f"not enough memory: {error}" if str(error) else "not enough memory"
     else:
         raise error
-    _tell(message)
+    _print_line(message)
     return code
 
 
@@ -151,11 +144,8 @@ def _os_error(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
-def _tell(message: str) -> None:
-    """One line on standard error, in the words of the command line.
-
-    Bytes of a file name that are no text are shown as escapes, and a closed standard error is nobody to tell.
-    """
+def _print_line(message: str) -> None:
+    """One line on standard error, if it is open. Bytes of a file name that are not text are shown as escapes."""
     line = "error: " + " ".join(message.split())
     try:
         click.echo(line.encode("utf8", errors="backslashreplace").decode("utf8"), err=True)
@@ -163,14 +153,7 @@ def _tell(message: str) -> None:
         discard(sys.stderr)
 
 
-def _tell_usage(error: click.UsageError) -> int:
-    _tell(error.format_message())
-    if error.ctx is not None:
-        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
-    return USAGE
-
-
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _show_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
+    if is_given:
         click.echo(f"fastbin {library_version()}")
         ctx.exit()

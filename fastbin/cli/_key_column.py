@@ -9,67 +9,62 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
 from fastbin._keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._native.ties import row_keys
+from fastbin._typing import Bools, UInt64s
 from fastbin._validation import look_like_ids
 from fastbin.io.base import arrow
-from fastbin.io.columns import MISSING
+from fastbin.io.parsing import MISSING, first_true
 
 if TYPE_CHECKING:
     from fastbin.io import Table
-
-__all__ = ["KeyOptions", "KeySource"]
-
-UInt64s = npt.NDArray[np.uint64]
 
 ENVIRONMENT = "FASTBIN_SALT"
 
 
 class KeyOptions(NamedTuple):
-    """What the options of `key_options` say."""
+    """What the options of `key_options` say, and --seed."""
 
     column: str | None
     salt: bytes | None
     seed: int | None
 
     @classmethod
-    def take(cls, settings: dict[str, Any]) -> KeyOptions:
-        """Take the options out of those of a command, and check that they go together."""
-        column, salt, file, seed = (settings.pop(name) for name in ("key", "salt", "salt_file", "seed"))
-        for name, value in (("--salt", salt), ("--salt-file", file)):
-            if value is not None and column is None:
+    def take(cls, *, key: str | None, salt: str | None, salt_file: str | None, seed: int | None) -> KeyOptions:
+        """The options of a command, which must go together."""
+        for name, value in (("--salt", salt), ("--salt-file", salt_file)):
+            if value is not None and key is None:
                 raise click.UsageError(f"{name} is for the ids in --key COLUMN; give that too")
-        if salt is not None and file is not None:
+        if salt is not None and salt_file is not None:
             raise click.UsageError("--salt and --salt-file exclude each other: both say what ids are hashed with")
-        if seed is not None and column is not None:
+        if seed is not None and key is not None:
             raise click.UsageError("--seed and --key exclude each other: both say how ties are broken")
-        if file is not None:
-            # The line break that an editor leaves at the end is no part of the secret.
-            return cls(column, check_salt(Path(file).read_bytes().removesuffix(b"\n").removesuffix(b"\r"), file), seed)
-        if salt is None and column is not None and ENVIRONMENT in os.environ:
-            return cls(column, check_salt(os.environ[ENVIRONMENT], ENVIRONMENT), seed)
-        return cls(column, None if salt is None else check_salt(salt, "--salt"), seed)
+        if salt_file is not None:
+            # The line break that an editor leaves at the end is not part of the secret.
+            secret = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
+            return cls(key, check_salt(secret, salt_file), seed)
+        if salt is None and key is not None and ENVIRONMENT in os.environ:
+            return cls(key, check_salt(os.environ[ENVIRONMENT], ENVIRONMENT), seed)
+        return cls(key, None if salt is None else check_salt(salt, "--salt"), seed)
 
     def source(self, table: Table) -> KeySource:
         """The keys of a table's rows."""
-        column = None if self.column is None else table.check_column(self.column)
-        return KeySource(table, column, self.salt, self.seed)
+        if self.column is not None:
+            table.check_column(self.column)
+        return KeySource(table, self)
 
 
 class KeySource:
     """Where the tie keys of a file's rows come from: a column of keys, of ids to be hashed, or row numbers and a seed."""
 
-    def __init__(self, table: Table, column: str | None, salt: bytes | None, seed: int | None) -> None:
-        self._table = table
-        self._column = column
-        self._salt = salt
-        self._seed = secrets.randbits(64) if seed is None else seed
+    def __init__(self, table: Table, options: KeyOptions) -> None:
+        self._table, self._column, self._salt = table, options.column, options.salt
+        self._seed = secrets.randbits(64) if options.seed is None else options.seed
 
-    def keys(self, batch: Any, first_row: int, needed: npt.NDArray[np.bool_]) -> UInt64s:
-        """A key for each row of a batch; where it is not needed, it may be anything."""
+    def keys(self, batch: Any, first_row: int, needed: Bools) -> UInt64s:
+        """A key for each row of a batch; where it is not needed, its value does not matter."""
         if self._column is None:
             return row_keys(self._seed, len(batch), first_row)
         column = self._text(batch.column(self._table.names.index(self._column)), first_row)
@@ -81,22 +76,18 @@ class KeySource:
         return keys
 
     def _text(self, column: Any, first_row: int) -> Any:
-        """The column as text, which must be there in every row."""
+        """The column as text without missing values."""
         pa = arrow()
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        is_text = any(
-            test(column.type)
-            for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-        )
-        if not (pa.types.is_integer(column.type) or is_text):
-            self._refuse(0, f"holds {column.type}; keys are integers, ids are integers or text")
         if pa.types.is_integer(column.type):
             column = column.cast(pa.string())
+        elif column.type not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+            self._refuse(0, f"holds {column.type}; keys are integers, ids are integers or text")
         column = column.cast(pa.binary())
         missing = pa.compute.is_in(column.fill_null(b""), value_set=pa.array(MISSING, pa.binary()))
         if pa.compute.any(missing).as_py():
-            self._refuse(first_row + int(np.argmax(missing.to_numpy(zero_copy_only=False))), "the value is missing")
+            self._refuse(first_row + first_true(missing), "the value is missing")
         return column
 
     def _parse(self, column: Any, first_row: int) -> UInt64s:

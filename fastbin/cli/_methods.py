@@ -15,18 +15,16 @@ from fastbin._errors import InputError
 if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
 
-__all__ = ["METHODS", "Method", "check_threads", "make_calibrator"]
-
 
 @dataclass(frozen=True)
 class Method:
-    """Where a method's class is, and what its name settles already."""
+    """Where a method's class is, and which of its parameters the name of the method determines."""
 
     module: str
     class_name: str
     about: str
     settled: Mapping[str, Any] = field(default_factory=dict)
-    ignores: tuple[str, ...] = ()  # parameters of the class that mean nothing here
+    ignores: tuple[str, ...] = ()  # parameters of the class that have no effect here
 
 
 def _uniform_mass(scheme: str, about: str) -> Method:
@@ -40,15 +38,10 @@ METHODS = {
     "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta et al. 2020)"),
     "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun et al. 2023)"),
     "fixed-width": Method(
-        "fastbin.binning.fixed_width",
-        "FixedWidthBinning",
-        "bins of one width (Gupta et al. 2020)",
-        ignores=("scaler",),
+        "fastbin.binning.fixed_width", "FixedWidthBinning", "bins of one width (Gupta et al. 2020)", ignores=("scaler",)
     ),
     "scaling-binning": Method(
-        "fastbin.binning.scaling_binning",
-        "ScalingBinning",
-        "uniform mass, means of scaled scores (Kumar et al. 2019)",
+        "fastbin.binning.scaling_binning", "ScalingBinning", "uniform mass, means of scaled scores (Kumar et al. 2019)"
     ),
     "isotonic": Method("fastbin.binning.isotonic", "IsotonicCalibration", "values that rise with the score; no guarantee"),
     "platt": Method("fastbin.scaling", "PlattScaling", "logistic map of the score; no guarantee"),
@@ -66,7 +59,7 @@ def make_calibrator(method: str, given: Mapping[str, Any]) -> Calibrator:
     method
         A name of `METHODS`.
     given
-        Parameters that the user asked for; one that the method does not have is a usage error.
+        Parameters that the user has given; one that the method does not have is a usage error.
     """
     entry = METHODS[method]
     calibrator = _class_of(method)
@@ -88,9 +81,9 @@ def _takes_threads(method: str) -> bool:
     return "n_threads" in inspect.signature(_class_of(method).fit).parameters
 
 
-def _refuse(option: str, method: str, having: list[str]) -> NoReturn:
-    told = f"; it belongs to {', '.join(having)}" if having else ""
-    raise click.UsageError(f"--{option.replace('_', '-')} means nothing to method {method!r}{told}")
+def _refuse(option: str, method: str, supporting: list[str]) -> NoReturn:
+    others = f"; supported by {', '.join(supporting)}" if supporting else ""
+    raise click.UsageError(f"--method {method} does not support --{option.replace('_', '-')}{others}")
 
 
 def _class_of(method: str) -> Any:

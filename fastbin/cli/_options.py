@@ -8,209 +8,160 @@ from typing import Any
 
 import click
 
-from fastbin._errors import FastbinError
+from fastbin._errors import FastbinError, InputError
 from fastbin._scalars import check_alpha, check_seed
+from fastbin.cli._files import TableOptions
+from fastbin.cli._key_column import KeyOptions
 
-__all__ = [
-    "ALPHA",
-    "N_BINS",
-    "SCORE_RANGE",
-    "SEED",
-    "SPLIT",
-    "alpha_option",
-    "assessment_options",
-    "examples",
-    "json_option",
-    "key_options",
-    "label_option",
-    "n_bins_option",
-    "quiet_option",
-    "score_option",
-    "table_options",
-    "weights_option",
-]
+Command = Callable[..., Any]
 
 
 class _Checked(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value that the library checks, so that an error says the same here and there."""
+    """A value that a function converts. The library's own checks are used, so that its messages are those of the command."""
+
+    def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
+        self.name, self._convert = name, convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return self.parse(value)
+            return self._convert(value)
         except (ValueError, FastbinError) as error:
             self.fail(str(error) if isinstance(error, FastbinError) else f"{value!r} is not {self.name}", param, ctx)
 
-    def parse(self, value: Any) -> Any:
-        raise NotImplementedError
+
+def _score_range(value: str) -> tuple[float, float] | None:
+    if value == "any":
+        return None
+    low, high = map(float, value.split(","))
+    return low, high
 
 
-class _Alpha(_Checked):
-    name = "a number"
-
-    def parse(self, value: Any) -> float:
-        return check_alpha(float(value))
+def _split(value: str) -> float | tuple[float, ...]:
+    parts = tuple(map(float, value.split(",")))
+    return parts[0] if len(parts) == 1 else parts
 
 
-class _Seed(_Checked):
-    name = "an integer"
-
-    def parse(self, value: Any) -> int:
-        return check_seed(int(value))
-
-
-class _NBins(_Checked):
-    name = "a number of bins or 'auto'"
-
-    def parse(self, value: Any) -> int | str:
-        return "auto" if value == "auto" else int(value)
+def _rate(value: str) -> float:
+    rate = float(value)
+    if not 0.0 < rate < 1.0:
+        raise InputError(f"{value} is not strictly between 0 and 1")
+    return rate
 
 
-class _ScoreRange(_Checked):
-    name = "'any' or a pair such as 0,1"
-
-    def parse(self, value: Any) -> Any:
-        if value == "any" or value is None:
-            return None
-        low, high = (float(end) for end in value.split(","))
-        return low, high
+def _delimiter(value: str) -> str:
+    value = {"\\t": "\t", "tab": "\t"}.get(value, value)
+    if len(value) != 1:
+        raise ValueError
+    return value
 
 
-class _Split(_Checked):
-    name = "a share such as 0.5, or three parts such as 1,1,1"
-
-    def parse(self, value: Any) -> float | tuple[float, ...]:
-        parts = tuple(float(part) for part in value.split(","))
-        return parts[0] if len(parts) == 1 else parts
-
-
-class _Delimiter(_Checked):
-    name = "one character"
-
-    def parse(self, value: Any) -> str:
-        value = {"\\t": "\t", "tab": "\t"}.get(value, value)
-        if len(value) != 1:
-            raise ValueError
-        return str(value)
+ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
+RATE = _Checked("a number", _rate)
+SEED = _Checked("an integer", lambda value: check_seed(int(value)))
+N_BINS = _Checked("a number of bins or 'auto'", lambda value: "auto" if value == "auto" else int(value))
+SCORE_RANGE = _Checked("'any' or a pair such as 0,1", _score_range)
+SPLIT = _Checked("a share such as 0.5, or three parts such as 1,1,1", _split)
+DELIMITER = _Checked("one character", _delimiter)
 
 
-ALPHA, SEED, N_BINS, SCORE_RANGE, SPLIT, DELIMITER = _Alpha(), _Seed(), _NBins(), _ScoreRange(), _Split(), _Delimiter()
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order of the help."""
 
-score_option = click.option(
-    "--score", metavar="COLUMN", help="The column of scores. Default: the only one with a usual name, such as p or score."
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def collected(argument: str, make: Callable[..., Any], *names: str) -> Callable[[Command], Command]:
+    """A decorator of a command: the values of these options, those it has, become one argument, `make(**values)`."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(**values: Any) -> Any:
+            taken = {name: values.pop(name) for name in names if name in values}
+            return command(**{argument: make(**taken)}, **values)
+
+        return wrapped
+
+    return decorate
+
+
+def option(usage: str, text: str, kind: Any = None, default: Any = None, **more: Any) -> Callable[[Command], Command]:
+    """An option from its names and its metavar, such as "-o --output FILE". The help shows the default, if there is one."""
+    *names, metavar = usage.split()
+    return click.option(*names, metavar=metavar, type=kind, default=default, show_default=True, help=text, **more)
+
+
+def choice(name: str, text: str, *values: str) -> Callable[[Command], Command]:
+    """An option with a few values, of which the first is the default."""
+    return click.option(name, type=click.Choice(values), default=values[0], show_default=True, help=text)
+
+
+PATH = click.Path()
+model = click.argument("model", type=PATH)
+file = click.argument("file", type=PATH)
+score = option("--score COLUMN", "The column of scores. Default: the only one with a usual name, such as p or score.")
+label = together(
+    option(
+        "--label COLUMN",
+        "The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
+    ),
+    option("--positive VALUE", "The outcome that counts as 1, such as yes, if outcomes are not 0 and 1."),
 )
-n_bins_option = click.option(
-    "--n-bins", type=N_BINS, default=10, show_default=True, metavar="N|auto", help="The number of bins."
+weights = option("--weights COLUMN", "Sample weights. Whole numbers are frequencies, others importance weights.")
+alpha = option("--alpha A", "The probability that the stated guarantee fails.", ALPHA, 0.1)
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+# How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `TableOptions`.
+tables = together(
+    option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
+    choice("--decimal", "The decimal mark in CSV files.", ".", ","),
+    option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
+    collected("rows", TableOptions.take, *TableOptions.__dataclass_fields__),
 )
-alpha_option = click.option(
-    "--alpha", type=ALPHA, default=0.1, show_default=True, metavar="A", help="The chance that the stated guarantee fails."
+
+# Where tie keys come from. With the command's own --seed, this becomes its argument `keys`, a `KeyOptions`.
+keys = together(
+    option(
+        "--key COLUMN",
+        "What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any ids (their "
+        "key is fb.hash_keys).",
+    ),
+    option(
+        "--salt TEXT",
+        "The secret that the ids in the --key column are hashed with. The list of processes shows it to other users of this "
+        "machine; --salt-file does not.",
+    ),
+    option(
+        "--salt-file FILE",
+        "A file that holds the secret. Default: the value of the environment variable FASTBIN_SALT, if it is set.",
+        PATH,
+    ),
+    collected("keys", KeyOptions.take, "key", "salt", "salt_file", "seed"),
 )
-weights_option = click.option(
-    "--weights", metavar="COLUMN", help="Sample weights. Whole numbers are frequencies, others importance weights."
+
+# What is assessed and how: the options that `assess` and `report` share.
+assessment = together(
+    model,
+    file,
+    score,
+    label,
+    weights,
+    option("--against MODEL", "Compare with this model too; repeatable.", PATH, multiple=True),
+    option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
+    alpha,
+    option("--level L", "Of the test whether the certificate holds.", ALPHA, 0.05),
+    option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
-def label_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The column of labels, and what they look like."""
-    named = click.option(
-        "--label",
-        metavar="COLUMN",
-        help="The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
-    )
-    positive = click.option(
-        "--positive",
-        metavar="VALUE",
-        help="The outcome that counts as 1, such as yes, where outcomes are not 0 and 1.",
-    )
-    return named(positive(command))
-
-
-def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Where tie keys come from; `KeyOptions.take` reads them."""
-    for option in (
-        click.option(
-            "--salt-file",
-            type=click.Path(),
-            metavar="FILE",
-            help="A file that holds the secret. Default: what the environment variable FASTBIN_SALT holds, if anything.",
-        ),
-        click.option(
-            "--salt",
-            metavar="TEXT",
-            help="The secret that the ids in the --key column are hashed with. Others on this machine can see it in the list "
-            "of processes; rather use --salt-file.",
-        ),
-        click.option(
-            "--key",
-            metavar="COLUMN",
-            help="What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any "
-            "ids (their key is fb.hash_keys).",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How tables are read; the command gets these as one argument, `csv_format`, which is for `open_input`."""
-
-    @wraps(command)
-    def wrapped(*, delimiter: str | None, decimal: str, encoding: str, **others: Any) -> Any:
-        if delimiter == decimal:
-            raise click.UsageError(f"--delimiter and --decimal are both {decimal!r}; one character cannot be both")
-        return command(csv_format={"delimiter": delimiter, "decimal": decimal, "encoding": encoding}, **others)
-
-    decorated: Callable[..., Any] = wrapped
-    for option in (
-        click.option(
-            "--encoding",
-            default="utf-8",
-            show_default=True,
-            metavar="NAME",
-            help="Of CSV files, such as latin-1; what is written is UTF-8.",
-        ),
-        click.option(
-            "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="The decimal mark in CSV files."
-        ),
-        click.option(
-            "--delimiter",
-            type=DELIMITER,
-            metavar="CHAR",
-            help="Between the columns of CSV files. Default: as in the header.",
-        ),
-    ):
-        decorated = option(decorated)
-    return decorated
-
-
-def assessment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What is to be assessed and how: the options that `assess` and `report` share."""
-    for option in (
-        click.option(
-            "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Break ties by row number and this seed."
-        ),
-        click.option(
-            "--level",
-            type=ALPHA,
-            default=0.05,
-            show_default=True,
-            metavar="L",
-            help="Of the test whether the certificate holds.",
-        ),
-        alpha_option,
-        click.option(
-            "--against-column", multiple=True, metavar="COLUMN", help="Compare with the predictions in this column; repeatable."
-        ),
-        click.option(
-            "--against", multiple=True, type=click.Path(), metavar="MODEL", help="Compare with this model too; repeatable."
-        ),
-        weights_option,
-        label_option,
-        score_option,
-    ):
-        command = option(command)
-    return command
+def exit_code(code: int, when: str) -> Callable[[Command], Command]:
+    """The option that lets a result decide about the exit code."""
+    return click.option("--exit-code", is_flag=True, help=f"Exit with {code} if {when}.")
 
 
 def examples(*lines: str) -> str:

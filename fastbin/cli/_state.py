@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
 from fastbin._files import TEMPORARIES, is_replaceable
-from fastbin.cli._streams import told_name
+from fastbin.cli._streams import display_name
 
 if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor
-
-__all__ = ["CountedFiles", "StateFile", "locked"]
 
 PAUSE = 0.02  # seconds between two looks at a lock
 READ_BYTES = 2**20
 
 
 class StateFile:
-    """The bytes of a state as they were found, so that nobody else's are replaced."""
+    """The content of a state file at the start, so that a state which another program wrote later is not replaced."""
 
     def __init__(self, path: str) -> None:
         if path == "-" or not is_replaceable(path):
             raise InputError(f"{path} cannot hold a state, which is read and written again; name a file")
         self.path = path
-        self.found = self._read()
+        self.content = self._read()
 
     def _read(self) -> bytes | None:
         try:
@@ -39,22 +37,22 @@ class StateFile:
             return None
 
     def save(self, monitor: CalibrationMonitor) -> None:
-        """Write the new state in place of the one that was found, and of no other."""
-        if self._read() != self.found:
-            raise InputError(f"{self.path} was changed by another program meanwhile and stays as that left it; run this again")
+        """Write the new state in place of the old one, if no other program has changed it."""
+        if self._read() != self.content:
+            raise InputError(f"{self.path} was changed by another program meanwhile and is left as it is; run this again")
         monitor.save(self.path)
 
 
 @contextmanager
 def locked(path: str | None, seconds: float) -> Iterator[None]:
-    """Let nobody else update a state while the block runs; whoever else wants to waits so long and is then refused.
+    """Keep other processes from updating a state while the block runs. They wait for `seconds` and are then refused.
 
-    The lock is on a file beside the state, since the state itself is replaced; it is removed with the lock, and one that a
-    killed process left holds nobody up.
+    The lock is on a file beside the state, since the state itself is replaced. The file is removed with the lock; one that a
+    killed process has left is not locked any more.
     """
     try:
         import fcntl
-    except ImportError:  # Windows; that another program's state is not replaced is looked at all the same
+    except ImportError:  # Windows; `StateFile.save` still notices that another program has written
         fcntl = None  # type: ignore[assignment]
     if path is None or fcntl is None:
         yield
@@ -67,13 +65,13 @@ def locked(path: str | None, seconds: float) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            os.unlink(lock)  # while it is held, so that who waits sees that it is gone, and makes a new one
+            os.unlink(lock)  # while it is locked, so that a process that waits notices and makes a new file
         TEMPORARIES.discard(str(lock))
         os.close(descriptor)
 
 
 def _wait_for(fcntl: Any, lock: Path, path: str, seconds: float) -> int:
-    """A descriptor of the lock, which is held."""
+    """A descriptor of the lock file, which is locked."""
     deadline = time.monotonic() + seconds
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -81,13 +79,13 @@ def _wait_for(fcntl: Any, lock: Path, path: str, seconds: float) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
                 return descriptor
-        except FileNotFoundError:  # removed by who held it, between the two calls
+        except FileNotFoundError:  # removed by the process that held the lock, between the two calls
             pass
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 os.close(descriptor)
                 raise InputError(
-                    f"{path} is being updated by another process, also after {seconds:g} seconds; run this again later"
+                    f"{path} is still being updated by another process after {seconds:g} seconds; run this again later"
                 ) from None
             time.sleep(PAUSE)
         except OSError as error:
@@ -97,7 +95,7 @@ def _wait_for(fcntl: Any, lock: Path, path: str, seconds: float) -> int:
 
 
 class CountedFiles:
-    """Which files a monitor has counted, by the SHA-256 of their bytes."""
+    """The files that a monitor has counted, by the SHA-256 of their bytes."""
 
     def __init__(self, monitor: CalibrationMonitor, again: bool) -> None:
         self._monitor, self._again = monitor, again
@@ -105,7 +103,7 @@ class CountedFiles:
         self._before: dict[str, os.stat_result] = {}
 
     def check_file(self, path: str) -> None:
-        """Refuse a file that was counted before; else it counts as counted."""
+        """Refuse a file that was counted before; otherwise note it as counted."""
         self._before[path] = os.stat(path)
         digest = hashlib.sha256()
         with open(path, "rb") as file:
@@ -114,25 +112,25 @@ class CountedFiles:
         self.check_digest(digest.digest(), path)
 
     def check_unchanged(self) -> None:
-        """Refuse if a file is not the one any more whose digest was taken."""
+        """Refuse if a file has changed since its digest was computed."""
         for path, before in self._before.items():
             now = os.stat(path)
             if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
                 raise InputError(f"{path} was changed while it was read; run this again when it is complete")
 
     def check_digest(self, digest: bytes, path: str) -> None:
-        """The same for what came from a pipe and has been read."""
+        """The same for a pipe that has been read to its end."""
         if not self._again:
-            name = told_name(path)
+            name = display_name(path)
             if digest in self._here:
                 raise InputError(
-                    f"{name} holds the same as {told_name(self._here[digest])}; outcomes count once, unless --again is given"
+                    f"{name} holds the same as {display_name(self._here[digest])}; outcomes count once, unless --again is given"
                 )
             if digest in self._monitor.seen:
                 raise InputError(f"{name} was counted before; outcomes count once, unless --again is given")
         self._here[digest] = path
 
     def mark(self) -> None:
-        """Let the monitor keep the digests of what it has counted now."""
+        """Store the digests of the files of this call in the monitor."""
         for digest in self._here:
             self._monitor.mark_seen(digest)

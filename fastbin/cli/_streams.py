@@ -1,4 +1,4 @@
-"""Standard streams and files on the command line: "-", closed streams, and who may read or write what."""
+"""Standard streams and files on the command line: "-", closed streams, and which paths can be read and written."""
 
 from __future__ import annotations
 
@@ -6,56 +6,73 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fastbin._errors import FormatError, InputError
 from fastbin._files import is_replaceable, replace_file
+from fastbin.cli._console import console
 
 if TYPE_CHECKING:
-    from fastbin.model import BinnedModel
+    from rich.console import Console
 
-__all__ = ["check_inputs", "check_output", "load_model", "told_name", "told_output", "write_output"]
+    from fastbin.model import BinnedModel
 
 STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
-def told_name(path: str) -> str:
+def display_name(path: str) -> str:
     """The path, or "standard input"."""
     return "standard input" if path == "-" else path
-
-
-def told_output(path: str) -> str:
-    """The path, or "standard output"."""
-    return "standard output" if path == "-" else path
 
 
 def check_inputs(**paths: str | tuple[str, ...] | None) -> None:
     """Refuse two uses of the standard input, which can be read only once."""
     each = {name: (value,) if isinstance(value, str) else value or () for name, value in paths.items()}
-    using = [name for name, values in each.items() for path in values if path in STDIN_NAMES]
+    using = [name.replace("_", "-") for name, values in each.items() for path in values if path in STDIN_NAMES]
     if len(using) > 1:
-        told = " and ".join(dict.fromkeys(name.replace("_", "-") for name in using))
-        raise click.UsageError(f"standard input can be read only once, and {told} would each read it; name a file")
+        names = " and ".join(dict.fromkeys(using))
+        raise click.UsageError(f"standard input can be read only once, and {names} would each read it; name a file")
 
 
-def check_output(path: str, *, overwrites: tuple[str, ...] = (), is_text: bool = False) -> None:
-    """Refuse, before any work is done, a path to which nothing can be written.
+class Output:
+    """Where a command writes its result, checked before any work is done.
 
     Parameters
     ----------
     path
-        "-" for the standard output.
-    overwrites
+        "-" for the standard output, ``None`` for a result that is not written.
+    reads
         Files, or folders of files, that are read and must stay.
     is_text
         Whether what is written may go to a terminal.
     """
-    if path == "-":
-        if not is_text and sys.stdout.isatty():
-            raise InputError("standard output is a terminal, which a binary file would upset; send it to a file or a pipe")
-        return
+
+    def __init__(self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False) -> None:
+        self._path = path
+        self.name = "standard output" if path == "-" else path
+        if path == "-" and not is_text and sys.stdout.isatty():
+            raise InputError("standard output is a terminal, which cannot show a binary file; send it to a file or a pipe")
+        if path not in (None, "-"):
+            _check_target(path, reads)
+
+    def write(self, content: bytes | Callable[[Any], object]) -> None:
+        """Write bytes, or let a function fill a binary file: the standard output, or one that `replace_file` makes."""
+        fill = content if callable(content) else lambda file: file.write(content)
+        sys.stdout.flush()  # a path may mean the same stream
+        if self._path == "-":
+            fill(sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        elif self._path is not None:
+            replace_file(self._path, fill)
+
+    def messages(self) -> Console:
+        """The console for what is shown beside the result."""
+        return console(stderr=self._path == "-")
+
+
+def _check_target(path: str, reads: tuple[str, ...]) -> None:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path} is a folder; name a file")
@@ -63,28 +80,16 @@ def check_output(path: str, *, overwrites: tuple[str, ...] = (), is_text: bool =
         return
     folder = target.parent
     if not folder.is_dir():
-        raise InputError(f"{folder if target.name != Path(path).name else Path(path).parent} is no folder; make it first")
+        raise InputError(f"{folder if target.name != Path(path).name else Path(path).parent} is not a folder; make it first")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{folder} cannot be written to")
-    for other in overwrites:
+    for other in reads:
         if other == "-" or not os.path.exists(other):
             continue
         if os.path.isdir(other) and os.path.samefile(other, folder):
             raise InputError(f"{path} is in the folder that is read; write to another one")
         if target.exists() and target.samefile(other):
             raise InputError(f"{path} is the file that is read; write to another one")
-
-
-def write_output(path: str, write: Callable[[Any], object]) -> None:
-    """Let `write` fill a binary file: the standard output, or one that `replace_file` makes."""
-    if path != "-":
-        sys.stdout.flush()  # a path may mean the same stream
-        replace_file(path, write)
-        return
-    sys.stdout.flush()
-    out: BinaryIO = sys.stdout.buffer
-    write(out)
-    out.flush()
 
 
 def load_model(path: str) -> BinnedModel:

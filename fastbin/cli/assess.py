@@ -6,76 +6,63 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin.cli._options import assessment_options, examples, json_option, table_options
+from fastbin.cli import _options as options
+from fastbin.cli._console import console, say_json, text_table
+from fastbin.cli._files import TableOptions
+from fastbin.cli._model_view import print_certificate
+from fastbin.cli._test_set import assess_file
 
 if TYPE_CHECKING:
     from fastbin.report import Assessment
-
-__all__ = ["command"]
 
 CONTRADICTED = 3
 
 
 @click.command(
     short_help="Test MODEL on labelled samples that its fit has not seen.",
-    epilog=examples(
+    epilog=options.examples(
         "fastbin assess credit.fbm test.csv --score p --label y",
         "fastbin assess credit.fbm test.csv --against isotonic.fbm",
         "fastbin assess credit.fbm test.parquet --json | jq .check.verdict",
         "fastbin assess credit.fbm test.csv --exit-code",
     ),
 )
-@click.argument("model", type=click.Path())
-@click.argument("file", type=click.Path())
-@assessment_options
-@click.option("--exit-code", is_flag=True, help=f"Exit with {CONTRADICTED} if the certificate is contradicted.")
-@json_option
-@table_options
-def command(model: str, file: str, exit_code: bool, as_json: bool, **settings: Any) -> int:
+@options.assessment
+@options.exit_code(CONTRADICTED, "the certificate is contradicted")
+@options.as_json
+@options.tables
+def command(model: str, file: str, exit_code: bool, as_json: bool, rows: TableOptions, **settings: Any) -> int:
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
-    Tells the calibration error before and after, what the Brier score is made of, and whether the test samples contradict the
-    certificate, confirm it, or are too few to tell, and then how many would do. A row without a score, or with one that the
+    Shows the calibration error before and after, the parts of the Brier score, and whether the test samples contradict the
+    certificate, confirm it, or are too few to decide, and how many are enough. A row without a score, or with a score that the
     model refuses, is left out and counted.
 
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
     """
-    from fastbin.cli._test_set import assess_file
-
-    found = assess_file(model, file, **settings)
+    assessment = assess_file(model, file, rows, **settings)
     if as_json:
-        import json
-
-        from fastbin.cli._console import say
-
-        say(json.dumps({"model": model, "file": file, **found.to_dict()}, indent=2, allow_nan=False))
+        say_json({"model": model, "file": file, **assessment.to_dict()})
     else:
-        _show(found)
-    contradicted = found.check is not None and found.check.verdict == "contradicted"
+        _show(assessment)
+    contradicted = assessment.check is not None and assessment.check.verdict == "contradicted"
     return CONTRADICTED if exit_code and contradicted else 0
 
 
-def _show(found: Assessment) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from fastbin.cli._console import console
-
+def _show(assessment: Assessment) -> None:
     out = console()
-    share = 100.0 * found.n_positive / found.n_samples
-    out.print(f"{found.n_samples:,} test samples, {found.n_positive:,} ({share:.3g} %) with label 1.")
+    share = 100.0 * assessment.n_positive / assessment.n_samples
+    out.print(f"{assessment.n_samples:,} test samples, {assessment.n_positive:,} ({share:.3g} %) with label 1.")
     out.print()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("")
-    for card in found.scorecards:
-        table.add_column(card.name, justify="right", no_wrap=True)
-    for name in found.after.numbers():
-        table.add_row(name, *(card.numbers()[name] for card in found.scorecards))
+    cards = [(card.name, card.numbers()) for card in assessment.scorecards]
+    rows = [[number, *(numbers[number] for _, numbers in cards)] for number in assessment.after.numbers()]
+    table = text_table(["", *(name for name, _ in cards)], rows)
+    table.columns[0].justify = "left"
     out.print(table)
     out.print()
-    if found.certificates:
-        out.print(str(found.certificates[0]), style="bold")
-    if found.check is not None:
-        out.print(str(found.check))
-    for caution in found.cautions:
+    if assessment.certificates:
+        print_certificate(out, assessment.certificates[0], with_reasons=False)
+    if assessment.check is not None:
+        out.print(str(assessment.check))
+    for caution in assessment.cautions:
         out.print(f"Caution: {caution}")

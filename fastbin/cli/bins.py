@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import click
 
-from fastbin.cli._options import alpha_option, examples, json_option
+from fastbin.cli import _options as options
+from fastbin.cli._console import console, say, say_json, text_table
 
 if TYPE_CHECKING:
     from fastbin.guarantees.n_bins import TradeOff
 
-__all__ = ["command"]
 
-
-@click.command(epilog=examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
+@click.command(epilog=options.examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
 @click.option("--n", "n_samples", type=click.IntRange(2), required=True, metavar="N", help="The number of calibration samples.")
-@alpha_option
-@click.option(
-    "--n-bins", "n_bins", type=click.IntRange(1), multiple=True, metavar="B", help="Show this number of bins (repeatable)."
-)
-@click.option("--epsilon", type=float, metavar="E", help="Also say how many bins keep within this distance.")
-@json_option
+@options.alpha
+@options.option("--n-bins B", "Show this number of bins (repeatable).", click.IntRange(1), multiple=True)
+@options.option("--epsilon E", "Also say how many bins keep within this distance.", float)
+@options.as_json
 def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: float | None, as_json: bool) -> None:
     """Show what N samples can promise, by the number of bins.
 
-    The distance from the truth that is guaranteed before any label is seen.
+    This is the distance from the truth that is guaranteed before any label is seen.
 
-    More bins tell scores apart more finely; fewer bins are known more exactly. The number of bins must not be chosen by how
-    the bins turn out on the calibration samples themselves: that would void the guarantee.
+    More bins distinguish scores better; the value of each of fewer bins is known more exactly. The number of bins must not be
+    chosen by the results on the calibration samples themselves: that would void the guarantee.
     """
     from fastbin import guarantees
     from fastbin.guarantees.n_bins import trade_off
@@ -37,37 +35,24 @@ def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: floa
     auto = guarantees.auto_n_bins(n_samples)
     within = None if epsilon is None else guarantees.choose_n_bins(n_samples, alpha, epsilon)
     if as_json:
-        import json
-
-        from fastbin.cli._console import say
-
         content = {"n": n_samples, "alpha": alpha, "auto": auto, "epsilon": epsilon, "n_bins_within_epsilon": within}
-        say(json.dumps(content | {"rows": [row._asdict() for row in rows]}, indent=2))
+        say_json(content | {"rows": [row._asdict() for row in rows]})
         return
     _show(rows, n_samples, alpha, auto)
     if within is not None:
-        from fastbin.cli._console import say
-
         say(f"\nWithin {epsilon:g} at alpha = {alpha:g}, in all bins at once: up to {within} bins.")
 
 
 def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from fastbin.cli._console import console
-
     out = console()
     out.print(f"{n_samples:,} samples, alpha = {alpha:g}: the promised distance from the truth", style="bold")
     out.print()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("bins", "samples each", "all bins", "one sample", "formula (8)", "mean ECE", ""):
-        table.add_column(title, justify="right", no_wrap=True)
+    cells = []
     for row in rows:
         distances = (row.conditional, row.marginal, row.conditional_hoeffding, row.expected_ece)
         mark = "auto" if row.n_bins == auto else ""
-        table.add_row(f"{row.n_bins:,}", f"{row.samples_per_bin:,}", *(f"{_up(distance):.4f}" for distance in distances), mark)
-    out.print(table)
+        cells.append([f"{row.n_bins:,}", f"{row.samples_per_bin:,}", *(f"{_up(each):.4f}" for each in distances), mark])
+    out.print(text_table(["bins", "samples each", "all bins", "one sample", "formula (8)", "mean ECE", ""], cells))
     out.print()
     out.print("all bins     in all bins at once: exact binomial radius")
     out.print("one sample   in the bin of the next sample: exact binomial radius")
@@ -77,7 +62,5 @@ def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int) -> None
 
 
 def _up(distance: float) -> float:
-    """Upwards at the fourth place, so that what is printed is still true."""
-    import math
-
+    """Rounded up at the fourth place, so that what is printed still holds."""
     return math.ceil(distance * 1e4 - 1e-5) / 1e4

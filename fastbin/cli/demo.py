@@ -1,65 +1,52 @@
-"""``fastbin demo``: the whole way in one command, on made-up data."""
+"""``fastbin demo``: from scores to a model in one command, on made-up data."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
-from fastbin.cli._options import SEED, alpha_option, examples
+from fastbin._typing import Bools, Float64s
+from fastbin.cli import _model_view
+from fastbin.cli import _options as options
+from fastbin.cli._console import working
+from fastbin.cli._streams import Output
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from fastbin.model import BinnedModel
-
-__all__ = ["command"]
 
 N_CALIBRATION, N_FRESH = 10_000, 100_000
 
 
-@click.command(epilog=examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
-@click.option(
-    "-o",
-    "--output",
-    default="demo.fbm",
-    show_default=True,
-    type=click.Path(),
-    metavar="MODEL",
-    help="The model file; - prints it.",
-)
-@click.option("--seed", type=SEED, default=1, show_default=True, metavar="N", help="Draws another sample.")
-@alpha_option
+@click.command(epilog=options.examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
+@options.option("-o --output MODEL", "The model file; - prints it.", options.PATH, "demo.fbm")
+@options.option("--seed N", "Draws another sample.", options.SEED, 1)
+@options.alpha
 def command(output: str, seed: int, alpha: float) -> None:
     """Recalibrate an overconfident classifier on made-up data.
 
     Draws 10,000 scores with outcomes, fits uniform-mass binning, prints the bins and the certificate, measures the
     calibration error before and after on 100,000 fresh samples, and writes the model.
     """
-    import numpy as np
-
     from fastbin.binning.uniform_mass import UniformMassBinning
-    from fastbin.cli import _model_view
-    from fastbin.cli._console import console, working
-    from fastbin.cli._streams import check_output, told_output, write_output
 
-    check_output(output)
-    out = console(stderr=output == "-")
+    target = Output(output)
+    out = target.messages()
     rng = np.random.default_rng(seed)
     with working("fitting"):
         scores, labels = _draw(rng, N_CALIBRATION)
         model = UniformMassBinning(n_bins=10, seed=seed).fit(scores, labels).model_
         fresh_scores, fresh_labels = _draw(rng, N_FRESH)
         before, after = _errors(model, fresh_scores, fresh_labels, seed)
-        write_output(output, lambda file: file.write(model.to_bytes()))
+        target.write(model.to_bytes())
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
     out.print(f"Recalibrated by {_model_view.summary(model)}:")
-    _model_view.show(model, alpha, stderr=output == "-")
+    _model_view.show(out, model, alpha)
     out.print()
     out.print(f"Expected calibration error on {N_FRESH:,} fresh samples: {before:.4f} before, {after:.4f} after.")
     out.print()
-    out.print(f"The model is in {told_output(output)}. Next:")
+    out.print(f"The model is in {target.name}. Next:")
     named = "demo.fbm" if output == "-" else output
     for line in (
         f"fastbin inspect {named}",
@@ -69,24 +56,18 @@ def command(output: str, seed: int, alpha: float) -> None:
         out.print(f"  {line}", style="cyan")
 
 
-def _draw(rng: np.random.Generator, n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _draw(rng: np.random.Generator, n: int) -> tuple[Float64s, Bools]:
     """Scores whose log-odds are twice what they should be, and outcomes."""
-    import numpy as np
-
     log_odds = rng.normal(-0.5, 1.0, n)
     labels = rng.random(n) < 1.0 / (1.0 + np.exp(-log_odds))
     return 1.0 / (1.0 + np.exp(-2.0 * log_odds)), labels
 
 
-def _errors(
-    model: BinnedModel, scores: npt.NDArray[np.float64], labels: npt.NDArray[np.bool_], seed: int
-) -> tuple[float, float]:
+def _errors(model: BinnedModel, scores: Float64s, labels: Bools, seed: int) -> tuple[float, float]:
     """The expected calibration error of the scores and of the model's values, both over the model's bins."""
-    import numpy as np
-
     bins = model.assign(scores, seed=seed)
 
-    def error(probabilities: npt.NDArray[np.float64]) -> float:
+    def error(probabilities: Float64s) -> float:
         gaps = np.bincount(bins, weights=probabilities - labels)
         return float(np.abs(gaps).sum() / len(labels))
 

@@ -2,34 +2,83 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from fastbin.cli._options import alpha_option, examples, json_option
+from fastbin._typing import Float64s
+from fastbin.cli import _model_view
+from fastbin.cli import _options as options
+from fastbin.cli._console import console, say_json
+from fastbin.cli._streams import display_name, load_model
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+
+# What is shown as it is, in this order.
+FIELDS = (
+    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples", "n_positive", "n_tied", "randomised_mass", "score_range",
+    "delta", "odds_ratio", "seed", "note", "out_of_range",
+)  # fmt: skip
 
 
 @click.command(
-    epilog=examples("fastbin inspect credit.fbm", "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate")
+    epilog=options.examples("fastbin inspect credit.fbm", "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate")
 )
-@click.argument("model", type=click.Path())
-@alpha_option
-@json_option
+@options.model
+@options.alpha
+@options.as_json
 def command(model: str, alpha: float, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
-    The intervals hold for all bins at once with probability 1 - alpha. Where the method has no finite-sample guarantee, the
-    reason is told instead.
+    The intervals hold for all bins at once with probability 1 - alpha. If the method has no finite-sample guarantee, the reason
+    is given instead.
     """
-    from fastbin.cli import _model_view
-    from fastbin.cli._console import console, say
-    from fastbin.cli._streams import load_model, told_name
-
     loaded = load_model(model)
     if as_json:
-        import json
-
-        say(json.dumps({"path": model, **_model_view.as_json(loaded, alpha)}, indent=2, allow_nan=False))
+        say_json({"path": model, **model_as_json(loaded, alpha)})
         return
-    console().print(f"{told_name(model)}: {_model_view.summary(loaded)}.")
-    _model_view.show(loaded, alpha)
+    console().print(f"{display_name(model)}: {_model_view.summary(loaded)}.")
+    _model_view.show(console(), loaded, alpha)
+
+
+def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
+    """Everything that `_model_view.show` prints, unrounded."""
+    certificate, sentence = _model_view.promise(model, alpha)
+    ends = _model_view.intervals(model, alpha)
+    content = {field: getattr(model, field) for field in FIELDS}
+    rates = model.rates
+    content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
+    content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
+    content["sha256"] = hashlib.sha256(model.to_bytes()).hexdigest()
+    name, parameters = model.map
+    content["map"] = (
+        None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _model_view.log_odds(model)}
+    )
+    content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
+    content["empty_bins"] = _model_view.empty_bins(model)
+    content["falls_after_bins"] = model.falls.tolist()
+    content["alpha"] = alpha
+    content["certificate"] = None if certificate is None else {"sentence": sentence, **certificate.to_dict()}
+    content["why_no_certificate"] = sentence if certificate is None else None
+    return content
+
+
+def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"bin": row}
+    if model.kind == "linear":
+        entry = {"knot": row, "score": float(model.edges[row])}
+    else:
+        entry["from"], entry["to"] = _model_view.ends_of(model, row)
+        if row > 0:  # which of the scores that equal `from` belong here
+            entry["from_key"] = int(model.edge_keys[row - 1]) if model.edge_keys is not None else 0
+    entry["value"] = float(model.values[row])
+    for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
+        column = getattr(model, field)
+        if column is not None:
+            entry[field.removesuffix("s")] = column[row].item()
+    if ends is not None:
+        entry["lower"], entry["upper"] = (None if math.isnan(end) else float(end) for end in ends[row])
+    return entry

@@ -1,4 +1,4 @@
-"""What a table is: named columns of a file, or of several, that come in record batches of PyArrow's.
+"""What a table is: named columns of one file or of several, which are read as PyArrow record batches.
 
 PyArrow is imported when the first table is opened.
 """
@@ -17,28 +17,15 @@ from typing import Any
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 
-__all__ = [
-    "COMPRESSIONS",
-    "CSV_DELIMITERS",
-    "IPC_SUFFIXES",
-    "PARQUET_SUFFIXES",
-    "SUFFIXES",
-    "Table",
-    "arrow",
-    "open_for_arrow",
-    "suffixes",
-    "uses_threads",
-]
-
 CSV_DELIMITERS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
 IPC_SUFFIXES = (".feather", ".arrow", ".ipc")
 SUFFIXES = (*CSV_DELIMITERS, *PARQUET_SUFFIXES, *IPC_SUFFIXES)
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
-# Of address space: a thread takes its stack and an arena of the C library's at once, and blocks and tables come and go.
+# Address space for the stack and the malloc arena of a thread, and for blocks of text and their tables.
 ROOM_FOR_READING = 2**27
-M_ARENA_MAX = -8  # of the GNU C library's malloc.h
+M_ARENA_MAX = -8  # from malloc.h of the GNU C library
 
 
 def arrow() -> Any:
@@ -52,19 +39,24 @@ def arrow() -> Any:
     return pyarrow
 
 
-@cache
-def uses_threads() -> bool:
-    """Whether PyArrow may start threads as it likes: not where the address space is limited (``ulimit -v``).
-
-    A thread that cannot be started there leaves PyArrow's readers waiting for ever for what it was to read, or ends the
-    process. So one thread of each kind is started at once, while there is room for it; from then on too little memory is an
-    error like any other.
-    """
+def address_space() -> int | None:
+    """The limit on the address space of this process in bytes (``ulimit -v``), or ``None``."""
     try:
         import resource
     except ImportError:  # Windows
-        return True
-    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+@cache
+def uses_threads() -> bool:
+    """Whether PyArrow may start as many threads as it likes: not where the address space is limited.
+
+    If a thread cannot be started there, PyArrow's readers wait without end for its result, or the process ends. So one thread
+    of each kind is started at once, while there is room for it. From then on too little memory is an error like any other.
+    """
+    if address_space() is None:
         return True
     with needed_for("files of rows", extra="cli"):
         import pyarrow
@@ -74,7 +66,7 @@ def uses_threads() -> bool:
     try:
         mmap.mmap(-1, ROOM_FOR_READING).close()
         _share_one_arena()
-        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # others reserve a great deal of it beforehand
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # other pools reserve a lot of address space beforehand
         pyarrow.set_io_thread_count(1)
         pyarrow.set_cpu_count(1)
         one_thread = pyarrow.csv.ReadOptions(use_threads=False)
@@ -86,14 +78,14 @@ def uses_threads() -> bool:
 
 
 def _share_one_arena() -> None:
-    """Let all threads take memory from one place; the GNU C library reserves 64 MB of addresses for each otherwise."""
+    """Let all threads share one malloc arena. Otherwise the GNU C library reserves 64 MB of addresses for each thread."""
     with contextlib.suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def open_for_arrow(path: str) -> Any:
-    """A file as a stream of PyArrow's, also where its name is no text."""
-    with open(path, "rb"):  # whose error says more than PyArrow's
+    """A file as a PyArrow stream, also if its name is not text."""
+    with open(path, "rb"):  # its error message says more than that of PyArrow
         pass
     try:
         path.encode("utf8")
@@ -103,7 +95,7 @@ def open_for_arrow(path: str) -> Any:
 
 
 def suffixes(path: str) -> tuple[str, str | None]:
-    """The suffix that tells the format, in lower case, and the compression that a further one tells."""
+    """The suffix of a path without that of a compression, in lower case, and the compression."""
     name = Path(path)
     compression = COMPRESSIONS.get(name.suffix.lower())
     if compression is not None:
@@ -137,29 +129,29 @@ class Table:
         raise NotImplementedError
 
     def place(self, row: int) -> str:
-        """Where a row (from 0) stands, in the words of somebody who has the file before him."""
+        """Where a row (from 0) stands in the file, for a message."""
         return f"{self.path}, row {row + 1}"
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether `batches` can be called more than once: not for pipes."""
+        """Whether `batches` can be called more than once, which is not possible with pipes."""
         return os.path.isfile(self.path)
 
     @property
     def files(self) -> list[str]:
-        """The files of which the table is made."""
+        """The files that the table consists of."""
         return [self.path]
 
-    def check_column(self, name: str, role: str = "column") -> str:
-        """The name, if it is that of exactly one column."""
-        found = self.names.count(name)
-        if found == 1:
+    def check_column(self, name: str) -> str:
+        """The name, if exactly one column has it."""
+        count = self.names.count(name)
+        if count == 1:
             return name
-        if found > 1:
-            raise InputError(f"{self.path} has {found} columns named {name!r}; rename them")
-        raise InputError(f"{self.path} has no {role} {name!r}; it has {self.told_names()}")
+        if count > 1:
+            raise InputError(f"{self.path} has {count} columns named {name!r}; rename them")
+        raise InputError(f"{self.path} has no column {name!r}; it has {self.list_names()}")
 
-    def told_names(self, limit: int = 30) -> str:
+    def list_names(self, limit: int = 30) -> str:
         """The columns, for a message."""
         shown = ", ".join(self.names[:limit])
         return shown if len(self.names) <= limit else f"{shown} and {len(self.names) - limit} more"

@@ -1,23 +1,74 @@
-"""Columns of a table as NumPy arrays, with errors that name the file, the row and the column."""
+"""Columns of a table as NumPy arrays, batch by batch."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from fastbin._typing import Array
+from fastbin.io.base import Table
+from fastbin.io.labels import Labels
+from fastbin.io.parsing import read_numbers
+from fastbin.io.tables import open_table
 
-from fastbin._errors import InputError
-from fastbin.io.tables import Table, arrow, open_table
 
-__all__ = ["MISSING", "as_number", "holds_whole_numbers", "read_columns", "read_numbers"]
+class ColumnReader:
+    """One reading of some columns of a table, from the first row on.
 
-# How programs write that a value is missing in a text file; an empty field is the usual way.
-MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
+    Parameters
+    ----------
+    table : Table
+    columns : mapping of str to str
+        The name of the column behind each argument, such as ``{"scores": "p"}``.
+    label : str, optional
+        The argument that holds labels.
+    positive : str, optional
+        The label that counts as 1; see `Labels`.
+    whole, propagate : collection of str
+        The arguments to which these rules of `read_numbers` apply.
 
-Progress = Callable[[Table], object]
+    Attributes
+    ----------
+    names : list of str
+        The columns that are needed, each once.
+    first_row : int
+        The row of the table at which the next batch starts.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        columns: Mapping[str, str],
+        *,
+        label: str | None = None,
+        positive: str | None = None,
+        whole: Collection[str] = (),
+        propagate: Collection[str] = (),
+    ) -> None:
+        self.names = [table.check_column(name) for name in dict.fromkeys(columns.values())]
+        self.first_row = 0
+        self._table, self._columns, self._label = table, columns, label
+        self._labels = None if label is None else Labels(table, columns[label], positive)
+        self._whole, self._propagate = whole, propagate
+
+    def read(self, batch: Any) -> dict[str, Array]:
+        """An array for each argument, from the next record batch of the table."""
+        arrays = {argument: self._read(argument, name, batch) for argument, name in self._columns.items()}
+        self.first_row += len(batch)
+        return arrays
+
+    def _read(self, argument: str, name: str, batch: Any) -> Array:
+        column = batch.column(batch.schema.get_field_index(name))
+        if argument == self._label and self._labels is not None:
+            return self._labels.read(column, self.first_row)
+        whole, propagate = argument in self._whole, argument in self._propagate
+        return read_numbers(self._table, name, column, self.first_row, whole=whole, propagate=propagate)
+
+    def finish(self) -> None:
+        """After the last batch: refuse a positive label that no row has."""
+        if self._labels is not None:
+            self._labels.check_positive()
 
 
 def read_columns(
@@ -29,8 +80,8 @@ def read_columns(
     whole: Sequence[str] = (),
     label: str | None = None,
     positive: str | None = None,
-    progress: Progress | None = None,
-) -> Generator[tuple[npt.NDArray[Any], ...], None, None]:
+    progress: Callable[[Table], object] | None = None,
+) -> Generator[tuple[Array, ...], None, None]:
     """Columns of a CSV or Parquet file as numbers, chunk by chunk.
 
     Parameters
@@ -43,12 +94,12 @@ def read_columns(
     delimiter : str, optional
         Of a CSV file; by default what its name or its header says.
     whole : sequence of str
-        Those of the columns of a CSV file that are read as int64. Others become float64, or bool where they hold true and
-        false. Columns of a Parquet file keep their type.
+        Those of the columns of a CSV file that are read as int64 in chunks that hold whole numbers alone. All others become
+        float64, or bool where they hold true and false. Columns of a Parquet file keep their type.
     label : str, optional
-        The one of the columns that holds labels.
+        The one of the columns that holds labels; it becomes bool.
     positive : str, optional
-        The label that counts as 1, where labels are two values other than 0 and 1; the column becomes bool.
+        The label that counts as 1, where labels are two values other than 0 and 1.
     progress : callable, optional
         Called with the `Table`, whose `done` and `total` say how far it is, after each chunk.
 
@@ -60,7 +111,7 @@ def read_columns(
     Raises
     ------
     OSError, InputError
-        If the file cannot be read, a column is absent, or a value is missing or no number; the message names file, row and
+        If the file cannot be read, a column is absent, or a value is missing or not a number; the message names file, row and
         column.
 
     Examples
@@ -76,130 +127,12 @@ def read_columns(
     >>> model.n_samples, model.values
     (100, array([0., 1.]))
     """
-    from fastbin.io.labels import Labels
-
     table = path if isinstance(path, Table) else open_table(path, delimiter)
-    for name in columns:
-        table.check_column(name)
-    first_row = 0
-    labels = None if label is None else Labels(table, label, positive)
-    # A column may be asked for twice.
-    for batch in table.batches(list(dict.fromkeys(columns)), chunk_rows):
-        arrays = ((name, batch.column(batch.schema.get_field_index(name))) for name in columns)
-        yield tuple(
-            labels.read(array, first_row)
-            if labels is not None and name == label
-            else read_numbers(table, name, array, first_row, whole=name in whole)
-            for name, array in arrays
-        )
-        first_row += len(batch)
+    named = dict(zip(columns, columns, strict=True))
+    reader = ColumnReader(table, named, label=label, positive=positive, whole=whole)
+    for batch in table.batches(reader.names, chunk_rows):
+        arrays = reader.read(batch)
+        yield tuple(arrays[name] for name in columns)
         if progress is not None:
             progress(table)
-    if labels is not None:
-        labels.check_positive()
-
-
-def read_numbers(
-    table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False
-) -> npt.NDArray[Any]:
-    """One column of a record batch as numbers.
-
-    Parameters
-    ----------
-    table, name, first_row
-        Where the column stands, for messages.
-    column : pyarrow.Array
-    whole : bool
-        Whether text is read as int64.
-    propagate : bool
-        Whether a missing value becomes NaN instead of an error.
-    """
-    pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_binary(column.type) and table.is_text:
-        column = _parse(table, name, _without_missing(column), first_row, whole)
-    elif pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-        raise InputError(f"{table.path}, column {name}: holds {column.type}, not numbers")
-    if column.null_count:
-        if not propagate:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(
-                f"{table.place(first_row + row)}, column {name}: the value is missing; remove or fill such rows first"
-            )
-        column = column.cast(pa.float64())  # NumPy integers have no place for it
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def as_number(text: str) -> float | None:
-    """The number that a text is, if it is one."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _without_missing(column: Any) -> Any:
-    """Text with nulls for the spellings of a missing value."""
-    pa = arrow()
-    missing = pa.compute.is_in(column, value_set=pa.array(MISSING, pa.binary()))
-    if pa.compute.any(missing).as_py():
-        column = pa.compute.if_else(missing, pa.scalar(None, pa.binary()), column)
-    return column
-
-
-def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) -> Any:
-    """Text as int64, float64 or bool."""
-    pa = arrow()
-    wanted = pa.int64() if whole else pa.float64()
-    for kind in (wanted,) if whole else (wanted, pa.bool_()):
-        parsed = _try_to_parse(column, kind, table.decimal)
-        if parsed is not None:
-            return parsed
-    row = _first_unparsable(column, wanted, table.decimal)
-    text = column[row].as_py().decode("utf8", errors="replace")
-    told = "not a whole number" if whole else "neither a number nor true or false"
-    told += "" if table.decimal == "." else " (with a decimal comma)"
-    raise InputError(f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is {told}")
-
-
-def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
-    """The column as this type, or ``None`` if a value of it is something else. Blanks around a value are allowed."""
-    pa = arrow()
-    try:
-        text = column.cast(pa.string())
-        if decimal != ".":
-            if pa.compute.any(pa.compute.match_substring(text, ".")).as_py():  # it may separate thousands
-                return None
-            text = pa.compute.replace_substring(text, decimal, ".")
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            return pa.compute.utf8_trim_whitespace(text).cast(kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _first_unparsable(column: Any, kind: Any, decimal: str) -> int:
-    """The first value that is not of this type, by halving."""
-    start, length = 0, len(column)
-    while length > 1:
-        half = length // 2
-        if _try_to_parse(column.slice(start, half), kind, decimal) is None:
-            length = half
-        else:
-            start, length = start + half, length - half
-    return start
-
-
-def holds_whole_numbers(table: Table, name: str) -> bool:
-    """Whether every value of a column is written as a whole number; by its type in Parquet, by reading it in CSV."""
-    pa = arrow()
-    if not table.is_text:
-        return bool(pa.types.is_integer(table.schema.field(name).type))
-    return all(
-        _try_to_parse(_without_missing(batch.column(0)), pa.int64(), table.decimal) is not None
-        for batch in table.batches([name], 2**20)
-    )
+    reader.finish()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._typing import Array, Bools
 from fastbin.io.base import Table, arrow
-from fastbin.io.columns import MISSING, as_number, read_numbers
-
-__all__ = ["Labels"]
+from fastbin.io.parsing import MISSING, as_number, first_true, read_numbers
 
 
 class Labels:
@@ -29,54 +27,59 @@ class Labels:
     Attributes
     ----------
     other : object
-        The value that counts as 0, once it was seen.
+        The value that counts as 0, or ``None`` before the first row that has it.
     """
 
     def __init__(self, table: Table, name: str, positive: str | None) -> None:
         self._table, self._name, self._positive = table, name, positive
         self.other: Any = None
-        self._found = False
+        self._has_positive = False
 
     def check_positive(self) -> None:
-        """Refuse, when all is read, a positive value that never came: it is a mistake, unless all labels are 0."""
-        if self._positive is not None and not self._found and self.other is not None:
+        """After the last chunk: refuse a positive value that no row has."""
+        if self._positive is not None and not self._has_positive and self.other is not None:
             raise InputError(
-                f"{self._table.path}, column {self._name}: no label is {self._positive!r}, all are {_told(self.other)}"
+                f"{self._table.path}, column {self._name}: no label is {self._positive!r}, all are {self.other.as_py()!r}"
             )
 
-    def read(self, column: Any, first_row: int) -> npt.NDArray[Any]:
-        """The labels in a chunk of the column, an Arrow array that starts at this row of the table."""
+    def read(self, column: Any, first_row: int) -> Array:
+        """The labels in a chunk of the column, an Arrow array that starts at this row of the table.
+
+        They are bool, unless some are neither 0 nor 1: the fit refuses these, and needs their values for its message.
+        """
         if self._positive is not None:
             return self._compare(column, first_row)
         try:
-            return read_numbers(self._table, self._name, column, first_row)
+            numbers = read_numbers(self._table, self._name, column, first_row)
         except InputError as error:
             if "neither a number" not in str(error) and "not numbers" not in str(error):
                 raise
             raise InputError(f"{error}; where labels are two other values, give --positive VALUE") from None
+        ones = numbers == 1
+        return ones if (ones | (numbers == 0)).all() else numbers
 
-    def _compare(self, column: Any, first_row: int) -> npt.NDArray[np.bool_]:
+    def _compare(self, column: Any, first_row: int) -> Bools:
         pa = arrow()
         values, positive = self._values(column)
         if values.null_count:
-            row = first_row + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            row = first_row + first_true(values.is_null())
             raise InputError(f"{self._table.place(row)}, column {self._name}: the label is missing; remove such rows first")
-        found = pa.compute.equal(values, pa.scalar(positive, values.type)).to_numpy(zero_copy_only=False)
-        self._found = self._found or bool(found.any())
-        others = pa.compute.filter(values, pa.array(~found))
+        ones = pa.compute.equal(values, pa.scalar(positive, values.type)).to_numpy(zero_copy_only=False)
+        self._has_positive = self._has_positive or bool(ones.any())
+        others = pa.compute.filter(values, pa.array(~ones))
         if len(others):
             self.other = others[0] if self.other is None else self.other
-            third = pa.compute.not_equal(values, self.other).to_numpy(zero_copy_only=False) & ~found
+            third = pa.compute.not_equal(values, self.other).to_numpy(zero_copy_only=False) & ~ones
             if third.any():
                 row = int(np.argmax(third))
                 raise InputError(
-                    f"{self._table.place(first_row + row)}, column {self._name}: {_told(values[row])} is neither "
-                    f"{_told(pa.scalar(positive, values.type))} nor {_told(self.other)}; labels have two values"
+                    f"{self._table.place(first_row + row)}, column {self._name}: {values[row].as_py()!r} is neither "
+                    f"{pa.scalar(positive, values.type).as_py()!r} nor {self.other.as_py()!r}; labels have two values"
                 )
-        return np.asarray(found, np.bool_)
+        return np.asarray(ones, np.bool_)
 
     def _values(self, column: Any) -> tuple[Any, Any]:
-        """The column as something that can be compared, and the positive value as the same."""
+        """The column and the positive value in a type in which they can be compared."""
         pa = arrow()
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
@@ -92,14 +95,9 @@ class Labels:
             numbers = column.cast(pa.float64())
             return pa.compute.if_else(pa.compute.is_nan(numbers), None, numbers), number
         if pa.types.is_binary(kind) and self._table.is_text:
-            words = column.cast(pa.string(), safe=False)
-            words = pa.compute.ascii_trim_whitespace(words)
+            words = pa.compute.ascii_trim_whitespace(column.cast(pa.string(), safe=False))
             missing = pa.compute.is_in(words, value_set=pa.array([each.decode() for each in MISSING if each.decode() != text]))
             return pa.compute.if_else(missing, None, words), text
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return column, text
         raise InputError(f"{self._table.path}, column {self._name}: holds {kind}, not labels")
-
-
-def _told(value: Any) -> str:
-    return repr(value.as_py())

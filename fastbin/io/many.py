@@ -12,35 +12,32 @@ from typing import Any
 from fastbin._errors import InputError
 from fastbin.io.base import SUFFIXES, Table, suffixes
 
-__all__ = ["ManyTables", "list_files"]
-
 
 def list_files(path: str) -> list[str] | None:
     """The files of a folder or pattern, in the order of their names; ``None`` where the path is neither.
 
-    Of a folder, names that begin with a dot or an underscore are left out, as other programs use them for marks of their own.
-    Anything else that is no table is refused: rows must not be left out in silence.
+    Names in a folder that begin with a dot or an underscore are left out: other programs use them for files of their own. Any
+    other file that is not a table is refused, since rows must not be left out without a message.
     """
     if os.path.isdir(path):
-        names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
-        found = [os.path.join(path, name) for name in names]
-        for file in found:
+        files = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith((".", "_"))]
+        for file in files:
             if os.path.isdir(file):
                 raise InputError(
                     f"{path} holds a folder, {Path(file).name}; name the files by a pattern such as '{path}/**/*.csv'"
                 )
             if suffixes(file)[0] not in SUFFIXES:
                 raise InputError(
-                    f"{path} holds {Path(file).name}, which is no table; name the files by a pattern such as '*.csv'"
+                    f"{path} holds {Path(file).name}, which is not a table; name the files by a pattern such as '*.csv'"
                 )
-        if not found:
+        if not files:
             raise InputError(f"{path} is a folder without tables")
-        return found
+        return files
     if has_magic(path) and not os.path.exists(path):
-        found = sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))
-        if not found:
+        files = sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))
+        if not files:
             raise InputError(f"no file is called {path}")
-        return found
+        return files
     return None
 
 
@@ -55,18 +52,18 @@ class ManyTables(Table):
         self.delimiter = getattr(first, "delimiter", ",")
         totals = [first.total, *(self._check(self._open(file), first).total for file in self._files[1:])]
         self.total = None if None in totals else sum(total for total in totals if total is not None)
-        self._starts = [0]  # the row at which each of the files begins, as far as they were read
+        self._starts = [0]  # the row at which each of the files begins, as far as they have been read
 
     def _open(self, file: str) -> Table:
         if not os.path.isfile(file):
-            raise InputError(f"{file} is no regular file; of several files each is read more than once")
+            raise InputError(f"{file} is not a regular file; each of several files is read more than once")
         return self._open_one(file)
 
     def _check(self, table: Table, first: Table) -> Table:
         if table.is_text != first.is_text or type(table) is not type(first):
             raise InputError(f"{table.path} and {first.path} are of different kinds; several files must be all of one kind")
         if table.names != first.names:
-            raise InputError(f"{table.path} has the columns {table.told_names(10)}, but {first.path} {first.told_names(10)}")
+            raise InputError(f"{table.path} has the columns {table.list_names(10)}, but {first.path} {first.list_names(10)}")
         for name, here, there in zip(first.names, table.schema or (), first.schema or (), strict=False):
             if here.type != there.type:
                 raise InputError(f"{table.path}, column {name}: holds {here.type}, but in {first.path} {there.type}")

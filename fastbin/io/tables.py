@@ -6,32 +6,10 @@ import os
 from collections.abc import Callable
 
 from fastbin._errors import InputError
-from fastbin.io.base import (
-    COMPRESSIONS,
-    CSV_DELIMITERS,
-    IPC_SUFFIXES,
-    PARQUET_SUFFIXES,
-    Table,
-    arrow,
-    suffixes,
-)
+from fastbin.io.base import CSV_DELIMITERS, IPC_SUFFIXES, PARQUET_SUFFIXES, Table, suffixes
 from fastbin.io.many import ManyTables, list_files
 from fastbin.io.text import CsvTable
 from fastbin.io.typed import IpcTable, ParquetTable
-
-__all__ = [
-    "COMPRESSIONS",
-    "CSV_DELIMITERS",
-    "PARQUET_SUFFIXES",
-    "CsvTable",
-    "IpcTable",
-    "ManyTables",
-    "ParquetTable",
-    "Table",
-    "arrow",
-    "open_table",
-    "suffixes",
-]
 
 
 def open_table(
@@ -48,9 +26,9 @@ def open_table(
     ----------
     path : str or path-like
         ``.csv``, ``.tsv``, ``.txt`` (also compressed: ``.csv.gz``, ...), ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``;
-        anything else is told by its first bytes. "-" reads CSV from the standard input; what comes from a pipe can be read
-        once. A folder, or a pattern such as ``day*.csv``, stands for all of its files in the order of their names, which must
-        have the same columns.
+        any other file is recognised by its first bytes. "-" reads CSV from the standard input; a pipe can be read once. A
+        folder, or a pattern such as ``day*.csv``, stands for all of its files in the order of their names, which must have the
+        same columns.
     delimiter : str, optional
         Of a CSV file; by default what its name or its header says.
     decimal : {".", ","}
@@ -58,7 +36,7 @@ def open_table(
     encoding : str
         Of a CSV file; any that Python knows. What is read is UTF-8 from then on.
     watch : callable, optional
-        Given all bytes that are read from a pipe or the standard input, which cannot be looked at otherwise.
+        Called with all bytes that are read from a pipe or the standard input, as they come.
 
     Returns
     -------
@@ -90,7 +68,7 @@ def open_table(
         return _open_file(file, delimiter, decimal, encoding)
 
     if path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
-        return CsvTable(path, delimiter, decimal, encoding, watch)  # a pipe, from which nothing must be read to look at it
+        return CsvTable(path, delimiter, decimal, encoding, watch)  # a pipe: bytes read to recognise its format would be lost
     files = list_files(path)
     return open_one(path) if files is None else ManyTables(path, files, open_one)
 

@@ -1,7 +1,7 @@
-"""CSV files: text with a header, every column as the bytes that stand in the file.
+"""CSV files: text with a header, every column as the bytes in the file.
 
-Nothing is guessed from the first rows, a column that is not needed as numbers keeps its text to the byte, and
-`fastbin.io.columns` converts the others with errors that name row and column.
+No type is guessed from the first rows. A column that is not needed as numbers keeps its bytes; `fastbin.io.parsing` converts
+the others, with errors that name row and column.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from typing import Any
 
 from fastbin._errors import InputError
 from fastbin.io.base import Table, arrow, open_for_arrow, suffixes, uses_threads
+from fastbin.io.parsing import as_number
 
-__all__ = ["CsvTable"]
-
-# Tried in this order on the header of a file whose name does not say.
+# Tried in this order on the header of a file whose name does not determine it.
 USUAL_DELIMITERS = (",", "\t", ";", "|")
 
-# A megabyte of text at a time keeps the parser in the cache; a row must fit into one block.
+# A megabyte of text at a time stays in the cache; a row must fit into one block.
 BLOCK_BYTES = 2**20
-LITTLE_BLOCK_BYTES = 2**16  # where memory is limited: PyArrow reads some dozens of blocks ahead
+LITTLE_BLOCK_BYTES = 2**16  # if memory is limited: PyArrow reads some dozens of blocks ahead
 HEADER_BYTES = 2**20
 
 
 class CsvTable(Table):
-    """Text with a header: every column is binary, exactly what stands between the delimiters."""
+    """Text with a header: every column is binary and holds the bytes between the delimiters."""
 
     is_text = True
 
@@ -85,12 +84,12 @@ class CsvTable(Table):
                 next((record for record in csv.reader(io.StringIO(text), delimiter=one) if record), []) for one in candidates
             ]
         except csv.Error as error:
-            raise InputError(f"{self.path} has no header that could be read: {error}") from None
+            raise InputError(f"{self.path} has no readable header: {error}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
         if any("\ufffd" in name for name in names):
             raise InputError(f"{self.path} has a header that is not UTF-8; say which encoding it is in, such as latin-1")
-        if all(_is_number(name.replace(self.decimal, ".")) for name in names):
+        if all(as_number(name.replace(self.decimal, ".")) is not None for name in names):
             raise InputError(f"{self.path} starts with numbers ({', '.join(names[:4])}); its first line must name the columns")
         return candidates[chosen], names
 
@@ -99,10 +98,10 @@ class CsvTable(Table):
         if self.can_be_read_again:
             stream = self._open()
         elif self._stream is None:
-            raise InputError(f"{self.path} can be read only once, since it is no file; save it to one first")
+            raise InputError(f"{self.path} is not a regular file and can be read only once; save it to a file first")
         else:
             stream, self._stream = pa.PythonFile(_Stream(_Replayed(self._start, self._stream).read), mode="r"), None
-        # One thread: several gain nothing here, and would lose the number of the row that an error is about.
+        # One thread: several are not faster here, and with them an error does not tell the number of its row.
         options = {
             "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes()),
             "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
@@ -121,15 +120,14 @@ class CsvTable(Table):
             raise InputError(self._reworded(error)) from None
 
     def _reworded(self, error: Exception) -> str:
-        """PyArrow's errors in the words of the file: "CSV parse error: Row #3: Expected 2 columns, got 3: 0.2,0,7"."""
+        """An error of PyArrow ("CSV parse error: Row #3: Expected 2 columns, got 3: 0.2,0,7") as one about a line."""
         text = " ".join(str(error).split())
         if "straddles two block boundaries" in text:
             return f"{self.path} has a row of more than {_block_bytes():,} bytes; is a quotation mark left open?"
         if isinstance(error, OSError):
             return f"{self.path} is damaged: {text}"
-        _, found, rest = text.partition("Row #")
-        number, _, complaint = rest.partition(": ")
-        if found and number.isdigit():
+        number, _, complaint = text.partition("Row #")[2].partition(": ")
+        if number.isdigit():
             return f"{self._record_place(int(number) - 1)}: {complaint[:200].replace('Expected', 'expected', 1)}"
         return f"{self.path}: {text[:300]}"
 
@@ -137,7 +135,7 @@ class CsvTable(Table):
         return self._record_place(row + 1)
 
     def _record_place(self, record: int) -> str:
-        """The line on which a record begins, the header being record 0; found by reading the file again, after an error."""
+        """The line on which a record begins, where the header is record 0. Reads the file again, after an error."""
         if not self.can_be_read_again:
             return f"{'standard input' if self.path == '-' else self.path}, row {record}"
         line = 1
@@ -158,7 +156,7 @@ def _block_bytes() -> int:
 
 
 class _Stream(io.RawIOBase):
-    """Something to read bytes from, as a file of Python's; `watch` is given all that is read."""
+    """A function that returns bytes, as a Python file; `watch` is called with all that is read."""
 
     def __init__(self, read: Callable[[int], bytes], watch: Callable[[bytes], object] | None = None) -> None:
         self._read, self._watch = read, watch
@@ -175,7 +173,7 @@ class _Stream(io.RawIOBase):
 
 
 class _Replayed:
-    """A stream whose first bytes have been read already."""
+    """A stream from its start on, of which the first bytes have been read already."""
 
     def __init__(self, start: bytes, rest: Any) -> None:
         self._start, self._rest = start, rest
@@ -189,29 +187,24 @@ class _Decoded:
     """A stream in another encoding, as UTF-8."""
 
     def __init__(self, stream: Any, encoding: str, path: str) -> None:
-        self._stream, self._path, self._encoding = stream, path, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._rest = b""
-        self._at_end = False
+        self._path, self._rest = path, b""
+        self._text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding, newline="")
 
     def read(self, size: int) -> bytes:
-        while len(self._rest) < size and not self._at_end:
-            data = bytes(self._stream.read(BLOCK_BYTES))
-            self._at_end = not data
-            try:
-                self._rest += self._decoder.decode(data, self._at_end).encode("utf8")
-            except UnicodeError as error:
-                raise InputError(f"{self._path} is not in the encoding {self._encoding}: {error}") from None
-        data, self._rest = self._rest[:size], self._rest[size:]
-        return data
+        try:
+            data = self._rest or self._text.read(size).encode("utf8")
+        except UnicodeError as error:
+            raise InputError(f"{self._path} is not in the encoding {self._text.encoding}: {error}") from None
+        self._rest = data[size:]
+        return data[:size]
 
 
 def _check_encoding(encoding: str) -> str:
     try:
         name = codecs.lookup(encoding).name
-        "".encode(name)  # not one of Python's codecs that are no encodings
+        "".encode(name)  # Python has codecs, such as base64, that are not text encodings
     except (LookupError, TypeError, ValueError):
-        raise InputError(f"encoding is {encoding!r}, which is none that Python knows; try utf-8 or latin-1") from None
+        raise InputError(f"encoding is {encoding!r}, which Python does not know; try utf-8 or latin-1") from None
     return name
 
 
@@ -221,11 +214,3 @@ def _check_decimal(decimal: str, delimiter: str | None) -> str:
     if decimal == delimiter:
         raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
     return decimal
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

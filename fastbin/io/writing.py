@@ -10,13 +10,11 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._files import is_replaceable
-from fastbin.io.tables import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, suffixes
-
-__all__ = ["Writer", "format_of", "open_writer", "schema_of"]
+from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, suffixes
 
 
 class Writer(Protocol):
-    """Takes record batches of one schema."""
+    """Writes record batches of one schema."""
 
     def write(self, batch: Any) -> None:
         """Append the rows of a batch."""
@@ -26,7 +24,7 @@ class Writer(Protocol):
 
 
 def schema_of(table: Table, numbers: Sequence[str] = ()) -> Any:
-    """The types in which a table's columns are written: as they are, but of text the columns named are numbers."""
+    """The types in which a table's columns are written: those that were read, but float64 for `numbers` among text columns."""
     pa = arrow()
     if table.schema is not None:
         return table.schema
@@ -34,18 +32,18 @@ def schema_of(table: Table, numbers: Sequence[str] = ()) -> Any:
 
 
 def format_of(path: str, table: Table) -> str:
-    """The suffix of the format to write: that of the path, or else that of the table which was read."""
+    """The suffix of the format to write: that of the path if it has one, otherwise that of the format of the table."""
     suffix, _ = suffixes(path)
     if suffix in CSV_DELIMITERS or suffix in PARQUET_SUFFIXES:
         return suffix
     if suffix and path != "-" and is_replaceable(path):  # the name of a pipe may be any
         known = ", ".join([*CSV_DELIMITERS, *PARQUET_SUFFIXES])
-        raise InputError(f"{path} would be of an unknown format; end its name in one of {known}")
+        raise InputError(f"{path} would have an unknown format; end its name in one of {known}")
     return ".csv" if table.is_text or path == "-" else ".parquet"
 
 
 def open_writer(file: Any, path: str, table: Table, schema: Any) -> Writer:
-    """A writer of the format that `format_of` tells, into a binary file. CSV keeps a table's delimiter and decimal mark."""
+    """A writer of the format of `format_of`, into a binary file. CSV keeps a table's delimiter and decimal mark."""
     suffix = format_of(path, table)
     if suffix in PARQUET_SUFFIXES:
         return _ParquetWriter(file, schema, table.is_text)
@@ -55,13 +53,18 @@ def open_writer(file: Any, path: str, table: Table, schema: Any) -> Writer:
 
 
 class _CsvWriter:
-    """Text with a header. Numbers are written with as many digits as bring back the same double; a null is an empty field."""
+    """Text with a header. Numbers have as many digits as identify the double; a null is an empty field.
+
+    PyArrow's own writer takes half the time (0.15 s instead of 0.33 s for 10^6 rows of 7 columns), but it does not keep columns
+    as they were read: it quotes every text field, so that 0.5 becomes "0.5", it refuses bytes that are not UTF-8, and it has no
+    decimal comma.
+    """
 
     def __init__(self, file: Any, schema: Any, delimiter: str, compression: str | None, decimal: str) -> None:
         pa = arrow()
         for field in schema:
             if pa.types.is_nested(field.type):
-                raise InputError(f"column {field.name} holds {field.type}, which CSV cannot; write a Parquet file")
+                raise InputError(f"column {field.name} holds {field.type}, which CSV cannot represent; write a Parquet file")
         self._delimiter, self._decimal = delimiter.encode(), decimal
         self._is_compressed = compression is not None
         self._stream = pa.CompressedOutputStream(_kept(file), compression) if self._is_compressed else file
@@ -92,7 +95,7 @@ class _CsvWriter:
         separator = pa.scalar(self._delimiter, pa.binary())
         rows = pa.compute.binary_join_element_wise(*map(self._quoted, columns), separator)
         lines = pa.compute.binary_join_element_wise(rows, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
-        # What the array holds end to end is the text to be written.
+        # The values of the array, end to end, are the text to be written.
         _, offsets, data = lines.buffers()
         self._stream.write(memoryview(data)[: np.frombuffer(offsets, np.int32)[len(lines)]])
 
@@ -112,7 +115,7 @@ class _CsvWriter:
 
 
 class _ParquetWriter:
-    """Columns of a schema; what was read as text becomes strings."""
+    """Columns of a schema; columns that were read as text become strings."""
 
     def __init__(self, file: Any, schema: Any, from_text: bool) -> None:
         pa = arrow()
@@ -133,7 +136,7 @@ class _ParquetWriter:
 
 
 def _kept(file: Any) -> Any:
-    """A file as a stream of PyArrow's that leaves it open: only who opened it knows whether all went well."""
+    """A file as a PyArrow stream that does not close it: the function that opened the file closes or discards it."""
     return arrow().PythonFile(_Unclosed(file), mode="w")
 
 

@@ -84,6 +84,19 @@ def test_help_imports_nothing_slow() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_no_command_imports_pandas() -> None:
+    """PyArrow would, where it is installed: half of the time and memory of a short command."""
+    write_scores()
+    code = "import sys; from fastbin.__main__ import main; code = main(); sys.exit(code or 'pandas' in sys.modules)"
+    for arguments in (
+        ["fit", "scores.csv", "-o", "m.fbm"],
+        ["predict", "m.fbm", "scores.csv"],
+        ["assess", "m.fbm", "scores.csv"],
+    ):
+        result = subprocess.run([sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+
+
 def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has to be registered."""
     import fastbin.cli

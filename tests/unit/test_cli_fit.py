@@ -76,7 +76,7 @@ def test_the_model_is_that_of_python(
     file: str, in_memory: bool, options: list[str], configuration: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not in_memory:
-        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     run("fit", file, *options, "-o", "m.fbm")
     assert fb.load("m.fbm") == fb.UniformMassBinning(**configuration).fit(SCORES, LABELS).model_
 
@@ -88,13 +88,13 @@ def test_weights_are_frequencies_or_importance_weights(
     file: str, in_memory: bool, column: str, weights: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not in_memory:
-        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     run("fit", file, "--weights", column, "-o", "m.fbm")
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
 
 
 def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+    monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     monkeypatch.setattr(UniformMassBinning, "fit", None)
     run("fit", "s.csv", "-o", "m.fbm")
 
@@ -195,7 +195,7 @@ def test_two_plausible_columns_are_one_too_many() -> None:
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_bad_rows_are_told_by_their_line(line: str, message: str, in_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not in_memory:
-        monkeypatch.setattr(fit, "ROWS_IN_MEMORY", 500)
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     lines = Path("s.csv").read_text().splitlines()
     lines[6] = line
     Path("bad.csv").write_text("\n".join(lines))
@@ -214,7 +214,7 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
     [
         (["absent.csv", "-o", "m.fbm"], "absent.csv: No such file"),
         (["empty", "-o", "m.fbm"], "empty is a folder without tables"),
-        (["s.csv", "-o", "absent/m.fbm"], "absent is no folder"),
+        (["s.csv", "-o", "absent/m.fbm"], "absent is not a folder"),
         (["s.csv", "-o", "."], ". is a folder"),
         (["s.csv", "-o", "s.csv"], "s.csv is the file that is read"),
         (["s.csv", "-o", "m.fbm", "--score", "q"], "s.csv has no column 'q'; it has id, p, y, k, w"),
@@ -242,13 +242,16 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (["s.csv", "-o", "m.fbm", "--delimiter", "ab"], "Invalid value for '--delimiter': 'ab' is not one character"),
         (
             ["s.csv", "-o", "m.fbm", "--split", "0.5"],
-            "--split means nothing to method 'umd'; it belongs to ums, scaling-binning",
+            "--method umd does not support --split; supported by ums, scaling-binning",
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
-            "--threads means nothing to method 'isotonic'; it belongs to umd, ze, ums, umb, scaling-binning",
+            "--method isotonic does not support --threads; supported by umd, ze, ums, umb, scaling-binning",
         ),
-        (["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"], "--n-bins means nothing to method 'platt'"),
+        (
+            ["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"],
+            "--method platt does not support --n-bins; supported by",
+        ),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str) -> None:
@@ -260,9 +263,13 @@ def test_a_file_without_rows() -> None:
     assert refusal("fit", "t.csv", "-o", "m.fbm") == "t.csv has no rows; a calibrator needs samples"
 
 
-def test_weights_from_a_pipe_are_refused() -> None:
-    result = run("fit", "-", "--weights", "w", "-o", "m.fbm", input=Path("s.csv").read_bytes(), code=1)
-    assert "--weights needs a file" in result.stderr
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize(("column", "weights"), [("k", FREQUENCIES), ("w", WEIGHTS)])
+def test_weights_from_a_pipe(column: str, weights: np.ndarray, in_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
+    run("fit", "-", "--weights", column, "-o", "m.fbm", input=Path("s.csv").read_bytes())
+    assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
 
 
 def test_a_failed_fit_keeps_the_old_model() -> None:

@@ -138,7 +138,7 @@ def test_inspect_tells_programs_what_the_file_carries() -> None:
         assert content["sha256"] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
     fb.load("m.fbm").with_out_of_range("clip").save("clip.fbm")
     assert json.loads(run("inspect", "clip.fbm", "--json"))["out_of_range"] == "clip"
-    assert "Scores below 0 are taken as 0, and those above 1 as 1." in run("inspect", "clip.fbm")
+    assert "those below 0 are taken as 0, and those above 1 as 1." in run("inspect", "clip.fbm")
     fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.9]).save("bare.fbm")
     assert json.loads(run("inspect", "bare.fbm", "--json"))["fingerprint"] is None
 

@@ -83,7 +83,7 @@ def test_a_state_of_other_settings_or_another_model_is_refused() -> None:
     for other in (("--tolerance", "0.04"), ("--alpha", "0.01"), ("--interval-alpha", "0.1")):
         assert "s.mon was begun with other settings" in monitored("same.csv", "--state", "s.mon", *other, code=1)
     fb.ExplicitBinning([0.5]).fit([0.1, 0.9], [0, 1]).model_.save("m.fbm")
-    assert "s.mon watches another model than m.fbm" in monitored("same.csv", "--state", "s.mon", code=1)
+    assert "s.mon monitors another model than m.fbm" in monitored("same.csv", "--state", "s.mon", code=1)
     Path("s.mon").write_text("{}")
     assert "not a fastbin monitor" in monitored("same.csv", "--state", "s.mon", code=1)
     Path("s.mon").write_bytes(before)

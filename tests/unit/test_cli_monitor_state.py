@@ -134,7 +134,7 @@ def test_digests_are_of_a_sha256() -> None:
 def test_a_report_that_fails_and_a_retry_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.csv", 100, 1)
     with monkeypatch.context() as patch:
-        patch.setattr("fastbin.cli.monitor._tell", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patch.setattr("fastbin.cli.monitor._print", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         assert monitored("a.csv", "--state", "s.mon", code=1) == "error: No space left on device\n"
     assert not Path("s.mon").exists()
     monitored("a.csv", "--state", "s.mon")
@@ -161,7 +161,7 @@ def test_a_state_that_somebody_else_wrote_meanwhile_is_not_replaced(monkeypatch:
     monitored("a.csv", "--state", "s.mon")
     other = CalibrationMonitor.load("s.mon")
     other.update([0.5], [1])
-    monkeypatch.setattr("fastbin.cli.monitor._tell", lambda *_: other.save("s.mon"))
+    monkeypatch.setattr("fastbin.cli.monitor._print", lambda *_: other.save("s.mon"))
     assert "s.mon was changed by another program meanwhile" in monitored("b.csv", "--state", "s.mon", code=1)
     assert counted() == 101
 
@@ -204,7 +204,7 @@ def test_a_state_in_use_is_refused_in_words() -> None:
     write("a.csv", 100, 1)
     with _state.locked("s.mon", 0.0):
         told = monitored("a.csv", "--state", "s.mon", "--wait", "0", code=1)
-        assert told == "error: s.mon is being updated by another process, also after 0 seconds; run this again later\n"
+        assert told == "error: s.mon is still being updated by another process after 0 seconds; run this again later\n"
         assert os.path.exists(".s.mon.lock")  # that of its owner is left alone
         monitored("a.csv", "--state", "t.mon")
     assert not os.path.exists("s.mon")

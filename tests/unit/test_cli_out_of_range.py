@@ -48,7 +48,7 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
     run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv")
     assert calibrated() == model.predict([0.0, 0.0, 0.3, 1.0, 1.0], seed=1).tolist()
     told = run("inspect", "m.fbm")
-    assert "Finite scores outside the range are clipped: they get the answer of its nearest end." in told
+    assert "Finite scores outside the range are clipped: those below 0 are taken as 0, and those above 1 as 1." in told
     assert "clipped" not in run("inspect", "refusing.fbm")
     assert json.loads(run("inspect", "m.fbm", "--json"))["out_of_range"] == "clip"
     assert json.loads(run("inspect", "refusing.fbm", "--json"))["out_of_range"] == "refuse"
@@ -56,7 +56,7 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
 
 def test_the_maps_have_no_policy() -> None:
     told = run("fit", "s.csv", "--method", "platt", "--out-of-range", "clip", code=2)
-    assert "--out-of-range means nothing to method 'platt'" in told
+    assert "--method platt does not support --out-of-range" in told
     assert "--out-of-range" in run("fit", "s.csv", "--out-of-range", "clamp", code=2)
 
 

@@ -209,7 +209,7 @@ def test_randomised_values_use_the_key_of_every_row() -> None:
 def test_without_key_and_seed_chance_is_told() -> None:
     told = run("predict", "m.fbm", "new.csv", "-o", "out.csv").stderr
     tied = int(np.isin(SCORES, MODEL.edges).sum())
-    assert told == f"note: {tied:,} rows got their probability by a random key; --seed N or --key COLUMN repeats that\n"
+    assert told == f"note: {tied:,} rows got their probability by a random key; --seed N or --key COLUMN makes it repeatable\n"
     assert run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv").stderr == ""
     fb.UniformMassBinning(ties="upper").fit(SCORES, LABELS).model_.save("u.fbm")
     assert run("predict", "u.fbm", "new.csv", "-o", "out.csv").stderr == ""
@@ -262,8 +262,8 @@ def test_missing_scores_propagate_on_request() -> None:
         (["m.fbm", "m.fbm", "-o", "out.csv"], "m.fbm is neither CSV nor Parquet"),
         (["m.fbm", "new.csv", "-o", "new.csv"], "new.csv is the file that is read"),
         (["m.fbm", "new.csv", "-o", "m.fbm"], "m.fbm is the file that is read"),
-        (["m.fbm", "new.csv", "-o", "out.xlsx"], "out.xlsx would be of an unknown format"),
-        (["m.fbm", "new.csv", "-o", "absent/out.csv"], "absent is no folder"),
+        (["m.fbm", "new.csv", "-o", "out.xlsx"], "out.xlsx would have an unknown format"),
+        (["m.fbm", "new.csv", "-o", "absent/out.csv"], "absent is not a folder"),
         (["m.fbm", "new.csv", "--score", "q", "-o", "out.csv"], "new.csv has no column 'q'"),
         (["m.fbm", "new.csv", "--score", "note", "-o", "out.csv"], "new.csv, line 2, column note: 'say \"x\"' is neither"),
         (

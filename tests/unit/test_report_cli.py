@@ -92,7 +92,7 @@ def test_report_writes_a_page() -> None:
     ("arguments", "complaint"),
     [
         (("report", "model.fbm", "test.csv", "-o", "test.csv"), "test.csv is the file that is read"),
-        (("report", "model.fbm", "test.csv", "-o", "nowhere/page.html"), "nowhere is no folder"),
+        (("report", "model.fbm", "test.csv", "-o", "nowhere/page.html"), "nowhere is not a folder"),
         (("assess", "model.fbm", "test.csv", "--against", "other.fbm", "--against", "other.fbm"), "two models to compare with"),
         (("assess", "model.fbm", "test.csv", "--against-column", "absent"), "absent"),
         (("assess", "model.fbm", "test.csv", "--score", "q"), "q"),

@@ -83,8 +83,8 @@ def test_many_bins_are_shortened(model: fb.BinnedModel, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["source.fbm"], 2, "say one of --target-labels, --target-scores and --target-rate"),
-        (["source.fbm", "--target-rate", "0.1", "--target-labels", "t.csv"], 2, "say one of"),
+        (["source.fbm"], 2, "give one of --target-labels, --target-scores and --target-rate"),
+        (["source.fbm", "--target-rate", "0.1", "--target-labels", "t.csv"], 2, "give one of"),
         (["source.fbm", "--target-rate", "1"], 2, "1 is not strictly between 0 and 1"),
         (["source.fbm", "--target-rate", "x"], 2, "'x' is not a number"),
         (["source.fbm", "--target-labels", "none.csv"], 1, "none.csv"),

@@ -87,7 +87,7 @@ def test_a_folder_or_a_pattern_is_one_table(suffix: str, name: str) -> None:
 
 
 def test_large_folders_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fastbin.cli.fit.ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 100)
     parts(".csv")
     assert fitted("days") == MODEL
 
@@ -134,7 +134,7 @@ def test_nothing_is_left_out_in_silence() -> None:
     assert refusal("fit", "empty") == "empty is a folder without tables"
     parts(".csv")
     Path("days/notes.doc").write_text("")
-    assert refusal("fit", "days").startswith("days holds notes.doc, which is no table")
+    assert refusal("fit", "days").startswith("days holds notes.doc, which is not a table")
     os.unlink("days/notes.doc")
     Path("days/more").mkdir()
     assert refusal("fit", "days").startswith("days holds a folder, more")
@@ -155,7 +155,7 @@ def test_arrow_files() -> None:
     pa.feather.write_feather(table, "a.feather", compression="lz4")
     assert fitted("a.feather") == fb.UniformMassBinning(n_bins=5).fit(SCORES.astype(np.float32), LABELS).model_
     Path("b.feather").write_bytes(Path("a.feather").read_bytes()[:500])
-    assert refusal("fit", "b.feather").startswith("b.feather is no Arrow IPC file, or a damaged one")
+    assert refusal("fit", "b.feather").startswith("b.feather is not an Arrow IPC file, or it is damaged")
     Path("c").write_bytes(Path("a.feather").read_bytes())  # told by its first bytes
     assert open_table("c").names == ["p", "y"]
 
@@ -209,7 +209,7 @@ def test_wrong_encodings_are_told() -> None:
     Path("a.csv").write_bytes("p,y\n0.5,1\nü,1\n".encode("latin-1"))
     assert refusal("fit", "a.csv", "--encoding", "ascii").startswith("a.csv is not in the encoding ascii: ")
     for name in ("klingon", "base64"):
-        assert refusal("fit", "a.csv", "--encoding", name).startswith(f"encoding is '{name}', which is none that Python knows")
+        assert refusal("fit", "a.csv", "--encoding", name).startswith(f"encoding is '{name}', which Python does not know")
 
 
 # ---------------------------------------------------------------------- labels in words

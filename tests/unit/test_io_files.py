@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.io import open_table, read_columns
-from fastbin.io.columns import MISSING, holds_whole_numbers
+from fastbin.io.parsing import MISSING
 from fastbin.io.text import BLOCK_BYTES
 from fastbin.io.writing import open_writer, schema_of
 
@@ -123,13 +123,23 @@ def test_parquet_columns_keep_their_type(tmp_path: Path, column: Any, dtype: Any
 
 
 def test_whole_numbers_are_told_from_others(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "i,f,m\n1,1,1\n2,2.0,\n")
-    table = open_table(path)
-    assert [holds_whole_numbers(table, name) for name in "ifm"] == [True, False, True]
-    assert columns_of(path, ("i",), whole=("i",)) == [[1, 2]]
-    assert next(iter(read_columns(path, ("i",), whole=("i",))))[0].dtype == np.int64
+    path = written(tmp_path / "a.csv", "i,f,b\n1,1,true\n2,2.0,false\n")
+    (read,) = read_columns(path, ("i", "f", "b"), whole=("i", "f", "b"))
+    assert [column.dtype for column in read] == [np.int64, np.float64, np.bool_]
+    assert read[0].tolist() == [1, 2]
     pq.write_table(pa.table({"i": [1, 2], "f": [1.0, 2.0]}), tmp_path / "a.parquet")
-    assert [holds_whole_numbers(open_table(tmp_path / "a.parquet"), name) for name in "if"] == [True, False]
+    (read,) = read_columns(tmp_path / "a.parquet", ("i", "f"), whole=("i", "f"))
+    assert [column.dtype for column in read] == [np.int64, np.float64]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64, np.bool_])
+def test_labels_of_0_and_1_are_bool(tmp_path: Path, dtype: Any) -> None:
+    pq.write_table(pa.table({"y": np.array([0, 1, 1]).astype(dtype)}), tmp_path / "a.parquet")
+    ((labels,),) = read_columns(tmp_path / "a.parquet", ("y",), label="y")
+    assert labels.dtype == np.bool_
+    assert labels.tolist() == [False, True, True]
+    ((others,),) = read_columns(written(tmp_path / "a.csv", "y\n0\n2\n"), ("y",), label="y")
+    assert others.tolist() == [0.0, 2.0]  # for the message of the fit
 
 
 # ---------------------------------------------------------------------- what is refused
@@ -145,7 +155,7 @@ def test_errors_in_csv_name_line_and_column(tmp_path: Path) -> None:
     assert error_of(path, f"p,y\n{rows}0.5\n") == ", line 5: expected 2 columns, got 1: 0.5"
     assert error_of(path, f"p,y\n{rows}0.5,1,1\n") == ", line 5: expected 2 columns, got 3: 0.5,1,1"
     assert error_of(path, 'p,t,y\n0.5,"a\nb\nc",1\n\n0.5,x,yes\n').startswith(", line 6, column y: 'yes'")
-    assert error_of(path, "p,y\n0.5,1\n1.5,2\n", whole=("p",)) == ", line 2, column p: '0.5' is not a whole number"
+    assert error_of(path, "p,y\n1,1\n?,2\n", whole=("p",)) == ", line 3, column p: '?' is neither a number nor true or false"
     assert error_of(path, "p,y\n" + "0.5,1\n" * 300_000 + "?,1\n").startswith(", line 300002, column p: '?'")
     assert error_of(tmp_path / "a.csv.gz", gzip.compress(b"p,y\n1,1\n1,x\n")).startswith(", line 3, column y: 'x'")
 
@@ -178,14 +188,14 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
         ("a.csv", "  \n\n", "is empty"),
         ("a.csv", "0.1,1\n0.2,0\n", "its first line must name the columns"),
         ("a.csv", b"p,\0y\n", "is not text"),
-        ("a.csv", b"p" * 200_000 + b",y\n", "no header that could be read"),
+        ("a.csv", b"p" * 200_000 + b",y\n", "no readable header"),
         ("a.csv", b"p,\xfcber\n1,1\n", "is not UTF-8"),
         ("a.xlsx", b"PK\x03\x04" + bytes(100), "neither CSV nor Parquet"),
         ("a.csv", b"p,y\n1,1\n" + b'1,"' + b"x" * 3_000_000, "quotation mark left open"),
         ("a.csv.gz", b"p,y\n1,1\n", "is damaged"),
         ("a.csv.gz", gzip.compress(b"p,y\n" + b"0.123,1\n" * 10_000, mtime=0)[:-20], "is damaged"),
-        ("a.parquet", b"PAR1 and then something else", "no Parquet file, or a damaged one"),
-        ("a.parquet", b"", "no Parquet file, or a damaged one"),
+        ("a.parquet", b"PAR1 and then something else", "is not a Parquet file, or it is damaged"),
+        ("a.parquet", b"", "is not a Parquet file, or it is damaged"),
     ],
 )
 def test_other_files(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:

@@ -1,0 +1,111 @@
+"""One column of a record batch as NumPy numbers, with errors that name the file, the row and the column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._typing import Array
+from fastbin.io.base import Table, arrow
+
+# How programs write that a value is missing in a text file; an empty field is the usual way.
+MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
+
+
+def read_numbers(
+    table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False
+) -> Array:
+    """One column of a record batch as numbers.
+
+    Parameters
+    ----------
+    table, name, first_row
+        Where the column stands, for messages.
+    column : pyarrow.Array
+    whole : bool
+        Whether text becomes int64 where all of it is whole numbers. Otherwise it becomes float64, or bool.
+    propagate : bool
+        Whether a missing value becomes NaN instead of an error.
+    """
+    pa = arrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_binary(column.type) and table.is_text:
+        column = _parse(table, name, _without_missing(column), first_row, whole)
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
+        raise InputError(f"{table.path}, column {name}: holds {column.type}, not numbers")
+    if column.null_count:
+        if not propagate:
+            row = first_row + first_true(column.is_null())
+            raise InputError(f"{table.place(row)}, column {name}: the value is missing; remove or fill such rows first")
+        column = column.cast(pa.float64())  # NumPy integers have no place for it
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def first_true(column: Any) -> int:
+    """The position of the first true value in a boolean Arrow array that has one."""
+    return int(np.argmax(column.to_numpy(zero_copy_only=False)))
+
+
+def as_number(text: str) -> float | None:
+    """The number that a text represents, or ``None``."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _without_missing(column: Any) -> Any:
+    """Text with nulls for the spellings of a missing value."""
+    pa = arrow()
+    missing = pa.compute.is_in(column, value_set=pa.array(MISSING, pa.binary()))
+    if pa.compute.any(missing).as_py():
+        column = pa.compute.if_else(missing, pa.scalar(None, pa.binary()), column)
+    return column
+
+
+def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) -> Any:
+    """Text as int64 (if `whole`), float64 or bool, whichever is the first that fits all values."""
+    pa = arrow()
+    for kind in (*([pa.int64()] if whole else []), pa.float64(), pa.bool_()):
+        parsed = _try_to_parse(column, kind, table.decimal)
+        if parsed is not None:
+            return parsed
+    row = _first_unparsable(column, pa.float64(), table.decimal)
+    text = column[row].as_py().decode("utf8", errors="replace")
+    comma = "" if table.decimal == "." else " (with a decimal comma)"
+    place = table.place(first_row + row)
+    raise InputError(f"{place}, column {name}: {text[:60]!r} is neither a number nor true or false{comma}")
+
+
+def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
+    """The column as this type, or ``None`` if a value does not fit it. Blanks around a value are allowed."""
+    pa = arrow()
+    try:
+        text = column.cast(pa.string())
+        if decimal != ".":
+            if pa.compute.any(pa.compute.match_substring(text, ".")).as_py():  # it may separate thousands
+                return None
+            text = pa.compute.replace_substring(text, decimal, ".")
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            return pa.compute.utf8_trim_whitespace(text).cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _first_unparsable(column: Any, kind: Any, decimal: str) -> int:
+    """The first value that does not fit the type, by bisection."""
+    start, length = 0, len(column)
+    while length > 1:
+        half = length // 2
+        if _try_to_parse(column.slice(start, half), kind, decimal) is None:
+            length = half
+        else:
+            start, length = start + half, length - half
+    return start
