@@ -3,12 +3,12 @@
 (a) Instruction counts of the scoring kernels in their baseline build, under callgrind, against the numbers committed for this
 compiler: 3 % either way fails, since an unexplained gain is as suspicious as a loss. They do not depend on the processor: the
 build is the one that all processors of an architecture run, and an Intel and an AMD processor differ by less than 0.1 %.
-(b) Times of the hot kernels against frozen ones in the same process, against the ratios committed for this processor: 8 % slower
-fails, after one retry. These do depend on it: one processor runs wide registers, another loads, faster than the frozen kernel
-does. On a processor without committed ratios the ratio is measured and printed, and the check is skipped.
+(b) Times of the hot kernels divided by those of frozen ones in the same process, against the ratios committed for this
+processor: 8 % slower fails, after one retry. These depend on the processor: wide registers and caches do not serve both kernels
+alike. On a processor without committed ratios the ratio is measured and printed, and the check is skipped.
 
-`pytest bench --gate --record` replaces what is committed for this compiler and this processor, after an intended change; entries of
-others stay. With `-k ratio` or `-k instructions` it replaces one of the two files.
+`pytest bench --gate --record` replaces what is committed for this compiler and this processor, after an intended change; other
+entries stay. With `-k ratio` or `-k instructions` it changes one of the two files.
 """
 
 from __future__ import annotations
