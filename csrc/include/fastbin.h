@@ -321,7 +321,7 @@ FASTBIN_API fastbin_status fastbin_model_write(const fastbin_model *model, void 
  * verified before it is used, and the content must pass fastbin_model_create(), whose refusals are reported as
  * FASTBIN_ERROR_CONTENT. Reading and writing again gives the same bytes, except that optional sections of a later version
  * of fastbin are dropped. O(size); at most about three times `size` is allocated, plus
- * the search table. The checksum guards against damage, not against forgery: whoever can write the file can make it valid.
+ * the search table. The checksum guards against damage, not against forgery: anyone who can write the file can make it valid.
  */
 FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model);
 

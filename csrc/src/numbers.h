@@ -45,7 +45,7 @@ static inline double next_up(double x) {
   return without_negative_zero(double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1));
 }
 
-/* An integer for every double but NaN, in the order of the doubles; one for 0.0 and -0.0. */
+/* An integer for every double except NaN, in the order of the doubles; the same for 0.0 and -0.0. */
 static inline uint64_t order_of(double x) {
   uint64_t bits = bits_of(without_negative_zero(x));
   return bits ^ ((0 - (bits >> 63)) | UINT64_C(0x8000000000000000));
