@@ -1,11 +1,14 @@
 """The regression gate, run by `pytest bench --gate`.
 
 (a) Instruction counts of the scoring kernels in their baseline build, under callgrind, against the numbers committed for this
-compiler: 3 % either way fails, since an unexplained gain is as suspicious as a loss.
-(b) Times of the hot kernels against frozen ones in the same process, against the ratios committed for this CPU: 8 % slower
-fails, after one retry.
+compiler: 3 % either way fails, since an unexplained gain is as suspicious as a loss. They do not depend on the processor: the
+build is the one that all processors of an architecture run, and an Intel and an AMD processor differ by less than 0.1 %.
+(b) Times of the hot kernels divided by those of frozen ones in the same process, against the ratios committed for this
+processor: 8 % slower fails, after one retry. These depend on the processor: wide registers and caches do not serve both kernels
+alike. On a processor without committed ratios the ratio is measured and printed, and the check is skipped.
 
-`pytest bench --gate --record` writes both files anew, after a change that is meant.
+`pytest bench --gate --record` replaces what is committed for this compiler and this processor, after an intended change; other
+entries stay. With `-k ratio` or `-k instructions` it changes one of the two files.
 """
 
 from __future__ import annotations
@@ -96,7 +99,10 @@ def bench_instructions(case: str, driver: tuple[str, Path], recording: bool, rep
         _record(INSTRUCTIONS, compiler, case, count)
     expected = _committed(INSTRUCTIONS).get(compiler, {}).get(case)
     if expected is None:
-        pytest.skip(f"no counts are committed for {compiler}; record them with --gate --record")
+        pytest.skip(
+            f"instruction counts depend on the compiler, and none are committed for {compiler}; "
+            "record them at the commit to compare with: pytest bench --gate --record -k instructions"
+        )
     report(f"gate, {case}", Quantity("instructions a score"), count / 20000)
     report(f"gate, {case}", CHANGE, 100 * (count / expected - 1))
     assert abs(count / expected - 1) <= 0.03, f"{case}: {count} instructions, {expected} committed for {compiler}"
@@ -171,12 +177,15 @@ def bench_ratio_to_frozen(kernel: str, recording: bool, report) -> None:
     if recording:
         _record(RATIOS, cpu, kernel, round(median(_ratio(kernel) for _ in range(5)), 4))
     expected = _committed(RATIOS).get(cpu, {}).get(kernel)
-    if expected is None:
-        pytest.skip(f"no ratios are committed for {cpu}; record them with --gate --record")
     ratio, attempts = _ratio(kernel), 1
-    if ratio > 1.08 * expected:
+    if expected is not None and ratio > 1.08 * expected:
         ratio, attempts = _ratio(kernel), 2
     report(f"gate, {kernel}", Quantity("time / frozen kernel's"), ratio)
+    if expected is None:
+        pytest.skip(
+            f"{kernel} took {ratio:.4g} times as long as the frozen kernel; such ratios depend on the processor, and none are "
+            f"committed for {cpu!r}; record them at the commit to compare with: pytest bench --gate --record -k ratio"
+        )
     report(f"gate, {kernel}", CHANGE, 100 * (ratio / expected - 1))
     report(f"gate, {kernel}", Quantity("attempts"), attempts)
     assert ratio <= 1.08 * expected, f"{kernel}: {ratio:.4g} times the frozen kernel, {expected} committed for {cpu}"

@@ -116,7 +116,7 @@ static void show(const fastbin_stream *stream) {
   counts = reserve((size_t)spec.n_bins * sizeof *counts);
   require(fastbin_stream_tally(stream, counts, counts, NULL) == FASTBIN_OK, "no tally");
   require((fastbin_stream_tally(stream, NULL, NULL, variances) == FASTBIN_OK) == fastbin_stream_has_variance(stream),
-          "variances that are known are not told, or others are");
+          "known variances are not reported, or unknown ones are");
   free(variances);
   free(counts);
 }

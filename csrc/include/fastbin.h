@@ -35,7 +35,7 @@
  *   fitted. A key must be uniform on 0 ... 2^64 - 2 and independent of the sample's score and label: draw it from a
  *   generator, or hash the id of the entity with a secret salt so that the same entity always gets the same answer.
  *   Never hash the score. The key 2^64 - 1 is read as 2^64 - 2. Where no edge splits ties and no value is randomised,
- *   the key does not matter and may be 0; fastbin_needs_key() tells for one score.
+ *   the key does not matter and may be 0; fastbin_needs_key() says so for one score.
  *
  * ERRORS
  *
@@ -45,8 +45,8 @@
  *   may have been partly written.
  *
  *   Pointers are required unless a comment says "may be NULL". Functions that make, read or write a model and the batch
- *   functions answer a missing one with FASTBIN_ERROR_ARGUMENT, except for the model itself when scoring and the value
- *   or bin of the *_one() functions: those are on the hot path and are not looked at before use.
+ *   functions return FASTBIN_ERROR_ARGUMENT for a missing one. The model itself when scoring, and the value or bin of the
+ *   *_one() functions, are on the hot path and are not checked.
  *
  * OWNERSHIP AND THREADS
  *
@@ -77,7 +77,7 @@
  *
  * Promised within one major version: a program compiled against an older header works with a newer library. Structs only
  * grow at their end (each begins with its size), and status codes and enumerators keep their numbers. Keys, edges and
- * values keep their meaning for ever, as files outlive versions. Not promised: which of several errors is reported, the
+ * values never change their meaning, as files outlive versions. Not promised: which of several errors is reported, the
  * texts, the memory a model takes, the speed.
  */
 #define FASTBIN_VERSION_MAJOR 0
@@ -109,7 +109,7 @@ FASTBIN_API const char *fastbin_version(void);
 /* Status                                                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* What a call came to. Numbers are pinned for ever; the gaps are for codes to come, so compare with FASTBIN_OK. */
+/* The result of a call. The numbers never change; the gaps are for future codes, so compare with FASTBIN_OK. */
 typedef enum fastbin_status {
   FASTBIN_OK = 0,
   /* The call. */
@@ -122,22 +122,22 @@ typedef enum fastbin_status {
   /* The scores. */
   FASTBIN_ERROR_SCORE_NAN = 30,     /* a score is NaN */
   FASTBIN_ERROR_SCORE_RANGE = 31,   /* a score is outside the model's range, or infinite */
-  /* The model handed to fastbin_model_create. */
+  /* The spec given to fastbin_model_create. */
   FASTBIN_ERROR_EDGES = 40,         /* edges not finite, not in ascending order of (edge, key), or unfit for the kind */
-  FASTBIN_ERROR_VALUES = 41,        /* a value, or one of a pair, that is not in [0, 1], or a pair that falls */
+  FASTBIN_ERROR_VALUES = 41,        /* a value, or one of a pair, that is not in [0, 1], or a pair in descending order */
   FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, a label sum that is not in 0 ... count, only one of the two
                                        given, or a tally on a model that is not FASTBIN_STEP */
-  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, without a tally, or that
-                                       no weights have: w y above w, or squares that contradict Cauchy and Schwarz */
-  FASTBIN_ERROR_RANGE = 44,         /* a score range that holds no finite score, or is NaN */
+  FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, without a tally, or
+                                       impossible: w y above w, or squares that contradict Cauchy and Schwarz */
+  FASTBIN_ERROR_RANGE = 44,         /* a score range without a finite score, or NaN */
   FASTBIN_ERROR_MAP = 45,           /* map parameters that are not finite or not unused where they should be, or a map
                                        where there can be none */
   FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or the class rates
-                                       impossible, or a tally of more samples than the fit has seen */
-  /* The bytes handed to fastbin_model_read. */
+                                       impossible, or a tally of more samples than n_samples */
+  /* The bytes given to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
   FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read: update the library */
-  FASTBIN_ERROR_LENGTH = 62,        /* truncated, or with bytes behind the end */
+  FASTBIN_ERROR_LENGTH = 62,        /* truncated, or with bytes after the end */
   FASTBIN_ERROR_CHECKSUM = 63,      /* the checksum does not match: damaged */
   FASTBIN_ERROR_CONTENT = 64,       /* the checksum matches but the content contradicts itself */
   /* Files. */
@@ -146,7 +146,7 @@ typedef enum fastbin_status {
   FASTBIN_ERROR_WRITE = 82          /* writing failed, a full disk for instance; what was at `path` is still there */
 } fastbin_status;
 
-/* One English sentence for a status, also for a number that is none. Static text, never NULL. */
+/* One English sentence for a status, also for an unknown number. Static text, never NULL. */
 FASTBIN_API const char *fastbin_status_string(fastbin_status status);
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ typedef enum fastbin_map {
                                 is p0 = p1, p2 = 0. A FASTBIN_SMOOTH model of it needs its score range within [0, 1] */
 } fastbin_map;
 
-/* How the partition and the values came about. Recorded, not interpreted, by the library; unknown numbers are refused. */
+/* The method that made the partition and the values. Recorded, not interpreted, by the library; unknown numbers are refused. */
 typedef enum fastbin_scheme {
   FASTBIN_SCHEME_OTHER = 0,
   FASTBIN_SCHEME_UMD = 1,            /* uniform-mass, double dipped (Gupta and Ramdas 2021, Algorithm 1) */
@@ -191,30 +191,30 @@ typedef enum fastbin_scheme {
   FASTBIN_SCHEME_BETA = 42
 } fastbin_scheme;
 
-/* What was done about equal scores when the model was fitted. */
+/* How the fit treated equal scores. */
 typedef enum fastbin_ties {
   FASTBIN_TIES_NONE = 0,     /* the method has no boundary samples */
   FASTBIN_TIES_RANDOM = 1,   /* split by keys, exactly */
   FASTBIN_TIES_UPPER = 2,    /* a score equal to an edge goes above it */
   FASTBIN_TIES_LOWER = 3,    /* a score equal to an edge goes below it */
-  FASTBIN_TIES_ISOLATE = 4   /* a score value that holds several cuts is a bin of its own */
+  FASTBIN_TIES_ISOLATE = 4   /* a score value at which several edges fall is a bin of its own */
 } fastbin_ties;
 
-/* How a class rate that moved a model is known (label shift). */
+/* Where the class rate of a label-shifted model comes from. */
 typedef enum fastbin_rate {
   FASTBIN_RATE_NONE = 0,       /* the model was not moved */
   FASTBIN_RATE_GIVEN = 1,      /* taken as exact */
-  FASTBIN_RATE_COUNTED = 2,    /* the share of label 1 among the samples counted, so that intervals can count in its error */
+  FASTBIN_RATE_COUNTED = 2,    /* the share of label 1 among the samples counted; intervals can include its error */
   FASTBIN_RATE_ESTIMATED = 3   /* from scores without labels: no finite-sample interval is known */
 } fastbin_rate;
 
-/* What a finite score outside the range of the model does. An infinite score is always refused. */
+/* How a finite score outside the range of the model is treated. An infinite score is always refused. */
 typedef enum fastbin_out_of_range {
   FASTBIN_OUT_OF_RANGE_REFUSE = 0, /* FASTBIN_ERROR_SCORE_RANGE */
-  FASTBIN_OUT_OF_RANGE_CLIP = 1    /* it is scored as the end of the range that is next to it */
+  FASTBIN_OUT_OF_RANGE_CLIP = 1    /* it is scored as the nearest end of the range */
 } fastbin_out_of_range;
 
-/* How the weights of a weighted model are known. */
+/* Where the weights of a weighted model come from. */
 typedef enum fastbin_weights {
   FASTBIN_WEIGHTS_GIVEN = 0,
   FASTBIN_WEIGHTS_ESTIMATED = 1    /* right in the limit only: intervals need a bound on their error */
@@ -260,7 +260,7 @@ typedef struct fastbin_model_spec {
                                  (1 + delta), V(k) being uniform on [0, 1) and spelled out in FORMAT.md */
   double odds_ratio;          /* label shift: the values are those of the fit after z -> r z / (r z + 1 - z), with r this
                                  number; positive; 1: none. Recorded: scoring does not apply it again. The tally is that of
-                                 the source; how the rates are known is stated at the end of this struct */
+                                 the source; the rates are at the end of this struct */
   uint64_t seed;              /* of the fit */
   int64_t n_samples;          /* samples seen by the fit, dropped and split-off ones included */
   int64_t n_positive;         /* of these, samples with label 1 */
@@ -268,7 +268,7 @@ typedef struct fastbin_model_spec {
                                  rule (random, upper or lower) decides. With isolate, scores that are bins do not count */
 
   const char *note;           /* free text, UTF-8, not NUL-terminated; by convention JSON written by the fitting program.
-                                 Not looked into. May be NULL when note_size is 0, and then is */
+                                 Not interpreted. NULL when note_size is 0 */
   size_t note_size;
 
   /* Since 0.2.0. Structs of 0.1.0 end here, and are read as if what follows were 0. */
@@ -285,7 +285,7 @@ typedef struct fastbin_model_spec {
   int64_t target_ones;
   int32_t out_of_range;       /* fastbin_out_of_range */
   int32_t weights;            /* fastbin_weights; 0 where there are no weights */
-  uint64_t fingerprint;       /* of the samples of the fit, by which a test set that is the same is noticed (FORMAT.md, "Keys");
+  uint64_t fingerprint;       /* of the samples of the fit, to recognise a test set that consists of them (FORMAT.md, "Keys");
                                  0: none */
 } fastbin_model_spec;
 
@@ -296,7 +296,7 @@ typedef struct fastbin_model_spec {
  */
 FASTBIN_API fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model);
 
-/* Free a model. NULL is fine. */
+/* Free a model. NULL is allowed. */
 FASTBIN_API void fastbin_model_free(fastbin_model *model);
 
 /* Show what a model is made of. Set spec->struct_size first; its other members are overwritten, and those that this version
@@ -312,16 +312,16 @@ FASTBIN_API size_t fastbin_model_size(const fastbin_model *model);
 
 /*
  * Write the model to a buffer of `capacity` bytes, at least fastbin_model_size(); FASTBIN_ERROR_BUFFER, with nothing written,
- * if it is smaller. The same model always gives the same bytes, on any machine. What lies behind them is left alone.
+ * if it is smaller. The same model always gives the same bytes, on any machine. Bytes after them are not changed.
  */
 FASTBIN_API fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, size_t capacity);
 
 /*
  * Read a model from exactly `size` bytes, of any alignment. The bytes are not trusted: every length, order and checksum is
  * verified before it is used, and the content must pass fastbin_model_create(), whose refusals are reported as
- * FASTBIN_ERROR_CONTENT. What is read and written again gives the same bytes, unless a later version of fastbin had added
- * sections that may be skipped: those are dropped. O(size); at no time more than about three times `size` is allocated, plus
- * the search table. The checksum guards against damage, not against forgery: whoever can write the file can make it valid.
+ * FASTBIN_ERROR_CONTENT. Reading and writing again gives the same bytes, except that optional sections of a later version
+ * of fastbin are dropped. O(size); at most about three times `size` is allocated, plus
+ * the search table. The checksum guards against damage, not against forgery: anyone who can write the file can make it valid.
  */
 FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model);
 
@@ -329,8 +329,8 @@ FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fa
  * The same with files, by the names that fopen() takes. Saving writes to a temporary name beside `path` (".", 16 hexadecimal
  * digits and ".tmp" appended) and renames it, so that a reader never sees half a model and a failure leaves the old file;
  * several threads or processes may save to one path, and one of them wins. A link at `path` is followed, the mode of a file
- * that is replaced is kept, and what is no regular file (a device, a pipe) is written to and stays; on Windows none of these
- * is looked at. Not promised: that the new name survives a power failure right after the call.
+ * that is replaced is kept, and a device or a pipe is written to in place; on Windows none of
+ * these is checked. Not promised: that the new name survives a power failure right after the call.
  */
 FASTBIN_API fastbin_status fastbin_model_save(const fastbin_model *model, const char *path);
 FASTBIN_API fastbin_status fastbin_model_load(const char *path, fastbin_model **model);
@@ -351,7 +351,7 @@ FASTBIN_API fastbin_status fastbin_predict_one(const fastbin_model *model, doubl
 FASTBIN_API fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin);
 
 /* 1 when the answer for this score depends on the key: it equals an edge that splits ties at random, or the model randomises
-   values. 0 otherwise, and for a score that would be refused. So a key need only be drawn when this says so. */
+   values. 0 otherwise, and for a score that would be refused. Only then does a key have to be drawn. */
 FASTBIN_API int fastbin_needs_key(const fastbin_model *model, double score);
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -361,7 +361,7 @@ FASTBIN_API int fastbin_needs_key(const fastbin_model *model, double score);
 /* The type of a score in memory. */
 typedef enum fastbin_type { FASTBIN_FLOAT64 = 0, FASTBIN_FLOAT32 = 1 } fastbin_type;
 
-/* What a NaN score does: it is an error, or its row's result is NaN (bin -1). An infinite score is always an error. */
+/* How a NaN score is treated: as an error, or with the result NaN (bin -1). An infinite score is always an error. */
 typedef enum fastbin_nan { FASTBIN_NAN_ERROR = 0, FASTBIN_NAN_PROPAGATE = 1 } fastbin_nan;
 
 /* The rows to be scored. Zero it first, set struct_size. Read, never written. */
@@ -375,7 +375,7 @@ typedef struct fastbin_rows {
   int32_t nan_policy;        /* fastbin_nan */
   const uint64_t *keys;      /* one key per row, contiguous, aligned. May be NULL: row i has fastbin_row_key(seed, first_row +
                                 i), which is good for rows that are scored once; for entities that come back, hash their ids */
-  uint64_t seed;             /* any number; without meaning when keys are given */
+  uint64_t seed;             /* any number; ignored when keys are given */
   uint64_t first_row;        /* so that rows scored in blocks get the keys they would get in one call */
 } fastbin_rows;
 
@@ -407,7 +407,7 @@ FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fast
 
 /*
  * All three are below 2^64 - 1 and come from separate streams of the seed. They are statistically uniform and cost a few
- * nanoseconds; they are no secret: whoever knows the seed can compute them.
+ * nanoseconds; they are not secret: the seed is enough to compute them.
  */
 
 /* Prediction: the key of row i under a seed. */
@@ -415,7 +415,7 @@ FASTBIN_API uint64_t fastbin_row_key(uint64_t seed, uint64_t row);
 
 /*
  * Fitting: the key of the j-th sample (from 0) in the group of samples with this score. -0.0 and 0.0 are one score. Where j
- * tells the label, `seed` has to be a digest of the seed and of what was seen (FORMAT.md, "What seeds the keys of a fit").
+ * determines the label, `seed` has to be a digest of the seed and of what was seen (FORMAT.md, "What seeds the keys of a fit").
  */
 FASTBIN_API uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j);
 
@@ -428,13 +428,13 @@ FASTBIN_API uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j);
 /*
  * Entities: the key of an id under a secret salt, so that an entity gets the same answer each time. The first 64 bits, read
  * big-endian, of HMAC-SHA-256 with the salt as its key; 2^64 - 1 becomes 2^64 - 2. By convention the bytes of an id are its
- * UTF-8 text, and those of an integer its decimal digits, so that 17 and "17" are one entity, in every language. Nobody
- * without the salt can tell the key of an id. A pointer may be NULL where its size is 0. About a microsecond.
+ * UTF-8 text, and those of an integer its decimal digits, so that 17 and "17" are one entity, in every language. Without
+ * the salt, the key of an id cannot be computed. A pointer may be NULL where its size is 0. About a microsecond.
  */
 FASTBIN_API uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const void *id, size_t id_size);
 
 /* ------------------------------------------------------------------------------------------------------------- */
-/* Streams: outcomes counted as they arrive (FORMAT.md gives the bytes)                              */
+/* Streams: outcomes counted as they arrive (FORMAT.md gives the bytes)                                          */
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /*
@@ -446,7 +446,7 @@ FASTBIN_API uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const 
  *
  * It is added up in double precision, sample by sample, so it depends on the order in which the samples arrive, and on
  * nothing else: one call per sample, or any division into batches, gives the same bits. Totals of more than 2^61 samples are
- * refused wherever they are taken over (a tally, bytes, another stream), so that counting never overflows.
+ * refused where a stream starts from them (a tally, bytes, another stream), so counting never overflows.
  *
  *     fastbin_stream *stream;
  *     if (fastbin_stream_create(model, &stream) != FASTBIN_OK) return 1;
@@ -458,20 +458,19 @@ FASTBIN_API uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const 
  */
 typedef struct fastbin_stream fastbin_stream;
 
-/* A stream at zero samples over the bins of a STEP model, of which it keeps a copy of its own. O(n_bins). *stream is NULL on
-   failure. */
+/* A stream with zero samples over the bins of a STEP model, which is copied. O(n_bins). *stream is NULL on failure. */
 FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream);
 
 /* The same, but going on from the tally of the model, which must have one and be unweighted (else FASTBIN_ERROR_TALLY). The
-   order of its samples is not known, so the stream has no running variance. The library does not judge whether the samples of
+   order of its samples is not known, so the stream has no running variance. The library does not check whether the samples of
    the fit and the new ones may be counted together; the schemes UMD, UMS, FIXED_WIDTH and EXPLICIT allow it. */
 FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);
 
-/* Free a stream. NULL is fine. */
+/* Free a stream. NULL is allowed. */
 FASTBIN_API void fastbin_stream_free(fastbin_stream *stream);
 
-/* Count one sample. The label is 0 or 1; another is FASTBIN_ERROR_ARGUMENT. *bin (may be NULL) is the bin it was counted in,
-   -1 on failure, when nothing is counted. The cost of fastbin_assign_one() and a division; no allocation. */
+/* Count one sample. The label is 0 or 1, else FASTBIN_ERROR_ARGUMENT. *bin (may be NULL) is the bin in which it was counted,
+   or -1 on failure, when nothing is counted. The cost of fastbin_assign_one() and a division; no allocation. */
 FASTBIN_API fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label,
                                                      int32_t *bin);
 
@@ -483,7 +482,7 @@ FASTBIN_API fastbin_status fastbin_stream_update_one(fastbin_stream *stream, dou
 FASTBIN_API fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
                                                  int32_t *bins, size_t *bad_row);
 
-/* The model whose bins are counted in, as it was given. Owned by the stream; lives as long as it does. */
+/* The model that defines the bins, as it was given. Owned by the stream; lives as long as it does. */
 FASTBIN_API const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream);
 
 /* The samples counted so far; those of the model's fit are among them if the stream goes on from its tally. */
@@ -499,12 +498,12 @@ FASTBIN_API fastbin_status fastbin_stream_tally(const fastbin_stream *stream, in
 
 /* A model of what was counted so far: the bins of the partition, the mean label of each as its value (0.5 where nothing was
    counted), and the tally. Its scheme is FASTBIN_SCHEME_EXPLICIT, as its edges were fixed before its samples were seen; its
-   ties are RANDOM or NONE by its edge keys (those of the partition, if the stream went on from its tally). Free it as any. */
+   ties are RANDOM or NONE by its edge keys (those of the partition, if the stream went on from its tally). Free it. */
 FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model);
 
 /* Add what `other` has counted to `stream`. Their edges, edge keys and score ranges must be equal, and at most one of them may
    have gone on from the tally of its model; otherwise FASTBIN_ERROR_ARGUMENT, and nothing is changed. The running variance is
-   unknown afterwards, unless one of the two was empty: it depends on an order that is not there. O(n_bins). */
+   unknown afterwards, unless one of the two was empty: it depends on the order of all samples. O(n_bins). */
 FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other);
 
 /* A stream as bytes, to go on later or elsewhere, bit for bit; as fastbin_model_size(), _write() and _read(). */
@@ -518,17 +517,17 @@ FASTBIN_API fastbin_status fastbin_stream_read(const void *bytes, size_t size, f
 
 /*
  * A monitor tests, outcome by outcome, whether the true rates of a model's bins lie in tolerated intervals; the Python
- * package computes its evidence. The library keeps the state: it writes it, and reads it back where it can be a state at
- * all. Evidence is the natural logarithm of an e-value.
+ * package computes its evidence. The library writes the state and reads it back, and refuses an
+ * impossible one. Evidence is the natural logarithm of an e-value.
  */
 #define FASTBIN_DIGEST_SIZE 32
 
 typedef struct fastbin_monitor_spec {
   size_t struct_size;            /* sizeof(fastbin_monitor_spec) */
-  const fastbin_stream *stream;  /* the outcomes counted, from zero on, over the n_bins bins of the model that is watched */
+  const fastbin_stream *stream;  /* the outcomes counted, from zero on, over the n_bins bins of the monitored model */
   double alpha;                  /* the chance of ever raising a false alarm, in (0, 1) */
-  double interval_alpha;         /* the level of the model's intervals that are tolerated; 0: its values are */
-  const double *tolerated;       /* for each bin, the lower and the upper end of what is tolerated, in [0, 1]: 2 n_bins */
+  double interval_alpha;         /* the level of the tolerated intervals of the model; 0: its values are tolerated */
+  const double *tolerated;       /* for each bin, the lower and the upper end of the tolerated interval, in [0, 1]: 2 n_bins */
   double max_log_mean;           /* the largest evidence so far of the mean over the bins, at least 0; may be INFINITY */
   int64_t alarm_at;              /* the outcome, from 1, at which it first reached -log(alpha); 0: it did not */
   const double *max_log_e;       /* the same of each bin */
@@ -542,7 +541,7 @@ typedef struct fastbin_monitor fastbin_monitor;
 /* The number of bytes that fastbin_monitor_write() will write; 0 for a spec that it refuses. */
 FASTBIN_API size_t fastbin_monitor_size(const fastbin_monitor_spec *spec);
 
-/* Write a state; FASTBIN_ERROR_CONTENT, with nothing written, if counting cannot have led to it. */
+/* Write a state; FASTBIN_ERROR_CONTENT, with nothing written, if no sequence of samples leads to it. */
 FASTBIN_API fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *spec, void *buffer, size_t capacity);
 
 /* Read a state, as fastbin_model_read() does a model. O(size). *monitor is NULL on failure. */
@@ -551,7 +550,7 @@ FASTBIN_API fastbin_status fastbin_monitor_read(const void *bytes, size_t size, 
 /* Show a state that was read, with pointers into it that live as long as it does. Set spec->struct_size first. */
 FASTBIN_API fastbin_status fastbin_monitor_describe(const fastbin_monitor *monitor, fastbin_monitor_spec *spec);
 
-/* Free a monitor. NULL is fine. */
+/* Free a monitor. NULL is allowed. */
 FASTBIN_API void fastbin_monitor_free(fastbin_monitor *monitor);
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
  */
 #include "bytes.h"
 
-/* That of PNG but for the letters, for the same reasons: a byte above 127, both kinds of line end, the end-of-file of DOS. */
+/* Like that of PNG, for the same reasons: a byte above 127, both kinds of line end, the end-of-file of DOS. */
 #define MAGIC_SIZE 8
 
 static void put_magic(unsigned char *at, const container_kind *kind) {

@@ -21,7 +21,7 @@ static enum cpu_level possible_level(void) {
   return BASELINE;
 }
 
-/* For tests, and for whoever must rule out a build. Unset or any other value allows everything. */
+/* For tests, and to exclude a build. Unset, or any other value, allows all builds. */
 static enum cpu_level allowed_level(void) {
   const char *name = getenv("FASTBIN_CPU");
   if (name && strcmp(name, "baseline") == 0) return BASELINE;

@@ -1,21 +1,20 @@
 /*
- * cpu.h: one source, several builds. A loop is compiled for the processors that it is worth it for, with function
- * attributes instead of compiler flags, so that the sources need no build system; which build runs is decided when a model
- * is made.
+ * cpu.h: one source, several builds. A loop is compiled for the processors where that is faster, with function attributes
+ * instead of compiler flags, so that the sources need no build system. The build is chosen when a model is made.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef FASTBIN_CPU_H
 #define FASTBIN_CPU_H
 
-/* Other compilers and processors have the baseline alone. */
+/* Other compilers and processors have only the baseline. */
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #define HAVE_CPU_LEVELS 1
 #define TARGET_AVX2 __attribute__((target("avx2")))
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #endif
 
-/* In ascending order: a processor that runs one runs those before it. */
+/* In ascending order: a processor that can run one can run those before it. */
 enum cpu_level { BASELINE, AVX2, AVX512, N_CPU_LEVELS };
 
 /* cpu.c: the best build that the processor can run and the environment variable FASTBIN_CPU allows. */

@@ -23,20 +23,20 @@
 /* The first read, and the least by which the buffer grows. Most models fit. */
 #define FIRST_READ ((size_t)1 << 16)
 
-/* Left-over temporary files that saving steps around before it gives up. */
+/* How many names of left-over temporary files are skipped before saving fails. */
 #define MAX_TEMPORARY_NAMES 64
 
 /* ".0123456789abcdef.tmp" */
 #define TEMPORARY_SUFFIX_SIZE 22
 
 /* ------------------------------------------------------------------------------------------------------------- */
-/* What systems do differently                                                                                   */
+/* Differences between systems                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* What stands at a path before it is written to. */
+/* What is at a path before it is written to. */
 typedef struct target {
-  char *path;           /* where the file itself is, behind all links; from malloc() */
-  int is_written_to;    /* no regular file: a device or a pipe is not replaced */
+  char *path;           /* the file itself, with all links resolved; from malloc() */
+  int is_written_to;    /* not a regular file: a device or a pipe is not replaced */
   int is_replaced;      /* a regular file, whose mode and owner are kept */
 #if !defined(_WIN32)
   struct stat status;
@@ -76,7 +76,7 @@ static int replace_file(const char *from, const char *to) {
 
 #else
 
-/* A link that leads nowhere yet is written through, too: that makes its file. */
+/* Writing through a link without a target creates its target. */
 static target target_of(const char *path) {
   target found;
   struct stat link;
@@ -92,7 +92,7 @@ static target target_of(const char *path) {
   return found;
 }
 
-/* What replaces a file is seen by nobody else until it has the rights of that file. */
+/* The new file is not accessible to others until it has the rights of the old one. */
 static FILE *open_new(const char *name, const target *old) {
   int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old->is_replaced ? 0600 : 0666);
   FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
@@ -103,7 +103,7 @@ static FILE *open_new(const char *name, const target *old) {
   return file;
 }
 
-/* The owner first, as changing it clears bits of the mode. Only root can give files away: for others the owner changes. */
+/* The owner first, as changing it clears bits of the mode. Only root can set another owner; otherwise the owner changes. */
 static int keep_attributes(FILE *file, const target *old) {
   struct stat now;
   if (!old->is_replaced) return 1;
@@ -127,8 +127,7 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 
 /*
  * Opens a file beside the old one that did not exist before. The name starts from a hash of the model and of an address, which
- * separates threads and processes that save to one path at once; should the name be taken all the same, the next one is
- * tried.
+ * separates threads and processes that save to one path at once; if the name exists, the next one is tried.
  */
 static FILE *open_temporary(const target *old, uint64_t start, char *name) {
   size_t length = strlen(old->path);
@@ -142,7 +141,7 @@ static FILE *open_temporary(const target *old, uint64_t start, char *name) {
   return NULL;
 }
 
-/* Everything that can go wrong with a full disk goes wrong here at the latest: in the flush of fclose(). */
+/* A full disk shows here at the latest, in the flush of fclose(). */
 static int write_and_close(FILE *file, const void *bytes, size_t size, const target *old) {
   int written = fwrite(bytes, 1, size, file) == size;
   if (old) written = written && keep_attributes(file, old) && flush_to_disk(file);
@@ -198,7 +197,7 @@ fastbin_status fastbin_model_save(const fastbin_model *model, const char *path) 
 
 /*
  * Reads to the end of the file, but never more than its own header says it has, plus the one byte that shows that there
- * is more. The buffer grows with what was really read, so a header that lies about its length costs no memory.
+ * is more. The buffer grows with what was really read, so a false length in a header costs no memory.
  */
 static fastbin_status read_file(FILE *file, unsigned char **bytes, size_t *size) {
   size_t capacity = 0;

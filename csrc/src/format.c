@@ -2,8 +2,8 @@
  * format.c: a model as bytes. FORMAT.md is the specification; change both together.
  *
  * Writing is canonical: a model has one representation, down to the order of the sections. Reading accepts what writing
- * makes, plus sections of later versions that are marked as harmless to skip; it trusts no byte, and hands what it has
- * decoded to fastbin_model_create(), whose checks are the last word.
+ * makes, plus sections of later versions that are marked as optional. It trusts no byte; fastbin_model_create() checks the
+ * decoded content.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -171,7 +171,7 @@ static void take_rule(const unsigned char *at, fastbin_model_spec *spec) {
   spec->weights = take_i32(&at);
 }
 
-/* The sections of a fixed size, which tell what the others must be. Those that are not there leave their members 0. */
+/* The sections of a fixed size, which determine the sizes of the others. Members of absent sections stay 0. */
 static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *spec) {
   static const struct {
     enum section section;
@@ -191,7 +191,7 @@ static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *sp
   return FASTBIN_OK;
 }
 
-/* What the sections must be for this spec: the sizes that writing gives them, where those that may be left out are there. */
+/* The sizes that writing gives to the sections of this spec; optional sections count where they are present. */
 static int sections_fit(const payload *payloads, const fastbin_model_spec *spec) {
   static const int64_t some_counts[1];
   static const double some_doubles[1];
@@ -245,7 +245,7 @@ static const int64_t *decode_counts(const payload *from, unsigned char **free_pa
   return to;
 }
 
-/* From sections whose sizes are known to fit to a model. `scratch` has room for all of them. */
+/* The model of sections whose sizes have been checked. `scratch` has room for all of them. */
 static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, fastbin_model **model) {
   int canonical = fixed_are_canonical(spec);
   fastbin_status status;
@@ -278,7 +278,7 @@ fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model 
   status = fastbin_read_container(&model_kind, bytes, size, payloads);
   if (status == FASTBIN_OK) status = take_fixed(payloads, &spec);
   if (status != FASTBIN_OK) return status;
-  /* CORE comes first, before sections of later versions too. */
+  /* CORE comes first, also before sections of later versions. */
   if (payloads[CORE].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   if (!fastbin_known_enumerators(&spec)) return FASTBIN_ERROR_FORMAT_VERSION;
   if (!sections_fit(payloads, &spec)) return FASTBIN_ERROR_CONTENT;

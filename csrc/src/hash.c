@@ -1,5 +1,5 @@
 /*
- * hash.c: tie keys of entities, out of a secret salt and an id: HMAC-SHA-256 (RFC 2104, FIPS 180-4), cut to 64 bits.
+ * hash.c: tie keys of entities, from a secret salt and an id: HMAC-SHA-256 (RFC 2104, FIPS 180-4), cut to 64 bits.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -18,7 +18,7 @@ static const uint32_t round_constants[64] = {
     0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/* A message on its way through SHA-256: whole blocks are in `state`, the rest waits in `block`. */
+/* A message in SHA-256: whole blocks are in `state`, the rest is in `block`. */
 typedef struct sha256 {
   uint32_t state[DIGEST_WORDS];
   unsigned char block[BLOCK_SIZE];

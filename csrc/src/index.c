@@ -1,14 +1,14 @@
 /*
- * index.c: chooses and builds the index of a model. index.h explains what it is.
+ * index.c: chooses and builds the index of a model, which index.h explains.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "internal.h"
 
-/* Cells that a model may always have: 16 KB of table, half a first-level cache, and paid for only where needed. */
+/* Cells that every model may have: a table of 16 KB, half a first-level cache. Smaller where that does not slow the search. */
 #define FREE_CELLS 8192u
 
-/* Cells per threshold allowed beyond that. Edges at random quantiles want about as many to be alone in their cells. */
+/* Cells per threshold allowed beyond that. Edges at random quantiles need about that many to be alone in their cells. */
 #define CELLS_PER_THRESHOLD 16u
 
 /* Up to this size, other maps are not tried for the sake of a smaller table; below the next, fewer cells save nothing. */
@@ -143,7 +143,7 @@ static int plan_map(score_index *ix, const fastbin_model_spec *spec, const candi
     ix->high_max = c->end - (c->middle > first ? c->middle : first);
     ix->high_min = smaller(least_distance_below(spec, c->end), ix->high_max);
     if (!(ix->high_min > 0.0) || !is_finite(ix->high_max)) return 0;
-    /* Without a lower half the lower map must merely be harmless. */
+    /* Without a lower half, any valid lower map will do. */
     if (!(c->middle > first)) ix->low_min = ix->low_max = 1.0;
   }
   if (!(ix->low_min > 0.0) || !is_finite(ix->low_max)) return 0;
@@ -173,7 +173,7 @@ static uint32_t most_cells(uint32_t n_thresholds) {
   return cells;
 }
 
-/* As few cells as do no harm: a smaller table leaves more of the cache to the scores. */
+/* As few cells as the same window allows: a smaller table leaves more of the cache to the scores. */
 static void shrink(score_index *ix, const fastbin_model_spec *spec) {
   while (ix->n_cells > MIN_CELLS) {
     score_index next = *ix;
@@ -237,10 +237,10 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec) {
 /* Building                                                                                                      */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* -INFINITY before the thresholds; behind them as many INFINITYs as the widest search may look at. */
+/* -INFINITY before the thresholds; after them as many INFINITYs as the widest search may read. */
 static size_t threshold_slots(const score_index *ix) { return 1 + (size_t)ix->n_thresholds + 2 * (size_t)ix->window; }
 
-/* Without a width, the search among ties looks before it asks whether it is still among them. */
+/* Without a width, the search among ties reads entries before it checks that they belong to the ties. */
 static size_t tie_key_slots(const score_index *ix, const fastbin_model_spec *spec) {
   if (ix->run_width > 0) return ((size_t)ix->n_thresholds + 1) * ix->run_width;
   return (size_t)fastbin_n_edges(spec) + 2 * (size_t)ix->run_window;

@@ -5,16 +5,16 @@
  *
  *   A threshold is the score from which on every sample lies above an edge, whatever its key: the edge itself or, for an
  *   edge whose key is FASTBIN_KEY_BELOW, the next double. Equal thresholds count as one. The rank of a score is the number
- *   of thresholds at or below it. Rank gives bin, except for a score that equals the threshold just below it where an
- *   edge with a key of its own lies there: then the sample's key is compared with that of the edge (or of the edges: a
- *   score value that many samples share may hold several).
+ *   of thresholds at or below it. Rank gives bin, except for a score that equals the threshold just below it if an
+ *   edge there has a key of its own: then the sample's key is compared with that of the edge (or of the
+ *   edges: a score value that many samples share may have several).
  *
  * THE INDEX
  *
- *   A map sends scores to cells, and a table gives the rank at which a cell begins. The map never decreases, in floating
- *   point too, where subtraction, multiplication, minimum, maximum and truncation are all monotone. Hence a threshold in
- *   a lower cell than the score's is below the score, and one in a higher cell is above it, exactly, however the map
- *   rounds. Only the thresholds of the score's own cell remain to be compared, and the map is chosen so that this is a
+ *   A map sends scores to cells, and a table gives the rank at which a cell begins. The map never decreases, also in floating
+ *   point, where subtraction, multiplication, minimum, maximum and truncation are all monotone. Hence a threshold in
+ *   a lower cell than the score's is below the score, and one in a higher cell is above it, exactly, whatever the rounding
+ *   of the map. Only the thresholds of the score's own cell remain to be compared, and the map is chosen so that this is a
  *   single comparison wherever possible.
  *
  *   The search in a cell is a binary search of a fixed number of steps without a branch; `window` is its first step. It
@@ -32,7 +32,7 @@
 #include "keys.h"
 #include "numbers.h"
 
-/* Ranks in cells are 16 bits wide, and so the table of 100 bins a few hundred bytes to a few kilobytes small. */
+/* Ranks in cells are 16 bits wide, so the table of 100 bins takes from a few hundred bytes to a few kilobytes. */
 #define MAX_CELLS 65536u
 #define MAX_INDEXED_THRESHOLDS 65535u
 
@@ -46,13 +46,13 @@ typedef struct score_index score_index;
 
 /*
  * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max] and none is -0.0;
- * otherwise the caller has to look closer. Any score at all, NaN too, gets a cell that exists.
+ * otherwise the caller has to check each score. Any score, also NaN, gets a valid cell.
  */
 typedef uint64_t cells_function(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells);
 
 /*
- * A block at one go, for models of few bins: values or bins (the other is NULL) of n scores. Returns 0 when it is done, and
- * otherwise leaves the block to the usual way: a score is bad, or may tie with an edge that splits ties.
+ * A whole block, for models of few bins: values or bins (the other is NULL) of n scores. Returns 0 when it is done; otherwise
+ * the block is left to the general search, as a score is bad or may tie with an edge that splits ties.
  */
 typedef int small_function(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins);
 
@@ -67,15 +67,15 @@ struct score_index {
   double check_max;          /*   refuse NaN, infinity and scores out of range alike */
   double origin;
   double scale;              /* LINEAR */
-  double low_min, low_max;   /* (s - origin) * scale or, without a scale, s - origin is held between these ... */
+  double low_min, low_max;   /* (s - origin) * scale or, without a scale, s - origin is clamped to these ... */
   uint64_t low_offset;       /* LOW, BOTH: ... and its cell is (its bits >> shift) - low_offset */
   double end, middle;        /* BOTH */
-  double high_min, high_max; /* BOTH: end - s is held between these ... */
+  double high_min, high_max; /* BOTH: end - s is clamped to these ... */
   uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
   int shift;
   cells_function *find_cells; /* for this map, in the build that suits this processor */
   keys_function *make_keys;   /* in that build */
-  small_function *search_small; /* NULL when there are too many bins for it, or no build of it for this processor */
+  small_function *search_small; /* NULL with too many bins, or without a build for this processor */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
@@ -137,14 +137,14 @@ static inline uint32_t rank_in_cell(const score_index *ix, double score, uint32_
   return rank;
 }
 
-/* Whether the score, which must not be -0.0, equals the threshold just below its rank, so that a key may have a say. */
+/* Whether the score, which must not be -0.0, equals the threshold just below its rank, so that its key may decide. */
 static inline int at_threshold(const score_index *ix, double score, uint32_t rank) {
   return bits_of(ix->thresholds[(ptrdiff_t)rank - 1]) == bits_of(score);
 }
 
 /*
- * The same two for one score, on integers: where nothing else is under way, what counts is the time until the answer is
- * there, and loading and comparing an integer takes half as long as a double.
+ * The same two for one score, on integers: for a single score the latency counts, and loading and comparing an integer takes
+ * half as long as a double.
  */
 static inline uint32_t rank_of_order(const score_index *ix, uint64_t order, uint32_t cell) {
   const uint64_t *orders = ix->orders;

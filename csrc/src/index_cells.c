@@ -1,9 +1,9 @@
 /*
  * index_cells.c: the first pass over a block of scores, in several builds.
  *
- * This is the part of batch scoring that profits from wide registers: arithmetic, minimum, maximum, shift, without a look
- * at memory. It is written once, in plain C that compilers vectorise; functions with a `target` attribute inline it and so
- * compile it for wider registers. All builds round alike (there is nothing here to fuse), so they agree bit for bit.
+ * This part of batch scoring gains from wide registers: arithmetic, minimum, maximum and shift, without table lookups. It is
+ * written once, in plain C that compilers vectorise; functions with a `target` attribute inline it and so compile it for wider
+ * registers. All builds round alike (there is nothing here to fuse), so they agree bit for bit.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,8 +13,8 @@
 #include "cpu.h"
 
 /*
- * The change that holding a score within the range and taking -0.0 for 0.0 makes to its bits; NaN changes, too. Collected with
- * OR, this checks a block with five cheap instructions per register, where comparisons would take ten.
+ * The bits that change when a score is clamped to the range and -0.0 becomes 0.0; NaN changes as well. Collected with OR, this
+ * checks a block with five cheap instructions per register; comparisons would take ten.
  */
 static ALWAYS_INLINE uint64_t change_by_range(const score_index *ix, double score) {
   return bits_of(without_negative_zero(smaller(larger(score, ix->check_min), ix->check_max))) ^ bits_of(score);
@@ -22,8 +22,9 @@ static ALWAYS_INLINE uint64_t change_by_range(const score_index *ix, double scor
 
 /* One pass, for the map that `cell_of` computes. The index is copied so that no store can seem to change it. */
 #define DEFINE_PASS(name, cell_of)                                                                                    \
-  static ALWAYS_INLINE uint64_t name(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells) { \
-    const score_index copy = *ix;                                                                                            \
+  static ALWAYS_INLINE uint64_t name(const score_index *ix, const double *restrict scores, size_t n,                  \
+                                     uint32_t *restrict cells) {                                                      \
+    const score_index copy = *ix;                                                                                     \
     uint64_t changed = 0;                                                                                             \
     for (size_t i = 0; i < n; i++) {                                                                                  \
       changed |= change_by_range(&copy, scores[i]);                                                                   \
@@ -38,7 +39,7 @@ DEFINE_PASS(both_pass, both_cell)
 
 #define DEFINE_BUILD(name, target, pass)                                                                              \
   target static uint64_t name(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells) {    \
-    return pass(ix, scores, n, cells);                                                                                 \
+    return pass(ix, scores, n, cells);                                                                                \
   }
 
 DEFINE_BUILD(linear_baseline, , linear_pass)

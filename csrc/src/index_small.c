@@ -39,7 +39,7 @@ TARGET_AVX512 static inline __m512d look_up(table t, __m512i index) {
   return _mm512_permutex2var_pd(t.low, index, t.high);
 }
 
-/* The thresholds seen from four sides: what a step of the bisection compares with, by the rank so far. */
+/* Four views of the thresholds: what each step of the bisection compares with, by the rank so far. */
 typedef struct steps {
   __m512d middle;        /* thresholds[7] */
   table four, two, one;  /* thresholds[rank + 3], [rank + 1], [rank] */
@@ -71,12 +71,12 @@ TARGET_AVX512 static inline __m512i ranks_of(const steps *s, __m512d scores) {
   return add_where_reached(rank, look_up(s->one, rank), scores, 1);
 }
 
-/* What a search holds in registers, and what it has seen so far. */
+/* What a search keeps in registers, and what it has found so far. */
 typedef struct small_search {
   steps steps;
   table values;
   __m512d least, most;
-  __m512i changed; /* by holding scores in the range: bad scores show as in index_cells.c */
+  __m512i changed; /* by clamping scores to the range: bad scores show as in index_cells.c */
   __mmask8 ties;
 } small_search;
 
@@ -84,8 +84,8 @@ typedef struct small_search {
 TARGET_AVX512 static ALWAYS_INLINE void search_eight(small_search *f, __mmask8 here, const double *scores, double *values,
                                                      int32_t *bins) {
   __m512d score = _mm512_maskz_loadu_pd(here, scores);
-  __m512d held = _mm512_min_pd(_mm512_max_pd(score, f->least), f->most);
-  __m512i change = _mm512_xor_si512(_mm512_castpd_si512(score), _mm512_castpd_si512(held));
+  __m512d clamped = _mm512_min_pd(_mm512_max_pd(score, f->least), f->most);
+  __m512i change = _mm512_xor_si512(_mm512_castpd_si512(score), _mm512_castpd_si512(clamped));
   __m512i rank = ranks_of(&f->steps, score);
   f->changed = _mm512_mask_or_epi64(f->changed, here, f->changed, change);
   f->ties |= _mm512_mask_cmp_pd_mask(here, look_up(f->steps.below, rank), score, _CMP_EQ_OQ);
@@ -94,8 +94,8 @@ TARGET_AVX512 static ALWAYS_INLINE void search_eight(small_search *f, __mmask8 h
 }
 
 /*
- * Returns 0 if all scores are good and, where some edge splits ties, none equals a threshold; otherwise what was written is of
- * no use. The mask is a constant in the loop, as masked stores are slow on some processors.
+ * Returns 0 if all scores are good and, where some edge splits ties, none equals a threshold; otherwise the output is
+ * invalid. The mask is a constant in the loop, as masked stores are slow on some processors.
  */
 TARGET_AVX512 static int search_small(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins) {
   double value_of_rank[16] = {0.0};

@@ -1,7 +1,7 @@
 /*
  * internal.h: what the source files share. Not installed; every .c file includes it first.
  *
- * House rules:
+ * Rules:
  *   - no writable global data, no locks, no allocation while scoring;
  *   - every symbol that leaves an object file starts with fastbin_ (tests/check_symbols.sh);
  *   - results do not depend on the build: no fast-math, no fused multiply-add, no -march in what ships.
@@ -21,20 +21,20 @@
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "fastbin cannot be compiled with -ffast-math or -ffinite-math-only: it must see NaN, and results must be exact"
 #endif
-/* 16 is said where the processor has _Float16 arithmetic (AVX512-FP16): that type is then evaluated as itself, doubles as doubles. */
+/* It is 16 on processors with _Float16 arithmetic (AVX512-FP16): that type is evaluated as itself, doubles as doubles. */
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1 && FLT_EVAL_METHOD != 16
 #error "fastbin needs doubles that are evaluated as doubles; on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
 /*
  * A fused multiply-add rounds once where two operations round twice, so a build that fuses would give other bits. The
- * build files pass -ffp-contract=off; these pragmas protect whoever compiles the sources with flags of their own.
+ * build files pass -ffp-contract=off; these pragmas are for builds with other flags.
  */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
-/* gcc -O2 vectorises few loops. Above the inline functions, as those must be compiled alike to be inlined. */
+/* gcc -O2 vectorises few loops. Placed before the inline functions, which must have the same options to be inlined. */
 #ifdef VECTORISED_SOURCE
 #pragma GCC optimize("O3")
 #endif
@@ -45,12 +45,12 @@
 #include "numbers.h"
 
 struct fastbin_model {
-  score_index index;             /* first, so that what a search reads lies in few cache lines */
+  score_index index;       /* first, so that what a search reads lies in few cache lines */
   int is_plain;            /* a step function without randomised values: what scoring is tuned for */
   fastbin_model_spec spec; /* what describe() shows; its pointers point into this allocation */
 };
 
-/* Keeps what is rarely called out of what is often called; and makes constants of the arguments of small loops. */
+/* Keeps rare code out of hot functions; turns the arguments of small loops into constants. */
 #if defined(__GNUC__) || defined(__clang__)
 #define NEVER_INLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -64,11 +64,11 @@ static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {
   return spec->kind == FASTBIN_STEP ? spec->n_bins - 1 : spec->n_bins;
 }
 
-/* validate.c: everything fastbin_model_create() promises to refuse, and the part of it that a newer version may have made. */
+/* validate.c: all checks of fastbin_model_create(); and those of the enumerators, which a newer version may have added to. */
 fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec);
 int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
-/* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header say. */
+/* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header pass. */
 #define FIRST_SPEC_SIZE offsetof(fastbin_model_spec, pairs)
 
 /* model.c: whether a struct of the API has a size, and only members, that this version of the library knows. */

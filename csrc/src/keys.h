@@ -28,7 +28,7 @@ static inline uint64_t mix(uint64_t z) {
   return z;
 }
 
-/* One word more in a digest, which begins at 0: the chain of the checksum, too. */
+/* Adds a word to a digest, which begins at 0; the checksum is such a chain, too. */
 static inline uint64_t chain(uint64_t state, uint64_t word) { return mix(state ^ word); }
 
 /* What a sample adds to the digest of all rows, in any order. */
@@ -39,7 +39,7 @@ static inline uint64_t row_word(double score, uint64_t label, double weight) {
 
 static inline uint64_t stream_base(uint64_t seed, uint64_t stream) { return mix(seed + stream); }
 
-/* 2^64 - 1 is no key: as an edge key it means "above every key". */
+/* 2^64 - 1 is not a key: as an edge key it means "above every key". */
 static inline uint64_t cap_key(uint64_t key) { return key - (key == UINT64_MAX); }
 
 static inline uint64_t row_key(uint64_t base, uint64_t row) { return cap_key(mix(base + (row + 1) * KEY_STEP)); }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 /*
- * Structs only grow at their end, from release to release. So a size below the one that is known is that of the first release
- * or a mistake, which may end within a pointer; and a larger one comes from a caller newer than this library: it may not have
- * set anything that this library would ignore.
+ * Structs only grow at their end, from release to release. A smaller size than the known one is that of the first release or
+ * a mistake, which may end within a pointer. A larger one comes from a caller newer than this library, which must not have set
+ * a member that this library would ignore.
  */
 int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size) {
   const unsigned char *bytes = given;

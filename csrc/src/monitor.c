@@ -1,7 +1,7 @@
 /*
  * monitor.c: the state of a monitor as bytes. FORMAT.md, "Monitors", is the specification; change both together.
  *
- * The library keeps the state and judges whether it can be; what the evidence means is up to who gathers it.
+ * The library writes and reads the state, and refuses an impossible one; the caller computes the evidence.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,12 +24,12 @@ static const section_kind sections[N_SECTIONS] = {
 static const container_kind monitor_kind = {'W', 1, N_SECTIONS, sections};
 
 struct fastbin_monitor {
-  fastbin_monitor_spec spec; /* its pointers point to the stream and behind this struct */
+  fastbin_monitor_spec spec; /* its pointers point to the stream and to the memory after this struct */
   fastbin_stream *stream;
 };
 
 /* ------------------------------------------------------------------------------------------------------------- */
-/* What can be                                                                                                   */
+/* Which states are possible                                                                                     */
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /* Logarithms of thresholds may differ in their last bits between systems. */
@@ -133,7 +133,7 @@ fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *spec, void *buf
 /* Reading                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The arrays of the spec, in one block behind the struct, filled from sections whose sizes are known to fit. */
+/* The arrays of the spec, in one block after the struct, filled from sections whose sizes are known to fit. */
 static void take_arrays(fastbin_monitor *monitor, const payload *payloads, size_t n_bins) {
   double *doubles = (double *)(void *)(monitor + 1);
   int64_t *named_at = (int64_t *)(void *)(doubles + 3 * n_bins);

@@ -25,10 +25,10 @@ static inline double double_of(uint64_t bits) {
 
 static inline double infinity(void) { return double_of(UINT64_C(0x7FF0000000000000)); }
 
-/* What a missing score scores. */
+/* The result for a missing score. */
 static inline double quiet_nan(void) { return double_of(UINT64_C(0x7FF8000000000000)); }
 
-/* By its bits: `x != x` disappears when somebody builds with -ffast-math. */
+/* By its bits: -ffast-math would remove `x != x`. */
 static inline int is_nan(double x) {
   return (bits_of(x) & UINT64_C(0x7FFFFFFFFFFFFFFF)) > UINT64_C(0x7FF0000000000000);
 }
@@ -37,7 +37,7 @@ static inline int is_finite(double x) {
   return (bits_of(x) & UINT64_C(0x7FF0000000000000)) != UINT64_C(0x7FF0000000000000);
 }
 
-/* Turns -0.0 into 0.0 and leaves every other double alone. */
+/* Turns -0.0 into 0.0 and leaves every other double unchanged. */
 static inline double without_negative_zero(double x) { return x + 0.0; }
 
 /* The next double above a finite one, neither of them -0.0; INFINITY above DBL_MAX. Unlike nextafter() it touches no errno. */
@@ -45,13 +45,13 @@ static inline double next_up(double x) {
   return without_negative_zero(double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1));
 }
 
-/* An integer for every double but NaN, in the order of the doubles; one for 0.0 and -0.0. */
+/* An integer for every double except NaN, in the order of the doubles; the same for 0.0 and -0.0. */
 static inline uint64_t order_of(double x) {
   uint64_t bits = bits_of(without_negative_zero(x));
   return bits ^ ((0 - (bits >> 63)) | UINT64_C(0x8000000000000000));
 }
 
-/* The larger and the smaller in the form that compiles to one instruction; a NaN on the left gives the right. */
+/* In the form that compiles to one instruction; a NaN on the left gives the right. */
 static inline double larger(double x, double bound) { return x > bound ? x : bound; }
 static inline double smaller(double x, double bound) { return x < bound ? x : bound; }
 

@@ -1,12 +1,12 @@
 /*
  * predict_batch.c: many scores.
  *
- * Rows are taken in blocks that stay in the first-level cache. Per block: bring the scores into doubles side by side (mostly
+ * Rows are taken in blocks that stay in the first-level cache. Per block: convert the scores to contiguous doubles (usually
  * they are), find their cells and check them in one vectorised pass (index_cells.c), then search and look up in a second.
  *
- * Ties are watched for, not handled, in that second pass: a score equal to an edge bit for bit is rare unless scores are
- * coarse. A chunk of rows that has some is done again with keys, and the next one is then done with keys at once, until one
- * comes without.
+ * The second pass detects ties and does not handle them: a score equal to an edge bit for bit is rare unless scores are
+ * coarse. A chunk of rows with ties is searched again with keys; the following chunks are searched with keys at once, until
+ * one has no ties.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,7 +24,7 @@ typedef struct batch {
   uint64_t key_base;
   int watch_ties;       /* some edge splits ties by key */
   int expect_ties;      /* the last chunk had some */
-  /* The block in hand. */
+  /* The current block. */
   size_t start;         /* its first row */
   size_t n;
   const double *scores; /* the caller's memory, or the buffer */
@@ -80,7 +80,7 @@ static void gather(double *to, const fastbin_rows *rows, size_t start, size_t n)
   }
 }
 
-/* What made the pass suspicious: a row that is refused, moved or missing, or just a -0.0, which becomes 0.0. */
+/* Row by row, what the pass has reported: a score that is refused, clipped or missing, or a -0.0, which becomes 0.0. */
 static fastbin_status look_closer(batch *b, size_t *bad_row) {
   for (size_t i = 0; i < b->n; i++) {
     double score = b->scores[i];
@@ -97,7 +97,7 @@ static fastbin_status look_closer(batch *b, size_t *bad_row) {
   return FASTBIN_OK;
 }
 
-/* Takes the block that begins at this row. The caller's scores are used where they lie unless the output replaces them. */
+/* Takes the block that begins at this row. The caller's scores are read in place unless the output overwrites them. */
 static void take_block(batch *b, size_t start, const void *out) {
   const fastbin_rows *rows = b->rows;
   int as_they_lie = rows->score_type == FASTBIN_FLOAT64 && rows->score_stride == (ptrdiff_t)sizeof(double) &&
@@ -117,7 +117,7 @@ static void take_block(batch *b, size_t start, const void *out) {
 /* Search and look up                                                                                            */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* Rows first ... end - 1 of the block. Short, so that one tie costs little; long enough to forget the loop around it. */
+/* Rows first ... end - 1 of the block. So few that one tie costs little, and so many that the loop around them costs little. */
 typedef struct chunk {
   size_t first, end;
 } chunk;
@@ -128,10 +128,10 @@ static chunk chunk_at(const batch *b, size_t first) {
 }
 
 /*
- * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all, in which case
- * what was written for those is wrong. `window` is the index's, and `watch` 0 where no edge splits ties; both are constants
- * where it matters. With a window of one, the threshold at hand is the only one that can be equal, as any other lies in a
- * lower cell.
+ * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all; the
+ * output for those is then wrong. `window` is the index's, and `watch` 0 where no edge splits ties; both are constants
+ * where it matters. With a window of one, only the compared threshold can be equal, as any other lies in a lower
+ * cell.
  */
 static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t window, int watch, double *values, int32_t *bins) {
   const score_index *ix = &b->model->index;
@@ -226,13 +226,14 @@ static int search_with_keys(const batch *b, chunk rows, double *values, int32_t 
 /* Values or bins of the block; the other is NULL. A step model's values are those of its bins. */
 static fastbin_status search_block(batch *b, double *values, int32_t *bins, size_t *bad_row) {
   const score_index *ix = &b->model->index;
-  if (ix->search_small && b->n >= WORTH_LOADING && !b->expect_ties && ix->search_small(ix, b->scores, b->n, values, bins) == 0) {
+  if (ix->search_small && b->n >= WORTH_LOADING && !b->expect_ties &&
+      ix->search_small(ix, b->scores, b->n, values, bins) == 0) {
     return FASTBIN_OK;
   }
   if (ix->find_cells(ix, b->scores, b->n, b->cells) != 0) {
     fastbin_status status = look_closer(b, bad_row);
     if (status != FASTBIN_OK) return status;
-    /* Scores that were moved into the range have other cells now. */
+    /* Scores that were clipped to the range have other cells now. */
     if (b->model->spec.out_of_range == FASTBIN_OUT_OF_RANGE_CLIP) ix->find_cells(ix, b->scores, b->n, b->cells);
   }
   for (size_t first = 0; first < b->n; first += CHUNK) {
@@ -270,7 +271,7 @@ static fastbin_status linear_values(batch *b, double *values, size_t *bad_row) {
   return FASTBIN_OK;
 }
 
-/* The search finds nothing but bad scores here. */
+/* Here the search only checks the scores. */
 static fastbin_status smooth_values(batch *b, double *values, size_t *bad_row) {
   fastbin_status status = search_block(b, NULL, b->bins, bad_row);
   if (status != FASTBIN_OK) return status;
@@ -323,7 +324,7 @@ fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *ro
   return FASTBIN_OK;
 }
 
-/* `width` is a constant in the common cases, so that the copy is a handful of moves. */
+/* `width` is a constant in the common cases, so that the copy is a few moves. */
 static ALWAYS_INLINE void copy_rows(const batch *b, const double *table, size_t width, double *out) {
   for (size_t i = 0; i < b->n; i++) {
     for (size_t c = 0; c < width; c++) out[i * width + c] = table[(size_t)b->bins[i] * width + c];

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Whether a score may be scored; where the model clips, *score is moved to the end of the range that it is beyond. */
+/* Whether a score is accepted; if the model clips, *score is moved to the nearest end of the range. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
   const score_index *ix = &model->index;
   if (*score >= ix->check_min && *score <= ix->check_max) return FASTBIN_OK;
@@ -22,7 +22,7 @@ fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static double logistic(double x) {
-  /* Where the exponential overflows (above the logarithm of DBL_MAX) or vanishes beside 1; this way errno stays untouched. */
+  /* Where the exponential overflows (above the logarithm of DBL_MAX) or is lost beside 1; errno is not changed. */
   if (x < -709.78271289338397) return 0.0;
   if (x > 40.0) return 1.0;
   return 1.0 / (1.0 + exp(-x));
@@ -40,7 +40,7 @@ double fastbin_smooth_value(const fastbin_model *model, double score) {
   return logistic(sloped_log(p[0], score) - sloped_log(p[1], 1.0 - score) + p[2]);
 }
 
-/* Between knots, held between their values: rounding may carry the straight line an ulp beyond them. */
+/* Between knots, clamped to their values: rounding may carry the straight line an ulp beyond them. */
 double fastbin_linear_value(const fastbin_model *model, double score, uint32_t rank) {
   const double *knots = model->spec.edges;
   const double *values = model->spec.values;

@@ -1,7 +1,7 @@
 /*
  * stream.c: count outcomes as they arrive.
  *
- * The search from a score to its bin is fastbin_assign()'s; this file adds what happens in the bin.
+ * fastbin_assign() finds the bin of a score; this file counts in it.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -55,7 +55,7 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
-  /* What a model that was moved by label shift has tallied are samples of another population. */
+  /* The tally of a label-shifted model counts samples of another population. */
   if (!spec->counts || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
       spec->source_rate_origin != FASTBIN_RATE_NONE) {
     fastbin_stream_free(*stream);
@@ -126,7 +126,7 @@ static double score_of(const fastbin_rows *rows, size_t row) {
   return score;
 }
 
-/* Nothing may be counted before everything is known to be good. */
+/* All rows are checked before any is counted. */
 static fastbin_status check_labels(const uint8_t *labels, size_t n_rows, size_t *bad_row) {
   uint8_t seen = 0;
   for (size_t row = 0; row < n_rows; row++) seen |= labels[row];
@@ -188,7 +188,7 @@ static int allocate_columns(struct columns *columns, size_t n_bins) {
   return 1;
 }
 
-/* The values of a snapshot are those of its own samples, moved by nothing. */
+/* The values of a snapshot are the means of its own samples, without label shift. */
 static void leave_shift(fastbin_model_spec *spec) {
   spec->odds_ratio = 1.0;
   spec->source_rate_origin = spec->target_rate_origin = FASTBIN_RATE_NONE;
@@ -234,7 +234,7 @@ static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
                           memcmp(a->edge_keys, b->edge_keys, n_edges * sizeof *a->edge_keys) == 0);
 }
 
-/* The same bins with the tally that the other stream went on from, so that the samples of that fit can be told. */
+/* The same bins with the tally that the other stream started from, so that the samples of that fit can be recognised. */
 static fastbin_status take_partition(fastbin_stream *stream, const fastbin_stream *other) {
   fastbin_model *partition;
   fastbin_status status = fastbin_model_create(&other->spec, &partition);

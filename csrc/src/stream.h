@@ -1,5 +1,5 @@
 /*
- * stream.h: a stream, for the two files that know its inside.
+ * stream.h: a stream, for the two files that access its members.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* More samples than anybody will count one by one: totals that are taken over may not be larger, so that none can overflow. */
+/* More samples than can be counted one by one. Totals at the start may not be larger, so that none can overflow. */
 #define MOST_SAMPLES (INT64_MAX / 4)
 
 /* Of one bin; together, because a sample touches all three. */

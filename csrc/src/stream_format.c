@@ -1,8 +1,8 @@
 /*
  * stream_format.c: a stream as bytes. FORMAT.md, "Streams", is the specification; change both together.
  *
- * Written as a container of version 2. Version 1, that of fastbin 0.1.0, laid the same parts one behind the other; both are
- * read into `parts`, and from there on there is one way.
+ * Written as a container of version 2. Version 1, that of fastbin 0.1.0, has the same parts without sections; both are read
+ * into `parts`, and the rest of the code is common.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -86,7 +86,7 @@ struct parts {
   const unsigned char *totals; /* samples, of these with label 1, of these tied: 3 x i64 */
   payload model;
   payload tally;
-  payload variances;           /* empty where they are not known */
+  payload variances;           /* empty if they are not known */
 };
 
 static fastbin_status find_parts(const unsigned char *bytes, size_t size, struct parts *parts) {
@@ -132,7 +132,7 @@ static void take_tallies(fastbin_stream *stream, const struct parts *parts) {
 }
 
 /*
- * Whether counting can have led to these tallies of one bin. The first label adds exactly 1/4 to the running variance, each
+ * Whether counting can lead to these tallies of one bin. The first label adds exactly 1/4 to the running variance, each
  * later one at most 1; nothing adds -0.0.
  */
 static int tally_can_be(const struct tally *tally, int has_variance) {
@@ -156,8 +156,8 @@ static int holds_fit(const fastbin_stream *stream) {
 }
 
 /*
- * Under version 1 a stream that went on from nothing could be merged with one that went on from a fit, and kept its own
- * model, without the tally. What it has counted until now is taken for the fit: no more is known of that.
+ * In version 1 a stream from zero samples could be merged with one that continued a fit, and kept its own model, without the
+ * tally. All samples counted so far are then taken as those of the fit: nothing more is known of it.
  */
 static void keep_as_fit(fastbin_stream *stream, fastbin_model *snapshot) {
   fastbin_model_free(stream->partition);
@@ -167,7 +167,7 @@ static void keep_as_fit(fastbin_stream *stream, fastbin_model *snapshot) {
   fastbin_model_describe(snapshot, &stream->spec);
 }
 
-/* Whether counting can have led here. fastbin_model_create() holds the tally against the totals. */
+/* Whether counting can lead to these parts. fastbin_model_create() compares the tally with the totals. */
 static fastbin_status check_stream(fastbin_stream *stream, int is_version_1) {
   fastbin_model *snapshot;
   fastbin_status status;
@@ -192,7 +192,7 @@ static fastbin_status check_stream(fastbin_stream *stream, int is_version_1) {
   return n_counted == stream->n_samples && n_positive == stream->n_positive ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
 }
 
-/* The stream of these parts; on failure *stream is to be freed if it is not NULL. */
+/* The stream of these parts; on failure the caller frees *stream if it is not NULL. */
 static fastbin_status decode_stream(const struct parts *parts, fastbin_stream **stream) {
   const unsigned char *totals = parts->totals;
   fastbin_model *partition;

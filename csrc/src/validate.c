@@ -1,5 +1,5 @@
 /*
- * validate.c: what a model must satisfy. The only gate to a fastbin_model, for callers and for files alike.
+ * validate.c: what a model must satisfy. Every fastbin_model passes here, from callers and from files.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,7 +37,7 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec) {
          spec->weights <= FASTBIN_WEIGHTS_ESTIMATED;
 }
 
-/* Sizes and pointers: what must be there for the other checks to look at it. */
+/* Sizes and pointers, which the other checks rely on. */
 static fastbin_status validate_shape(const fastbin_model_spec *spec) {
   int32_t least = spec->kind == FASTBIN_SMOOTH ? 0 : 1;
   int32_t most = spec->kind == FASTBIN_SMOOTH ? 0 : FASTBIN_MAX_BINS;
@@ -57,7 +57,7 @@ static fastbin_status validate_edges(const fastbin_model_spec *spec) {
     if (i == 0) continue;
     if (spec->edges[i] < spec->edges[i - 1]) return FASTBIN_ERROR_EDGES;
     if (spec->edges[i] == spec->edges[i - 1]) {
-      /* Equal pairs are let through on a step model: the bin between them can hold no sample, which harms nobody. */
+      /* A step model may have equal pairs: the bin between them is always empty, which does no harm. */
       if (spec->kind == FASTBIN_LINEAR) return FASTBIN_ERROR_EDGES;
       if (spec->edge_keys && key < spec->edge_keys[i - 1]) return FASTBIN_ERROR_EDGES;
     }
@@ -160,7 +160,7 @@ static fastbin_status validate_origin(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-/* One class rate against how it is known. */
+/* Whether a class rate agrees with its origin. */
 static int rate_can_be(int32_t origin, double rate, int64_t count, int64_t ones) {
   switch ((fastbin_rate)origin) {
     case FASTBIN_RATE_NONE:
@@ -189,7 +189,7 @@ static fastbin_status validate_rates(const fastbin_model_spec *spec) {
 }
 
 fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
-  /* validate_shape() first, as the others look behind its pointers; validate_origin() before validate_tally(), which subtracts. */
+  /* validate_shape() first, as the others read through its pointers; validate_origin() before validate_tally() subtracts. */
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
       validate_shape,  validate_range, validate_edges,   validate_values, validate_origin,
       validate_rates, validate_tally, validate_weights, validate_map,

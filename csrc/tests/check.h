@@ -1,5 +1,5 @@
 /*
- * check.h: all the test harness there is. CHECK() counts, and prints the first failures; finish() is what main() returns.
+ * check.h: the whole test harness. CHECK() counts, and prints the first failures; finish() is what main() returns.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -15,12 +15,12 @@
 
 static long n_passed, n_failed;
 
-/* Counts one check, and tells how it came out. */
+/* Counts one check, and returns its result. */
 static inline int check_at(int holds, const char *file, int line, const char *function, const char *condition) {
   if (holds) {
     n_passed++;
   } else if (n_failed++ < MOST_PRINTED) {
-    fprintf(stderr, "%s:%d: %s: not so: %s\n", file, line, function, condition);
+    fprintf(stderr, "%s:%d: %s: failed: %s\n", file, line, function, condition);
   }
   return holds;
 }

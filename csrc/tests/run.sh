@@ -103,7 +103,7 @@ step "the sources added to a program, with no flags at all"
 $CC -Iinclude tests/consumer/consumer.c src/*.c -lm -o "$work/bare"
 "$work/bare" "$work/model.fbm"
 
-step "fast-math is refused, not suffered"
+step "fast-math is refused"
 if $CC -ffast-math -Iinclude -c src/predict_one.c -o "$work/fast.o" 2> "$work/fast.log"; then
   echo "-ffast-math went through" >&2
   exit 1

@@ -188,7 +188,7 @@ static void test_what_stands_at_the_path(void) {
   fastbin_model_free(other);
 }
 
-/* A pipe with a name stays one, and whoever reads from it gets the whole model. */
+/* A named pipe stays one, and its reader gets the whole model. */
 static void test_pipes(void) {
   fastbin_model_spec full = full_spec();
   fastbin_model *model = must_create(&full), *again = NULL;

@@ -113,7 +113,7 @@ static void test_states_that_cannot_be(void) {
   REFUSES(tolerated = upside_down);
   REFUSES(tolerated = negative_zero);
   REFUSES(tolerated = too_wide);
-  REFUSES(alarm_at = -5); /* would switch the alarm off for ever */
+  REFUSES(alarm_at = -5); /* would switch the alarm off permanently */
   REFUSES(alarm_at = 0);  /* the evidence has reached the threshold */
   REFUSES(alarm_at = 21);
   REFUSES(max_log_mean = 2.9); /* it has not, and yet there is an alarm */

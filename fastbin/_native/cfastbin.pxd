@@ -1,4 +1,4 @@
-"""The C header, as far as Cython needs it."""
+"""The part of the C header that the extensions use."""
 
 from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -83,7 +83,7 @@ cdef class NativeModel(ModelOwner):
         score : float
             Must be inside the model's score range; NaN is refused.
         key : int, optional
-            The tie key of the entity, in [0, 2**64 - 2]. Only looked at when the score equals an edge that splits ties at
+            The tie key of the entity, in [0, 2**64 - 2]. Used only when the score equals an edge that splits ties at
             random (or the model randomises values); drawn afresh when not given.
 
         Returns
@@ -222,7 +222,7 @@ cdef class NativeModel(ModelOwner):
 
 @cython.auto_pickle(False)
 cdef class EmptyCall:
-    """What the call of a method costs by itself: `predict_one` with the same signature, and nothing in it."""
+    """For benchmarks: what the call of a method costs by itself, `predict_one` with the same signature and an empty body."""
 
     def predict_one(self, double score, key=None):
         """The score."""

@@ -1,4 +1,4 @@
-"""What the other extensions see of the owner of a model."""
+"""The owner of a model, for the other extensions."""
 
 cimport numpy as cnp
 from libc.stdint cimport uint64_t

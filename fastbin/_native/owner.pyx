@@ -1,6 +1,6 @@
 """The owner of a `fastbin_model`: makes it, reads it, shows it.
 
-The pointer is set once, before anybody else sees the object. The properties are read-only views of the model's own memory.
+The pointer is set once, before the object is visible to others. The properties are read-only views of the model's own memory.
 """
 
 cimport numpy as cnp
@@ -25,7 +25,7 @@ cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
 
 
-# Mixed into every draw of keys. A forked child would otherwise go on with the draws of its parent, as its siblings do.
+# Mixed into every draw of keys. Without it, all forked children of a process would draw the same keys.
 cdef uint64_t process_entropy = 0
 
 
@@ -49,7 +49,7 @@ def status_text(int status):
 
 
 cdef object error_of(fastbin_status status):
-    """The one table from status codes to exceptions."""
+    """The exception for a status code."""
     cdef str text = fastbin_status_string(status).decode("ascii")
     if status == FASTBIN_ERROR_MEMORY:
         return MemoryError(text)
@@ -191,7 +191,7 @@ cdef class ModelOwner:
         return view
 
     cdef object _column(self, const void *data, int typenum):
-        """A view with an entry for each bin; None where the model has no such column."""
+        """A view with an entry for each bin, or None if the model has no such column."""
         return None if data == NULL else self._view(data, self.spec.n_bins, typenum)
 
     cdef Py_ssize_t _n_edges(self):
@@ -246,12 +246,12 @@ cdef class ModelOwner:
 
     @property
     def n_bins_asked(self):
-        """int: the number of bins that was asked for; ties can leave fewer. 0 where none was asked for."""
+        """int: the number of bins that was requested; ties can leave fewer. 0 if none was requested."""
         return self.spec.n_bins_asked
 
     @property
     def n_samples(self):
-        """int: the samples seen by the fit, those that no bin averages included."""
+        """int: the samples seen by the fit, including those that no bin averages."""
         return self.spec.n_samples
 
     @property
@@ -298,7 +298,7 @@ cdef class ModelOwner:
 
     @property
     def needs_key(self):
-        """bool: whether some score gets its bin, or its value, by its key."""
+        """bool: whether the bin, or the value, of some score depends on its key."""
         return self.needs_keys
 
     @property
@@ -310,7 +310,7 @@ cdef class ModelOwner:
 
     @property
     def fingerprint(self):
-        """int: a digest of the samples of the fit, by which a test set that is the same is noticed; 0 for none."""
+        """int: a digest of the samples of the fit, to recognise a test set that consists of them; 0 for none."""
         return self.spec.fingerprint
 
     @property
@@ -326,10 +326,10 @@ cdef class ModelOwner:
         return self.spec.out_of_range, self.spec.weights
 
     cdef uint64_t _draw(self):
-        """A fresh key. Under the GIL; the stream is this object's own, from the operating system's entropy."""
+        """A fresh key, from a stream of this object that the operating system's entropy seeds. The caller holds the GIL."""
         self.n_draws += 1
         return fastbin_row_key(self.draw_seed ^ process_entropy, self.n_draws)
 
     cdef int _refuse_empty(self) except -1:
-        """For a model that __new__ alone made; every other way to make one sets the pointer or raises."""
+        """For a model that only __new__ made; all other ways set the pointer or raise."""
         raise TypeError("an empty model: fit a calibrator, load a file, or use from_parts")

@@ -106,13 +106,13 @@ cdef class NativeStream:
     # ------------------------------------------------------------------ making
 
     def _begin(self, ModelOwner model, bint with_tally):
-        """Start over the bins of a model, at zero samples or at its tally."""
+        """Start with the bins of a model, at zero samples or at its tally."""
         cdef fastbin_stream *stream
         succeed(fastbin_stream_continue(model.model, &stream) if with_tally else fastbin_stream_create(model.model, &stream))
         self._adopt(stream)
 
     def _resume(self, const unsigned char[::1] data):
-        """Go on from the bytes of FORMAT.md."""
+        """Continue from the bytes of FORMAT.md."""
         cdef fastbin_stream *stream
         if data.shape[0] == 0:
             raise FormatError("no bytes: an empty file is not a stream")
@@ -133,13 +133,13 @@ cdef class NativeStream:
         return 0
 
     def to_bytes(self):
-        """The stream in the bytes of csrc/FORMAT.md, to go on from, bit for bit."""
+        """The stream in the bytes of csrc/FORMAT.md, from which it continues bit for bit."""
         self._require()
         with self.lock:
             return bytes_of(self.stream)
 
     def _partition(self, type cls):
-        """The model whose bins are counted in, as an object of this subclass of `ModelOwner`."""
+        """The model that defines the bins, as an object of this subclass of `ModelOwner`."""
         cdef fastbin_model *model
         self._require()
         succeed(fastbin_model_create(&self.spec, &model))
@@ -220,7 +220,7 @@ cdef class NativeStream:
         return bins
 
     def _merge(self, const unsigned char[::1] data):
-        """Add what the stream in these bytes has counted."""
+        """Add the counts of the stream in these bytes."""
         cdef fastbin_stream *other
         cdef fastbin_status status = FASTBIN_OK
         self._require()
@@ -234,7 +234,7 @@ cdef class NativeStream:
     # ------------------------------------------------------------------ reading
 
     def tally(self):
-        """Counts, label sums and running variances of one moment: three arrays as the properties of these names."""
+        """Counts, label sums and running variances at one moment: three arrays, as the properties of these names."""
         counts, label_sums = np.empty(self.spec.n_bins, np.int64), np.empty(self.spec.n_bins, np.int64)
         running_variances = np.empty(self.spec.n_bins)
         cdef int64_t[::1] count_view = counts, sum_view = label_sums
@@ -269,13 +269,13 @@ cdef class NativeStream:
 
     @property
     def n_samples(self):
-        """int: the samples counted so far, with those of the fit if the stream went on from its tally."""
+        """int: the samples counted so far, including those of the fit if the stream started from its tally."""
         self._require()
         return fastbin_stream_n_samples(self.stream)
 
     @property
     def seed(self):
-        """int: that of the partition; samples without a key get one from it and their row number."""
+        """int: the seed of the partition; samples without a key get one from it and their row number."""
         return self.spec.seed
 
 

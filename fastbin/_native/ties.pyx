@@ -28,7 +28,7 @@ cnp.import_array()
 cdef enum:
     MAX_CELL_BITS = 12
     MAX_CELLS = 4096
-    SAMPLES_PER_CELL = 8  # where that many cells are not too many
+    SAMPLES_PER_CELL = 8  # while there are at most MAX_CELLS
     # Ranks in one cell; with more, the cell is sorted. Measured on groups of 1e6 and 1e7 samples: selecting is 1.5 to 3.6 times
     # as fast for 99 to 999 ranks, sorting is 5 to 7 times as fast where every tenth sample or more is a rank.
     SELECT_UP_TO = 16
@@ -39,7 +39,7 @@ cdef struct KeyedSample:
     int64_t j
 
 cdef struct Cells:
-    Py_ssize_t n_cells  # a power of two; the cell of a key are its top bits
+    Py_ssize_t n_cells  # a power of two; the cell of a key is its top bits
     int shift  # for key >> 1, so that a single cell needs no shift by 64
     int64_t[2 * MAX_CELLS] table  # how many keys fall in each cell: those of label-0 samples, then those of label-1 samples
     int64_t[MAX_CELLS] start  # where the next sample of a cell that holds a rank goes among `gathered`
@@ -49,7 +49,7 @@ cdef struct Cells:
 
 
 cdef inline bint precedes(KeyedSample a, KeyedSample b) noexcept nogil:
-    """By key; samples whose keys coincide, by their place in the group."""
+    """By key; samples with equal keys, by their place in the group."""
     return (a.key < b.key) | ((a.key == b.key) & (a.j < b.j))
 
 
@@ -61,7 +61,7 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
 
 
 def digest(const uint64_t[::1] words):
-    """int: what a chain of mixes leaves of these words; all digests are such chains."""
+    """int: the chain of mixes over these words; all digests are such chains."""
     cdef Py_ssize_t i
     cdef uint64_t state = 0
     for i in range(words.shape[0]):
@@ -302,11 +302,11 @@ cdef void count_cells(Cells *cells, uint64_t seed, double score, int64_t count, 
     cdef uint64_t keys[BLOCK]
     cdef int64_t i, n, label, j = 0
     cdef int64_t *table
-    cdef int shift = cells.shift  # a copy, which no store can seem to change
+    cdef int shift = cells.shift  # a copy, so that no store can appear to change it
     for i in range(2 * cells.n_cells):
         cells.table[i] = 0
     while j < count:
-        # A block holds one label: those with label 1 come first.
+        # All samples of a block have the same label: those with label 1 come first.
         label = j < ones
         n = min(<int64_t>BLOCK, (ones if label else count) - j)
         table = cells.table + label * cells.n_cells
@@ -327,7 +327,7 @@ cdef void gather_cells(Cells *cells, uint64_t seed, double score, int64_t count)
     while j < count:
         n = min(<int64_t>BLOCK, count - j)
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
-        # First which samples matter, without a branch that few of them would take.
+        # First find the samples in open cells, without a branch that few of them would take.
         n_chosen = 0
         for i in range(n):
             chosen[n_chosen] = <uint32_t>i
