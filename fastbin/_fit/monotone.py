@@ -9,8 +9,6 @@ from fastbin._errors import InputError
 from fastbin._typing import Float64s
 from fastbin.model import BinnedModel
 
-__all__ = ["monotone_model"]
-
 
 def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     """The same bins and tally with non-decreasing values, moved as little as possible in the worst bin.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.exact_sums import require_weight
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class FixedEdges(Calibrator):
+class FixedEdges(Binning):
     """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values."""
 
     monotone: bool
-    score_range: tuple[float, float] | None
-    out_of_range: str
 
     @property
     def empty_bins_(self) -> Int64s:
@@ -136,8 +134,6 @@ class ExplicitBinning(FixedEdges):
     edges: Any
     _: KW_ONLY
     monotone: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"

@@ -75,8 +75,6 @@ class FixedWidthBinning(FixedEdges):
     _: KW_ONLY
     scaler: Any = None
     monotone: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), rows.n_samples())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
 from fastbin._fit.exact_sums import exact_sums
@@ -27,8 +27,8 @@ BLOCKS_AT_A_TIME = 2**14
 
 
 @shared_docs(Calibrator.__doc__)
-@dataclass(eq=False, repr=False)
-class IsotonicCalibration(Calibrator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class IsotonicCalibration(Binning):
     """Isotonic regression of the label on the score, by pooling adjacent violators.
 
     Parameters
@@ -75,10 +75,7 @@ class IsotonicCalibration(Calibrator):
     array([0.5])
     """
 
-    _: KW_ONLY
     interpolate: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.exact_sums import ExactSums, WeightSums, exact_sums
@@ -38,7 +38,7 @@ TIES_OF_SCHEME = {"double-dipped": ("random", "upper", "isolate"), "split": ("ra
 
 @shared_docs(Calibrator.__doc__)
 @dataclass(eq=False, repr=False)
-class ScalingBinning(Calibrator):
+class ScalingBinning(Binning):
     """Scaling-binning: uniform-mass bins whose value is the mean of the scaled scores in them, not of the labels.
 
     Parameters
@@ -116,20 +116,11 @@ class ScalingBinning(Calibrator):
     split: tuple[float, float, float] = (1, 1, 1)
     ties: str = "random"
     seed: int | None = 0
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        keys: Any = None,
-        n_threads: int = 1,
-        *,
-        positive: Any = None,
-    ) -> Self:
+        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
+    ) -> Self:  # fmt: skip
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
@@ -36,7 +36,7 @@ UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
 @shared_docs(Calibrator.__doc__)
 @dataclass(eq=False, repr=False)
-class UniformMassBinning(Calibrator):
+class UniformMassBinning(Binning):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
 
     Parameters
@@ -111,21 +111,12 @@ class UniformMassBinning(Calibrator):
     delta: float = 0.0
     split: float = 0.5
     seed: int | None = 0
-    score_range: tuple[float, float] | None = (0.0, 1.0)
     monotone: bool = False
-    out_of_range: str = "refuse"
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        keys: Any = None,
-        n_threads: int = 1,
-        *,
-        positive: Any = None,
-    ) -> Self:
+        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
+    ) -> Self:  # fmt: skip
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
+from fastbin._calibrator import Binning, Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.distinct import CountedScores, count_scores
@@ -128,8 +127,7 @@ def merge_venn(pairs: Any) -> Float64s:
 
 
 @shared_docs(Calibrator.__doc__)
-@dataclass(eq=False, repr=False)
-class VennAbers(Calibrator):
+class VennAbers(Binning):
     """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
 
     Parameters
@@ -170,10 +168,6 @@ class VennAbers(Calibrator):
     >>> cal.predict([0.15, 0.35]).round(4)
     array([0.3333, 0.6667])
     """
-
-    _: KW_ONLY
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
