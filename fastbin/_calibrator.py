@@ -179,6 +179,10 @@ class Calibrator:
             self.model_ = self._model
 
 
+# What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.
+PARAMETERS, FIT_PARAMETERS = Calibrator.__doc__, Calibrator.fit.__doc__
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Binning(Calibrator):
     """A calibrator whose model is a step function."""

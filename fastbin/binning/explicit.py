@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Binning, Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.exact_sums import require_weight
@@ -36,7 +36,7 @@ class FixedEdges(Binning):
         """int64: the numbers of the bins without samples, whose value is 0.5 (or that of a neighbour, with monotone values)."""
         return np.flatnonzero(self.model_.counts == 0)
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to calibration samples that neither the classifier nor the edges, nor a scaler, have seen.
 
@@ -92,7 +92,7 @@ def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool, limit: int =
     )
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class ExplicitBinning(FixedEdges):
     """Histogram binning between edges of the user's own.

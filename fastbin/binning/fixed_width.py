@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import PARAMETERS
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.histogram import codes_of, scores_of
@@ -20,7 +20,7 @@ from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class FixedWidthBinning(FixedEdges):
     """Fixed-width (equal-width) histogram binning.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Binning, Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
 from fastbin._fit.exact_sums import exact_sums
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BLOCKS_AT_A_TIME = 2**14
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False, kw_only=True)
 class IsotonicCalibration(Binning):
     """Isotonic regression of the label on the score, by pooling adjacent violators.
@@ -77,7 +77,7 @@ class IsotonicCalibration(Binning):
 
     interpolate: bool = False
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Binning, Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.exact_sums import ExactSums, WeightSums, exact_sums
@@ -36,7 +36,7 @@ SCALERS = ("platt", "temperature", "beta", "none")
 TIES_OF_SCHEME = {"double-dipped": ("random", "upper", "isolate"), "split": ("random", "upper")}
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class ScalingBinning(Binning):
     """Scaling-binning: uniform-mass bins whose value is the mean of the scaled scores in them, not of the labels.
@@ -117,7 +117,7 @@ class ScalingBinning(Binning):
     ties: str = "random"
     seed: int | None = 0
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
     ) -> Self:  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._calibrator import Binning, Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class UniformMassBinning(Binning):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
@@ -113,10 +113,10 @@ class UniformMassBinning(Binning):
     seed: int | None = 0
     monotone: bool = False
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastbin._calibrator import Binning, Calibrator, as_model
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.distinct import CountedScores, count_scores
@@ -126,7 +126,7 @@ def merge_venn(pairs: Any) -> Float64s:
     return np.asarray(p1 / (1.0 - p0 + p1))
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 class VennAbers(Binning):
     """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
 
@@ -169,7 +169,7 @@ class VennAbers(Binning):
     array([0.3333, 0.6667])
     """
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
