@@ -65,11 +65,11 @@ from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from fastbin import assess, guarantees, intervals, io, online, plots, report, shift, theory
-    from fastbin._fit.monotone import monotone_model
     from fastbin._keys import hash_keys
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
+    from fastbin.binning.monotone import monotone_model
     from fastbin.binning.scaling_binning import ScalingBinning
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
@@ -129,7 +129,7 @@ _HOMES = {
     "epsilon": "fastbin.guarantees",
     "hash_keys": "fastbin._keys",
     "merge_venn": "fastbin.binning.venn",
-    "monotone_model": "fastbin._fit.monotone",
+    "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")

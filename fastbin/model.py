@@ -20,13 +20,14 @@ from fastbin._schemes import (
     KINDS,
     MAPS,
     OUT_OF_RANGE,
+    OUT_OF_RANGE_CODES,
     PARTS,
     SCHEME_WORDS,
     SCHEMES,
     TIES,
+    TIES_CODES,
     WEIGHTS,
     ClassRates,
-    code_of,
     native_parts,
     rates_of_parts,
 )
@@ -142,8 +143,8 @@ class BinnedModel(NativeModel):
         """As `from_parts` for parts that a fit has made, in the types and lengths that C takes: C checks the rest."""
         low, high = (-np.inf, np.inf) if score_range is None else score_range
         return cls._create(
-            scheme=SCHEMES[scheme].code, ties=code_of("ties", ties), score_min=low, score_max=high,
-            out_of_range=code_of("out_of_range", out_of_range), **parts,
+            scheme=SCHEMES[scheme].code, ties=TIES_CODES[ties], score_min=low, score_max=high,
+            out_of_range=OUT_OF_RANGE_CODES[out_of_range], **parts,
         )  # fmt: skip
 
     def _replace(self, **changes: Any) -> BinnedModel:

@@ -11,12 +11,10 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
-from fastbin._fit.exact_sums import require_weight
 from fastbin._fit.fingerprint import tally_fingerprint
-from fastbin._fit.monotone import monotone_model
 from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import tally_rows
+from fastbin._fit.tally import require_weight, tally_rows
 from fastbin._scalars import check_score_range
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import check_edges
@@ -63,13 +61,12 @@ class FixedEdges(Binning):
         edges, origin = self._edges(rows)
         partition = Partition(edges, score_range=rows.score_range)
         tally = tally_rows(partition, rows)
-        parts = tally.parts()
-        require_weight(parts.get("weight_sums", tally.counts))
-        model = BinnedModel.from_parts(
+        parts = tally.parts(monotone=self.monotone)
+        require_weight(parts)
+        self.model_ = BinnedModel.from_parts(
             edges=edges, score_range=rows.score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
-        self.model_ = monotone_model(model) if self.monotone else model
         if len(self.empty_bins_):
             warnings.warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), FastbinWarning, stacklevel=2)
         return self

@@ -10,11 +10,10 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
-from fastbin._fit.exact_sums import exact_sums
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import tally_rows
+from fastbin._fit.tally import exact_sums, tally_rows
 from fastbin._scalars import check_score_range
 from fastbin._typing import Float64s, Int64s
 from fastbin.model import BinnedModel

@@ -12,16 +12,12 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
-from fastbin._fit.exact_sums import ExactSums, WeightSums, exact_sums
-from fastbin._fit.fingerprint import fit_fingerprint
-from fastbin._fit.groups import BoundaryGroups
 from fastbin._fit.mean_scores import Scaled, means_between_cuts
-from fastbin._fit.order import cut_rows, resolve_n_bins
-from fastbin._fit.partition import Partition, divide, edges_of, n_tied
+from fastbin._fit.order import cut_rows, fit_fingerprint, resolve_n_bins
+from fastbin._fit.partition import Partition, Split, bins_of_rows, divide, edges_of, n_tied, split_samples
+from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.split import Split, split_samples
-from fastbin._fit.tally import Tally, tally_rows
-from fastbin._fit.weigh import bins_of_rows
+from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
@@ -254,7 +250,8 @@ def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict
 
 def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights: Float64s) -> dict[str, Any]:
     """The parts of a tally with weighted means of scaled scores for values; 0.5 for a bin without weight."""
-    parts = tally.parts(required=True)
+    parts = tally.parts()
+    require_weight(parts)
     weight_sums = parts["weight_sums"]
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     parts["values"] = np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
@@ -263,7 +260,8 @@ def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights
 
 def _origin(partition: Partition, groups: BoundaryGroups, ties: str, n_tied: int) -> dict[str, Any]:
     """What a model says of its boundaries."""
+    fingerprint = fit_fingerprint(partition.edges, ties, partition.score_range, groups)
     return {
         "edges": partition.edges, "edge_keys": partition.edge_keys, "n_samples": groups.n_samples,
-        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fit_fingerprint(partition, ties, groups),
+        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fingerprint,
     }  # fmt: skip
