@@ -131,9 +131,7 @@ class ScalingBinning(Binning):
             "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------

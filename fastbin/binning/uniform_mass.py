@@ -126,9 +126,7 @@ class UniformMassBinning(Binning):
         {n_threads}
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
