@@ -167,47 +167,39 @@ def check_parameters(parameters: Any) -> tuple[float, ...]:
     return tuple(check_number(parameter, f"map_parameters[{i}]") for i, parameter in enumerate(parameters))
 
 
-def native_parts(
-    *, kind: str, scheme: str, ties: str, map: str, map_parameters: tuple[float, ...], score_range: tuple[float, float] | None,
-    n_bins_asked: int, n_samples: int | None, n_positive: int | None, n_tied: int, seed: int, note: str,
-    rates: ClassRates | None, out_of_range: str, weights: str, fingerprint: int, delta: float, odds_ratio: float, **arrays: Any,
-) -> dict[str, Any]:  # fmt: skip
+COLUMNS = (
+    "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "pairs",
+)  # fmt: skip
+INTEGERS = {
+    "n_bins_asked": (-(2**63), 2**31 - 1), "n_samples": (-(2**63), 2**63 - 1), "n_positive": (-(2**63), 2**63 - 1),
+    "n_tied": (-(2**63), 2**63 - 1), "seed": (0, 2**64 - 1), "fingerprint": (0, 2**64 - 1),
+}  # fmt: skip
+
+
+def native_parts(**parts: Any) -> dict[str, Any]:
     """The parts of a model as `ModelOwner._create` takes them: words as numbers, arrays and integers checked."""
-    columns = check_columns(kind, **arrays)
-    low, high = check_range(score_range)
+    columns = check_columns(parts["kind"], **{name: parts[name] for name in COLUMNS})
+    low, high = check_range(parts["score_range"])
+    note, rates = parts["note"], parts["rates"]
     if not isinstance(note, str):
         raise InputTypeError(f"note must be text, got {note!r}")
     if rates is not None and not isinstance(rates, ClassRates):
         raise InputTypeError(f"rates must be ClassRates or None, got {rates!r}")
-    most = 2**64 - 1
+    for name, column in (("n_samples", columns["counts"]), ("n_positive", columns["label_sums"])):
+        if parts[name] is None:
+            parts[name] = 0 if column is None else int(column.sum())
     return {
         **columns,
-        "kind": code_of("kind", kind),
-        "scheme": code_of("scheme", scheme),
-        "ties": code_of("ties", ties),
-        "map": code_of("map", map),
-        "map_parameters": check_parameters(map_parameters),
-        "n_bins_asked": check_integer(n_bins_asked, "n_bins_asked", high=2**31 - 1),
-        "n_samples": check_integer(total(columns["counts"]) if n_samples is None else n_samples, "n_samples"),
-        "n_positive": check_integer(total(columns["label_sums"]) if n_positive is None else n_positive, "n_positive"),
-        "n_tied": check_integer(n_tied, "n_tied"),
+        **{name: code_of(name, parts[name]) for name in ("kind", "scheme", "ties", "map", "out_of_range", "weights")},
+        **{name: check_integer(parts[name], name, *limits) for name, limits in INTEGERS.items()},
+        **{name: check_number(parts[name], name) for name in ("delta", "odds_ratio")},
+        "map_parameters": check_parameters(parts["map_parameters"]),
         "score_min": low,
         "score_max": high,
-        "delta": check_number(delta, "delta"),
-        "odds_ratio": check_number(odds_ratio, "odds_ratio"),
-        "seed": check_integer(seed, "seed", 0, most),
         "note": note.encode(),
         "source_rate": rate_part(None if rates is None else rates.source),
         "target_rate": rate_part(None if rates is None else rates.target),
-        "out_of_range": code_of("out_of_range", out_of_range),
-        "weights": code_of("weights", weights),
-        "fingerprint": check_integer(fingerprint, "fingerprint", 0, most),
     }
-
-
-def total(column: Array | None) -> int:
-    """The sum of a column, 0 for none."""
-    return 0 if column is None else int(column.sum())
 
 
 def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:

@@ -124,17 +124,7 @@ class BinnedModel(NativeModel):
         InputError, InputTypeError
             If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
         """
-
-        return cls._create(
-            **native_parts(
-                edges=edges, values=values, counts=counts, label_sums=label_sums, edge_keys=edge_keys, scheme=scheme, ties=ties,
-                kind=kind, weight_sums=weight_sums, weighted_label_sums=weighted_label_sums,
-                weight_square_sums=weight_square_sums, n_bins_asked=n_bins_asked, n_samples=n_samples, n_positive=n_positive,
-                n_tied=n_tied, score_range=score_range, delta=delta, odds_ratio=odds_ratio, seed=seed, map=map,
-                map_parameters=map_parameters, note=note, pairs=pairs, rates=rates, out_of_range=out_of_range, weights=weights,
-                fingerprint=fingerprint,
-            )
-        )  # fmt: skip
+        return cls._create(**native_parts(**{name: given for name, given in locals().items() if name != "cls"}))
 
     @classmethod
     def _of(
