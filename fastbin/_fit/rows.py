@@ -36,7 +36,7 @@ from fastbin._validation import (
 BLOCK = 65536
 
 # One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
-SORT_UP_TO = 16384
+SORT_UP_TO = 32768
 SORT_FROM_RANKS = 64
 
 # A fit needs little memory whatever the data: rows that are listed get this share of all (but so many may always be listed).
