@@ -32,8 +32,9 @@ from machine import processor
 from measure import Contestant, paired
 
 import fastbin as fb
-from fastbin._fit.quantiles import Fold
-from fastbin._fit.rows import Rows
+from fastbin._fit.histogram import Histogram, Layout
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, search
+from fastbin._fit.rows import Rows, RowsSource
 from fastbin._native.model import EmptyCall
 
 HERE = Path(__file__).parent
@@ -154,16 +155,22 @@ def _kernels() -> dict[str, tuple[Contestant, Contestant]]:
 def _passes(scores: Float64s, labels: npt.NDArray[np.uint8]) -> tuple[Contestant, Contestant]:
     """The two passes of a fit of 1e6 rows over a few of them: counting, and looking into the cells that hold a boundary."""
     data = Rows(scores, labels, None, (0.0, 1.0))
-    counting, descending = (Fold(data.sample(1024), 10**6, 99, data.limits) for _ in range(2))
-    descending.take(data.chunks())
-    descending.end_pass(lambda n: np.arange(1, 100) * n // 100)
-    assert not descending.settled
+    layout = Layout(data.sample(1024), len(data), data.limits, CELLS_A_RANK * 99)
+    plans = []
 
-    def descend() -> None:
-        descending._slot_next = [slots.copy() for slots in descending._slot_first]  # what was gathered is forgotten
-        descending.take(data.chunks())
+    class Recording(RowsSource):
+        def answer(self, plan: Plan) -> Answer:
+            plans.append(plan)
+            return super().answer(plan)
 
-    return lambda: counting.take(data.chunks()), descend
+    search(Recording(data), lambda n: np.arange(1, 100) * n // 100, 99)
+
+    def count(plan: Plan) -> None:
+        histogram = Histogram(plan, layout)
+        for chunk in data.chunks():
+            histogram.add(chunk)
+
+    return lambda: count(plans[0]), lambda: count(plans[1])
 
 
 def _ratio(kernel: str) -> float:
