@@ -16,7 +16,7 @@ import pytest
 import fastbin as fb
 from fresh_python import environment
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
 KEY = 0x2545F4914F6CDD1D
 
