@@ -7,8 +7,35 @@
 >>> cal.predict([0.3, 0.9])
 array([0.4, 1. ])
 
-Importing this package, loading a model and scoring need NumPy alone; fitting brings in Numba, certificates SciPy, each at the
-first use.
+Calibrators, each with ``fit(scores, labels)``, ``predict(scores)`` and a ``model_``:
+
+    UniformMassBinning      bins of equal mass, with a guarantee known before the labels; also for batches
+    ScalingBinning          a smooth map, averaged over such bins
+    FixedWidthBinning       bins of equal width
+    ExplicitBinning         bins between given edges
+    IsotonicCalibration     isotonic regression (no guarantee)
+    VennAbers               two probabilities, one of which is calibrated
+    PlattScaling, TemperatureScaling, BetaScaling       smooth maps (no guarantee)
+
+What they end as, and what else there is:
+
+    BinnedModel             predict, predict_one, interval, predict_set, certificate, save; load(path) reads one
+    monotone_model, predict_venn, merge_venn            of a model
+    choose_n_bins, epsilon  before there are data
+    hash_keys               keys for tied scores, from ids
+    FastbinError            the base of all errors; FastbinWarning, GuaranteeError, InputError, ...
+
+    fb.guarantees           from bins to a promise: Certificate, exact radii, numbers of samples
+    fb.intervals            one interval for one bin
+    fb.assess               is it calibrated: metrics, tables, does a certificate hold on test data
+    fb.online               outcomes that keep arriving: streams and monitors
+    fb.shift                populations that move: label shift, importance weights
+    fb.io                   files and folders of scores
+    fb.plots, fb.report     pictures, and one page on a model and a test set
+    fb.theory               what reproduces the papers: risk bounds, conversions between promises
+
+``help(fb.UniformMassBinning)`` explains one of them. Importing this package, loading a model and scoring need NumPy alone;
+fitting brings in Numba, certificates SciPy, each at the first use.
 """
 
 from __future__ import annotations
@@ -38,16 +65,54 @@ from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from fastbin import assess, guarantees, intervals, io, online, plots, report, shift, theory
-    from fastbin._fit.monotone import monotone_model
     from fastbin._keys import hash_keys
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
+    from fastbin.binning.monotone import monotone_model
     from fastbin.binning.scaling_binning import ScalingBinning
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
     from fastbin.guarantees import choose_n_bins, epsilon
     from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
+
+    # For type checkers alone: with it, help() would print every class from end to end. `dir` lists the names at run time.
+    __all__ = [
+        "BetaScaling",
+        "BinnedModel",
+        "ExplicitBinning",
+        "FastbinError",
+        "FastbinWarning",
+        "FixedWidthBinning",
+        "FormatError",
+        "GuaranteeError",
+        "InputError",
+        "InputTypeError",
+        "IsotonicCalibration",
+        "MissingDependencyError",
+        "NotFittedError",
+        "PlattScaling",
+        "ScalingBinning",
+        "TemperatureScaling",
+        "UniformMassBinning",
+        "VennAbers",
+        "assess",
+        "choose_n_bins",
+        "epsilon",
+        "guarantees",
+        "hash_keys",
+        "intervals",
+        "io",
+        "load",
+        "merge_venn",
+        "monotone_model",
+        "online",
+        "plots",
+        "predict_venn",
+        "report",
+        "shift",
+        "theory",
+    ]
 
 # What fitting, certificates and reports need is imported at its first use, so that a service that scores never pays for it.
 _HOMES = {
@@ -64,47 +129,10 @@ _HOMES = {
     "epsilon": "fastbin.guarantees",
     "hash_keys": "fastbin._keys",
     "merge_venn": "fastbin.binning.venn",
-    "monotone_model": "fastbin._fit.monotone",
+    "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")
-
-__all__ = [
-    "BetaScaling",
-    "BinnedModel",
-    "ExplicitBinning",
-    "FastbinError",
-    "FastbinWarning",
-    "FixedWidthBinning",
-    "FormatError",
-    "GuaranteeError",
-    "InputError",
-    "InputTypeError",
-    "IsotonicCalibration",
-    "MissingDependencyError",
-    "NotFittedError",
-    "PlattScaling",
-    "ScalingBinning",
-    "TemperatureScaling",
-    "UniformMassBinning",
-    "VennAbers",
-    "assess",
-    "choose_n_bins",
-    "epsilon",
-    "guarantees",
-    "hash_keys",
-    "intervals",
-    "io",
-    "load",
-    "merge_venn",
-    "monotone_model",
-    "online",
-    "plots",
-    "predict_venn",
-    "report",
-    "shift",
-    "theory",
-]
 
 __version__ = _library_version()
 
@@ -120,4 +148,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    own = {name for name, value in globals().items() if str(getattr(value, "__module__", "")).startswith("fastbin")}
+    return sorted({*own, "__version__", *_HOMES, *_MODULES} - {"_library_version"})

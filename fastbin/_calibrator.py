@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from fastbin._errors import InputError, NotFittedError
 from fastbin.guarantees.evidence import as_evidence, not_a_model
-from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from fastbin.guarantees import Certificate
 
-__all__ = ["Calibrator", "as_model"]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @cache
@@ -45,6 +43,16 @@ def as_model(model: Any, name: str = "model") -> BinnedModel:
     if not isinstance(fitted, BinnedModel):
         raise not_a_model(model, name)
     return fitted
+
+
+def _asks_model(method: Callable[Concatenate[BinnedModel, P], R]) -> Callable[Concatenate[Calibrator, P], R]:
+    """The method of a model as one of a calibrator, with its signature and its docstring."""
+
+    @wraps(method)
+    def ask(self: Calibrator, /, *arguments: P.args, **options: P.kwargs) -> R:
+        return method(self.model_, *arguments, **options)
+
+    return ask
 
 
 class Calibrator:
@@ -129,37 +137,10 @@ class Calibrator:
             there = f"; what fit has set is {', '.join(found)}"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
 
-    def predict(
-        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
-    ) -> npt.NDArray[np.float64]:
-        """Calibrated probabilities, float64 (n,); see `BinnedModel.predict`."""
-        return self.model_.predict(scores, keys=keys, seed=seed, out=out, nan=nan)
-
-    def predict_interval(
-        self,
-        scores: Any,
-        *,
-        alpha: float = 0.1,
-        method: IntervalMethod = "clopper-pearson",
-        simultaneous: bool = True,
-        keys: Any = None,
-        seed: int | None = None,
-        nan: str = "error",
-    ) -> npt.NDArray[np.float64]:
-        """float64 (n, 2): for each score an interval for the true positive rate of its bin; see `BinnedModel.interval`."""
-        return self.model_.predict_interval(
-            scores, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed, nan=nan
-        )
-
-    def predict_set(
-        self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
-    ) -> npt.NDArray[np.bool_]:
-        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each score; see `BinnedModel.predict_set`."""
-        return self.model_.predict_set(scores, alpha=alpha, keys=keys, seed=seed)
-
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
-        """What is guaranteed about the values; see `BinnedModel.certificate`."""
-        return self.model_.certificate(alpha=alpha, kind=kind, bound=bound)
+    predict = _asks_model(BinnedModel.predict)
+    predict_interval = _asks_model(BinnedModel.predict_interval)
+    predict_set = _asks_model(BinnedModel.predict_set)
+    certificate = _asks_model(BinnedModel.certificate)
 
     # ------------------------------------------------------------------ configuration
 
@@ -196,3 +177,15 @@ class Calibrator:
         self.__dict__.update(state)
         if self._model is not None:
             self.model_ = self._model
+
+
+# What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.
+PARAMETERS, FIT_PARAMETERS = Calibrator.__doc__, Calibrator.fit.__doc__
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Binning(Calibrator):
+    """A calibrator whose model is a step function."""
+
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+    out_of_range: str = "refuse"

@@ -8,8 +8,6 @@ from pathlib import Path
 from fastbin._errors import FormatError
 from fastbin.model import BinnedModel
 
-__all__ = ["load"]
-
 
 def load(path: str | os.PathLike[str]) -> BinnedModel:
     """Read a model file.

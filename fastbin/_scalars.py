@@ -11,17 +11,6 @@ import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 
-__all__ = [
-    "check_alpha",
-    "check_choice",
-    "check_count",
-    "check_level",
-    "check_power",
-    "check_score_range",
-    "check_seed",
-    "check_unit_interval",
-]
-
 ScoreRange = tuple[float, float] | None
 
 

@@ -45,8 +45,10 @@ SCHEME_WORDS = {scheme.code: word for word, scheme in SCHEMES.items()}
 KINDS = {0: "step", 1: "linear", 2: "smooth"}
 MAPS = {0: "none", 1: "logistic", 2: "beta"}
 TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate"}
+TIES_CODES = {word: code for code, word in TIES.items()}
 RATE_ORIGINS = {0: "none", 1: "given", 2: "counted", 3: "estimated"}
 OUT_OF_RANGE = {0: "refuse", 1: "clip"}
+OUT_OF_RANGE_CODES = {word: code for code, word in OUT_OF_RANGE.items()}
 WEIGHTS = {0: "given", 1: "estimated"}
 # What `from_parts` takes and a model shows by the same name.
 PARTS = (

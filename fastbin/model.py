@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError
 from fastbin._files import replace_file
@@ -21,22 +20,23 @@ from fastbin._schemes import (
     KINDS,
     MAPS,
     OUT_OF_RANGE,
+    OUT_OF_RANGE_CODES,
     PARTS,
     SCHEME_WORDS,
     SCHEMES,
     TIES,
+    TIES_CODES,
     WEIGHTS,
     ClassRates,
-    code_of,
     native_parts,
     rates_of_parts,
 )
+from fastbin._typing import Bools, Float64s, Int64s
 from fastbin._validation import ScoreRange
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
-__all__ = ["BinnedModel"]
 
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
@@ -143,8 +143,8 @@ class BinnedModel(NativeModel):
         """As `from_parts` for parts that a fit has made, in the types and lengths that C takes: C checks the rest."""
         low, high = (-np.inf, np.inf) if score_range is None else score_range
         return cls._create(
-            scheme=SCHEMES[scheme].code, ties=code_of("ties", ties), score_min=low, score_max=high,
-            out_of_range=code_of("out_of_range", out_of_range), **parts,
+            scheme=SCHEMES[scheme].code, ties=TIES_CODES[ties], score_min=low, score_max=high,
+            out_of_range=OUT_OF_RANGE_CODES[out_of_range], **parts,
         )  # fmt: skip
 
     def _replace(self, **changes: Any) -> BinnedModel:
@@ -230,7 +230,7 @@ class BinnedModel(NativeModel):
         return float(self.n_tied / self.n_samples)
 
     @property
-    def falls(self) -> npt.NDArray[np.int64]:
+    def falls(self) -> Int64s:
         """int64: the bins (from 0) after which the value falls, though scores rise; empty for a monotone model.
 
         Noise alone makes values fall: those of 10 bins of equal mass in one place or so, of 20 in five. Where that is not
@@ -240,9 +240,7 @@ class BinnedModel(NativeModel):
 
     # ------------------------------------------------------------------ evidence
 
-    def interval(
-        self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True
-    ) -> npt.NDArray[np.float64]:
+    def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the true positive rate of each bin.
 
         Parameters
@@ -306,22 +304,13 @@ class BinnedModel(NativeModel):
     # ------------------------------------------------------------------ scoring beyond the value
 
     def predict_interval(
-        self,
-        scores: Any,
-        *,
-        alpha: float = 0.1,
-        method: IntervalMethod = "clopper-pearson",
-        simultaneous: bool = True,
-        keys: Any = None,
-        seed: int | None = None,
-        nan: str = "error",
-    ) -> npt.NDArray[np.float64]:
+        self, scores: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        keys: Any = None, seed: int | None = None, nan: str = "error",
+    ) -> Float64s:  # fmt: skip
         """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`."""
         return self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
 
-    def predict_set(
-        self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
-    ) -> npt.NDArray[np.bool_]:
+    def predict_set(self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
         """Prediction sets for the labels: conformal prediction within the bin of each score.
 
         Parameters

@@ -169,7 +169,7 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
         pytest.param(_schemes.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
         pytest.param(_schemes.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
         pytest.param(_schemes.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
-        pytest.param(_schemes.SCHEMES, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
+        pytest.param(_schemes.SCHEME_WORDS, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
         pytest.param(_schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
         pytest.param(_schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
         pytest.param(_schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
-from fastbin._fit.plan import CELLS_A_RANK, Answer, Plan
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan
 from fastbin._fit.rows import Rows, check_rows, limits_of
 from fastbin._validation import ScoreRange
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.groups import run_starts
+from fastbin._fit.quantiles import run_starts
 from fastbin._fit.rows import Rows
 from fastbin._typing import Float64s, Int64s
 

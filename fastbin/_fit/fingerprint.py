@@ -10,34 +10,15 @@ import math
 
 import numpy as np
 
-from fastbin._fit.groups import BoundaryGroups
+from fastbin._fit.order import edge_scores, fingerprint_of
 from fastbin._fit.partition import Partition
+from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.tally import Tally
-from fastbin._native.ties import digest
 from fastbin._typing import Float64s, Int64s, UInt8s
 from fastbin.model import BinnedModel
 
 # Schemes whose edges were fixed before the rows were seen: the fit knows what lies below an edge, and not how much of it ties.
 FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
-
-
-def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
-    """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
-    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
-    if ties != "isolate":
-        return scores
-    # The lower edge of the bin of the least score is left out of a model.
-    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
-    with np.errstate(over="ignore"):  # above the greatest double there is infinity
-        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
-    return scores[~np.isin(scores, closing)]
-
-
-def fingerprint_of(counts: BoundaryGroups) -> int:
-    """The fingerprint; 0, which is none, where there is no edge."""
-    if len(counts.score) == 0:
-        return 0
-    return counts.digest(digest(np.array([counts.n_samples, counts.n_positive], np.uint64))) or 1
 
 
 def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
@@ -91,31 +72,6 @@ def chance_of_same_counts(counts: BoundaryGroups) -> float:
     for cell in cells[cells > 0].tolist():
         logarithm += cell * math.log(cell / counts.n_samples) - math.lgamma(cell + 1)
     return math.exp(logarithm)
-
-
-def fit_fingerprint(partition: Partition, ties: str, groups: BoundaryGroups) -> int:
-    """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
-
-    Parameters
-    ----------
-    partition, ties
-        Of the model.
-    groups : BoundaryGroups
-        Of all rows of the fit, with every score that holds a boundary.
-
-    Returns
-    -------
-    int
-        In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
-    """
-    edges = partition.edges
-    if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
-        # The usual case, told from others because small fits would notice. A group that is listed twice counts once.
-        return fingerprint_of(groups)
-    held = edge_scores(edges, ties, partition.score_range)
-    at = np.searchsorted(groups.score, held)
-    below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
-    return fingerprint_of(BoundaryGroups(held, *below, *equal, groups.n_samples, groups.n_positive))
 
 
 def tally_fingerprint(partition: Partition, tally: Tally) -> int:

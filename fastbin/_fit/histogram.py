@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.groups import run_starts
-from fastbin._fit.plan import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values
-from fastbin._fit.rows import Chunk
-from fastbin._typing import Array, Float64s, Int64s, UInt32s
+from fastbin._fit.quantiles import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values, run_starts
+from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt32s
 
 # The kinds of root maps, as in `fastbin._kernels.quantiles`, which scoring and small fits must not import.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
@@ -52,6 +50,14 @@ def scores_of(codes: Int64s) -> Float64s:
     """The scores of codes."""
     sign = codes >> 63
     return ((codes + sign) ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
+
+
+class Chunk(NamedTuple):
+    """Some rows, in the layout of the kernels."""
+
+    scores: Float64s
+    labels: UInt8s
+    weights: Int64s  # empty: a frequency of 1 each
 
 
 class RootMap(NamedTuple):

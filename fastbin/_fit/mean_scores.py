@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastbin._fit.exact_sums import ExactSums
 from fastbin._fit.order import Cuts
 from fastbin._fit.partition import CountedEdges, Partition
 from fastbin._fit.rows import Rows
-from fastbin._fit.tally import Tally, assign
+from fastbin._fit.tally import ExactSums, Tally, assign
 from fastbin._typing import Float64s, Int64s
 
 Scaled = Callable[[Float64s], Float64s]

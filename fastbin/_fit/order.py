@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.groups import BoundaryGroups
-from fastbin._fit.quantiles import boundary_groups
-from fastbin._fit.rows import Rows
-from fastbin._native.ties import cut_groups, group_keys
+from fastbin._fit.quantiles import BoundaryGroups
+from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._native.ties import cut_groups, digest, group_keys
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._validation import ScoreRange
 
 
 class Cuts(NamedTuple):
@@ -133,3 +133,46 @@ def sort_samples(
     sample_keys = group_keys(key_seed, ascending, places) if keys is None else keys[order]
     by_key = np.lexsort((places, sample_keys, ascending))
     return SampleOrder(order[by_key], places[by_key], sample_keys[by_key])
+
+
+def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
+    """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
+    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
+    if ties != "isolate":
+        return scores
+    # The lower edge of the bin of the least score is left out of a model.
+    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity
+        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+    return scores[~np.isin(scores, closing)]
+
+
+def fingerprint_of(counts: BoundaryGroups) -> int:
+    """The fingerprint; 0, which is none, where there is no edge."""
+    if len(counts.score) == 0:
+        return 0
+    return counts.digest(digest(np.array([counts.n_samples, counts.n_positive], np.uint64))) or 1
+
+
+def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: BoundaryGroups) -> int:
+    """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
+
+    Parameters
+    ----------
+    edges, ties, score_range
+        Of the model.
+    groups : BoundaryGroups
+        Of all rows of the fit, with every score that holds a boundary.
+
+    Returns
+    -------
+    int
+        In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
+    """
+    if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
+        # The usual case, told from others because small fits would notice. A group that is listed twice counts once.
+        return fingerprint_of(groups)
+    held = edge_scores(edges, ties, score_range)
+    at = np.searchsorted(groups.score, held)
+    below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
+    return fingerprint_of(BoundaryGroups(held, *below, *equal, groups.n_samples, groups.n_positive))

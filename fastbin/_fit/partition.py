@@ -1,4 +1,4 @@
-"""Bins on the score line, and how they come from boundary samples.
+"""Bins on the score line: how they come from boundary samples or from a part of a split, and which bin counts each row.
 
 An edge of a fit has two running totals: how many samples, and how many with label 1, come before the end of the bin below it
 (`ends`), and before the start of the bin above it (`starts`). Between the two lie boundary samples that no bin counts. Each tie
@@ -7,19 +7,28 @@ rule is one way to make such edges from cuts; everything after that is common to
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._fit.groups import run_starts
-from fastbin._fit.order import Cuts
-from fastbin._fit.rows import limits_of
-from fastbin._fit.tally import Tally
-from fastbin._typing import Bools, Float64s, Int64s, UInt64s
-from fastbin._validation import ScoreRange
+from fastbin._errors import InputError
+from fastbin._fit.order import BroughtKeys, Cuts, boundary_ranks, sort_samples
+from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
+from fastbin._fit.rows import Rows, limits_of
+from fastbin._fit.tally import Tally, WeightSums
+from fastbin._native.ties import rows_digest, split_keys
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin._validation import ScoreRange, check_labels
 from fastbin.model import BinnedModel
 
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
+
+# Rows weighed at a time, each with a dozen intermediate numbers.
+WEIGH_BLOCK = 2**13
 PER_CUT = ("score", "key", "rank", "ones_before", "is_one")
 
 
@@ -179,3 +188,143 @@ def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRang
     kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
     kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
     return np.asarray(kept)
+
+
+class Split(NamedTuple):
+    """All samples, ordered by (score, key), and the part that each is in."""
+
+    samples: Rows
+    part: Array
+    position: Int64s  # where each sample stood before, among rows that are repeated by their frequencies
+    own_keys: bool  # keys that the caller brought
+    key_seed: int
+
+    def take(self, part: int) -> Rows:
+        """The samples of one part, with their keys and importance weights."""
+        return self.samples.take(self.part == part)
+
+    def place(self, part: int, n_bins: int, ties: str) -> tuple[Partition, BoundaryGroups]:
+        """Bins of equal shares of one part, and the groups among all samples that hold a boundary, each once.
+
+        Boundary j is the sample of rank ceil(j n / n_bins) of the part; it lies above its edge.
+        """
+        samples = self.samples
+        inside = np.flatnonzero(self.part == part)
+        cut = inside[boundary_ranks(len(inside), n_bins, "ums") - 1]
+        score, key = samples.scores[cut], samples.keys[cut]  # type: ignore[index]
+        if self.own_keys:
+            BroughtKeys.of(samples, score).refuse_repeated(score, key)
+        edge_keys = np.full(len(cut), KEY_ABOVE, np.uint64) if ties == "upper" else key
+        groups = groups_at(np.unique(score), samples.scores, samples.labels)
+        return without_empty_edges(score, edge_keys, samples.score_range), groups
+
+
+def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
+    """The size of the part that places the boundaries, floor(share n), which must be enough for them."""
+    n_first = math.floor(share * n)
+    if n_first < n_bins or n_first == n:
+        raise InputError(
+            f"split={share!r} puts {n_first} of {n} samples into the part that places the boundaries; it needs at least "
+            f"n_bins={n_bins}, and the other part at least one"
+        )
+    return (n_first,)
+
+
+def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
+    """The samples with the least split keys form part 0, the next part 1, ...; the last is what the sizes leave. O(n log n).
+
+    Checks the values of scores and labels. The parts depend on which samples there are and the seed, not on where the rows
+    stood: the keys are seeded by a digest of both.
+    """
+    scores, labels = rows.checked()
+    weights, keys = rows.weights, rows.keys
+    if rows.frequencies is not None:
+        scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
+    contiguous = None if weights is None else np.ascontiguousarray(weights)
+    key_seed = rows_digest(seed, scores, np.ascontiguousarray(labels), contiguous)
+    position, places, keys = order = sort_samples(scores, labels, weights, keys, key_seed)
+    scores, labels = scores[position], labels[position]
+    by_split_key = np.lexsort((places, scores, split_keys(key_seed, scores, places)))
+    part = np.empty(len(scores), np.int8)
+    part[by_split_key] = np.searchsorted(np.cumsum(sizes), np.arange(len(scores)), side="right")
+    samples = Rows(scores, labels, None, rows.score_range, None if weights is None else weights[position], order.key)
+    return Split(samples, part, position, rows.keys is not None, key_seed)
+
+
+def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, scheme: str, ties: str) -> Int64s:
+    """The bin that counts each row: where predict puts it, but for the boundary rows of "umd" and "ze".
+
+    Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
+    """
+    bins = partition.assign(rows.scores, keys=np.zeros(len(rows), np.uint64))
+    at = np.flatnonzero(np.isin(rows.scores, cuts.score))
+    inside = rows.take(at)
+    scores = np.asarray(inside.scores, np.float64)
+    position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, cuts.key_seed)
+    scores, at = scores[position], at[position]
+    bins[at] = partition.assign(scores, keys=keys)
+
+    if scheme == "umb":
+        return bins
+    below = cuts.group.below[np.searchsorted(cuts.score, scores)]
+    rank = below + np.arange(len(scores)) - np.searchsorted(scores, scores) + 1
+    is_cut = np.isin(rank, cuts.rank)
+    if ties == "isolate":
+        is_cut &= ~np.isin(scores, cuts.score[is_isolated(cuts.score)])
+    bins[at[is_cut]] = -1
+    if scheme == "ze":
+        edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
+        edge_keys = np.zeros_like(keys) if ties == "upper" else keys
+        pairs = zip(scores[is_cut].tolist(), edge_keys[is_cut].tolist(), strict=True)
+        bins[at[is_cut]] = [bisect_left(edges, pair) for pair in pairs]
+    return bins
+
+
+def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: Cuts, scheme: str, ties: str) -> WeightSums:
+    """The weight sums of the bins that `bins_of_rows` would give, for rows that come in parts.
+
+    A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
+    decides, and so these are collected, and weighed last. Time O(n), memory for what is collected.
+    """
+    sums = WeightSums.zero(partition.n_bins)
+    boundaries = _boundary_scores(cuts)
+    collected: list[Rows] = []
+    for rows in parts:
+        assert rows.weights is not None
+        for start, block in rows.blocks(WEIGH_BLOCK):
+            part = rows.take(slice(start, start + len(block.scores)))
+            no_keys = np.zeros(len(part), np.uint64)
+            bins = partition.assign(block.scores, keys=no_keys)
+            at_boundary = boundaries.assign(block.scores, keys=no_keys) % 2 == 1
+            bins[at_boundary] = -1
+            sums.add(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
+            collected.append(part.take(at_boundary))
+    together = _joined(collected)
+    collected.clear()
+    for chosen in _whole_groups(together.scores):
+        rows = together.take(chosen)
+        sums.add(bins_of_rows(rows, partition, cuts, scheme, ties), rows.labels, rows.weights)  # type: ignore[arg-type]
+    return sums
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    """The rows of several parts as one, in float64."""
+    names = ("scores", "labels", "weights", "keys")
+    columns = [[getattr(part, name) for part in parts] for name in names]
+    scores, labels, weights, keys = (None if column[0] is None else np.concatenate(column) for column in columns)
+    return Rows(np.asarray(scores, np.float64), labels, None, parts[0].score_range, weights, keys)  # type: ignore[arg-type]
+
+
+def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
+    """The positions of all rows, some groups of equal scores at a time: about WEIGH_BLOCK rows, or one group that has more."""
+    in_order = np.argsort(scores, kind="stable")
+    starts = run_starts(scores[in_order])
+    firsts = starts[run_starts(starts // WEIGH_BLOCK)]
+    for start, stop in pairwise(np.append(firsts, len(scores)).tolist()):
+        yield in_order[start:stop]
+
+
+def _boundary_scores(cuts: Cuts) -> Partition:
+    """Bins of which those of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
+    scores: Array = cuts.score[run_starts(cuts.score)]
+    return Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))

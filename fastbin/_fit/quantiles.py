@@ -1,49 +1,173 @@
 """The scores at given ranks, and what lies below them, from counts that add.
 
-`boundary_groups` answers the one question that every uniform-mass fit asks: which score has rank k, how many samples lie below
-it and how many of those have label 1, and the same for the samples that equal it. It needs no sorted copy of the data. A first
-plan counts all rows in cells. Only cells that hold a wanted rank are looked into again: those of a single score are answered,
-the smallest ones are listed, and what is too full (bunched or tied scores) is counted in finer cells. Nothing is taken from an
-answer but the ends of a cell and its two counts, and these are checked against those before, so the result depends neither on
-the cells that a source chooses nor on how it divides its rows.
+`search` answers the one question that every uniform-mass fit asks: which score has rank k, how many samples lie below it and
+how many of those have label 1, and the same for the samples that equal it. It needs no sorted copy of the data. It asks a
+source for counts in cells of the score line, finds the cells that hold a wanted rank, and asks again about these alone: those
+of a single score are answered, the smallest ones are listed, and what is too full (bunched or tied scores) is counted in
+finer cells. Nothing is taken from an answer but the ends of a cell and its two counts, and these are checked against those
+before, so the result depends neither on the cells that a source chooses nor on how it divides its rows. Whatever can count
+rows by intervals of scores is a source: arrays in memory, batches, a table behind GROUP BY.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.groups import BoundaryGroups, RanksOf, groups_by_sorting, run_starts
-from fastbin._fit.plan import CELLS_A_RANK, CHANGED, Cells, Plan, Source, Values
-from fastbin._fit.rows import Rows
-from fastbin._fit.source import RowsSource
-from fastbin._typing import Array, Bools, Float64s, Int64s
+from fastbin._native.ties import group_digest
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
 
-# One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
-SORT_UP_TO = 16384
-SORT_FROM_RANKS = 64
+RanksOf = Callable[[int], Int64s]
+
+# The first plan wishes for so many cells for each rank that is sought.
+CELLS_A_RANK = 128
+
+CHANGED = "the rows changed between two passes over them; a fit needs the same rows each time"
 
 # Cells of all intervals of a later plan (fewer for fewer samples), and of one interval.
 MAX_CELLS, MIN_CELLS, CELLS_OF_ONE = 2**18, 2**10, 2**10
 
 
-def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:
-    """The groups at the ranks `ranks_of(n_samples)` of rows in memory: `n_ranks` of them, ascending, from 1.
+class BoundaryGroups(NamedTuple):
+    """For each wanted rank, the group of samples that share the score at that rank: contiguous arrays of one length."""
 
-    Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the counters and n / 24 listed rows at most. (For fewer than 64 rows a rank
-    it sorts: time O(n log n), memory O(n).)
-    """
-    if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
-        return groups_by_sorting(rows, ranks_of)
-    return search(RowsSource(rows, n_threads), ranks_of, n_ranks)
+    score: Float64s
+    below: Int64s  # samples with a lower score
+    below_ones: Int64s  # of these, label 1
+    equal: Int64s  # samples with this score
+    equal_ones: Int64s
+    n_samples: int
+    n_positive: int
+
+    def digest(self, seed: int) -> int:
+        """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
+
+        Members of a group are numbered with label 1 first, so under the seed alone their keys would depend on their labels.
+        """
+        return group_digest(seed, self.score, self.below, self.below_ones, self.equal, self.equal_ones)
+
+
+def run_starts(ascending: Array) -> Int64s:
+    """Where each run of equal values of an ascending array begins."""
+    if ascending.size == 0:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+
+
+def groups_at(score: Float64s, scores: Float64s, labels: UInt8s) -> BoundaryGroups:
+    """The groups of these scores, which are among all `scores`; those ascend, each with its label. O(n)."""
+    ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
+    first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
+    return BoundaryGroups(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
+
+
+class Plan(NamedTuple):
+    """Closed intervals of scores, ascending and disjoint. Nothing in it refers to how an earlier plan was answered."""
+
+    low: Float64s
+    high: Float64s
+    n_cells: Int64s  # about how many cells each is to be divided into; 0 asks for its values
+    n_samples: Int64s  # how many samples it holds, as counted before; -1 where nobody knows yet
+
+    @classmethod
+    def whole(cls, limits: tuple[float, float], n_cells: int) -> Plan:
+        """One interval that holds all scores."""
+        return cls(np.array([limits[0]]), np.array([limits[1]]), np.array([n_cells]), np.array([-1]))
+
+    @property
+    def is_first(self) -> bool:
+        return bool(self.n_samples[0] < 0)
+
+
+class Cells(NamedTuple):
+    """Counts in the cells of the intervals of a plan, ascending; cells without samples may be left out or not."""
+
+    interval: Int64s  # which interval of the plan the cell lies in
+    n_samples: Int64s
+    n_positive: Int64s
+    # (low, high) for the cells of these positions: all their scores lie between, and those of no other cell.
+    ends: Callable[[Int64s], tuple[Float64s, Float64s]]
+
+    @classmethod
+    def of(cls, interval: Int64s, low: Float64s, high: Float64s, n_samples: Int64s, n_positive: Int64s) -> Cells:
+        """Cells whose least and greatest scores, or anything between them and the next cell, are known."""
+        return cls(interval, n_samples, n_positive, lambda chosen: (low[chosen], high[chosen]))
+
+    def __add__(self, other: Cells) -> Cells:  # type: ignore[override]
+        """The cells of all rows. Where cells of the two overlap they become one, which is coarser and as true."""
+        columns = zip(self._filled(), other._filled(), strict=True)
+        interval, low, high, n_samples, n_positive = (np.concatenate(pair) for pair in columns)
+        if len(low) == 0:
+            return self
+        order = np.argsort(low, kind="stable")
+        interval, low, reached = interval[order], low[order], np.maximum.accumulate(high[order])
+        starts = np.flatnonzero(np.append(True, low[1:] > reached[:-1]))
+        n_samples, n_positive = np.add.reduceat(n_samples[order], starts), np.add.reduceat(n_positive[order], starts)
+        return Cells.of(interval[starts], low[starts], reached[np.append(starts[1:], len(low)) - 1], n_samples, n_positive)
+
+    def _filled(self) -> tuple[Int64s, Float64s, Float64s, Int64s, Int64s]:
+        """The columns of `of`, for the cells that hold samples."""
+        at = np.flatnonzero(self.n_samples)
+        return self.interval[at], *self.ends(at), self.n_samples[at], self.n_positive[at]
+
+
+class Values(NamedTuple):
+    """Every score in some intervals of a plan, in any order; one that is listed more than once counts as often."""
+
+    slot: UInt32s  # twice the position of the interval in the plan, plus the label
+    score: Float64s
+    n_samples: Int64s  # how often it was seen with this label; empty: once each
+
+    @classmethod
+    def none(cls) -> Values:
+        return cls(np.empty(0, np.uint32), np.empty(0), np.empty(0, np.int64))
+
+    @classmethod
+    def of_groups(cls, interval: Int64s, score: Float64s, n_samples: Int64s, n_positive: Int64s) -> Values:
+        """Scores with their counts, as GROUP BY gives them."""
+        slot = np.concatenate([2 * interval, 2 * interval + 1]).astype(np.uint32)
+        return cls(slot, np.tile(score, 2), np.concatenate([n_samples - n_positive, n_positive]))
+
+    @property
+    def repeats(self) -> Int64s:
+        return self.n_samples if len(self.n_samples) else np.ones(len(self.slot), np.int64)
+
+    def __add__(self, other: Values) -> Values:  # type: ignore[override]
+        each_once = len(self.n_samples) == 0 and len(other.n_samples) == 0
+        counts = self.n_samples if each_once else np.concatenate([self.repeats, other.repeats])
+        return Values(np.concatenate([self.slot, other.slot]), np.concatenate([self.score, other.score]), counts)
+
+
+class Answer(NamedTuple):
+    """Of the intervals with cells their counts, of the others their values. Answers of different rows to one plan add."""
+
+    cells: Cells
+    values: Values
+
+    def __add__(self, other: Answer) -> Answer:  # type: ignore[override]
+        return Answer(self.cells + other.cells, self.values + other.values)
+
+
+class Source(Protocol):
+    """Rows that can be counted, as often as asked, and are the same each time."""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest score allowed."""
+
+    @property
+    def value_limit(self) -> int:
+        """The most samples whose values one plan may ask for."""
+
+    def answer(self, plan: Plan) -> Answer:
+        """Count all rows; those that are bad are refused at the first plan."""
 
 
 def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
-    """As `boundary_groups`, for any source."""
+    """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1; see the module."""
     cells, _ = source.answer(Plan.whole(source.limits, CELLS_A_RANK * max(1, n_ranks)))
     n_samples, n_positive = int(cells.n_samples.sum()), int(cells.n_positive.sum())
     ranks = ranks_of(n_samples)

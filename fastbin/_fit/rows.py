@@ -1,4 +1,4 @@
-"""Rows to be fitted, as the chunks that the kernels take.
+"""Rows in memory: checked, as the chunks that the kernels take, and as a source of a fit.
 
 A chunk is contiguous float64 scores, uint8 labels and int64 frequencies. Arrays that are so already are passed through
 without a copy; anything else (float32, strides, bool or int64 labels, ...) is converted block by block, so that a fit never
@@ -8,12 +8,16 @@ holds a second copy of its data.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._fit.histogram import Chunk, Histogram, Layout
+from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
+from fastbin._native.ties import groups_at_ranks, pack_rows
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import (
     ScoreRange,
@@ -30,6 +34,13 @@ from fastbin._validation import (
 )
 
 BLOCK = 65536
+
+# One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
+SORT_UP_TO = 16384
+SORT_FROM_RANKS = 64
+
+# A fit needs little memory whatever the data: rows that are listed get this share of all (but so many may always be listed).
+LISTED_SHARE, ALWAYS_LISTED = 1 / 24, 16384
 NO_WEIGHTS = np.empty(0, np.int64)
 
 
@@ -39,14 +50,6 @@ GREATEST = float(np.finfo(np.float64).max)
 def limits_of(score_range: ScoreRange) -> tuple[float, float]:
     """The least and the greatest score of a range; all finite ones for None."""
     return (-GREATEST, GREATEST) if score_range is None else score_range
-
-
-class Chunk(NamedTuple):
-    """Some rows, in the layout of the kernels."""
-
-    scores: Float64s
-    labels: UInt8s
-    weights: Int64s  # empty: a frequency of 1 each
 
 
 @dataclass(slots=True)
@@ -204,3 +207,86 @@ def check_rows(
     if keys is not None:
         raise InputError("keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
     return Rows(score_array, label_array, weights, score_range, first_row=first_row)
+
+
+def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:
+    """The groups at the ranks `ranks_of(n_samples)` of rows in memory: `n_ranks` of them, ascending, from 1.
+
+    Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
+    tied, a few more on any others. Extra memory: the counters and n / 24 listed rows at most. (For fewer than 64 rows a rank
+    it sorts: time O(n log n), memory O(n).)
+    """
+    if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
+        return groups_by_sorting(rows, ranks_of)
+    return search(RowsSource(rows, n_threads), ranks_of, n_ranks)
+
+
+def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
+    """As `boundary_groups`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
+    low, high = rows.limits
+    parts = list(rows.chunks())
+    scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
+    if weights.size == 0 and low >= 0.0:
+        # Scores that are not negative have a spare bit for the label, and order like their bits: one integer sort does it.
+        packed = pack_rows(scores, labels, low, high)
+        if packed is None:
+            _refuse(rows, scores)
+        packed.sort()
+        score, columns, n_ones = groups_at_ranks(packed, ranks_of(packed.size))
+        below, below_ones, equal, equal_ones = columns
+        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones)
+    # A NaN comes through min and max, and fails the comparison.
+    if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
+        _refuse(rows, scores)
+    order = np.argsort(scores, kind="stable")
+    scores = scores[order]
+    frequency = np.ones(len(order), np.int64) if weights.size == 0 else weights[order]
+    samples = np.concatenate(([0], np.cumsum(frequency)))
+    ones = np.concatenate(([0], np.cumsum(frequency * labels[order])))
+    score = scores[np.searchsorted(samples[1:], ranks_of(int(samples[-1])), side="left")]
+    first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
+    return BoundaryGroups(
+        score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
+        int(samples[-1]), int(ones[-1]),
+    )  # fmt: skip
+
+
+def _refuse(rows: Rows, scores: Float64s) -> NoReturn:
+    low, high = rows.limits
+    rows.refuse(bad_scores=not bool(((scores >= low) & (scores <= high)).all()))
+
+
+class RowsSource:
+    """Arrays, counted in contiguous parts by Python threads. Checks the values of scores and labels at the first plan."""
+
+    def __init__(self, rows: Rows, n_threads: int = 1) -> None:
+        self._rows = rows
+        self._n_forks = max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
+        self._layout: Layout | None = None
+        self.limits = rows.limits
+        self.value_limit = max(ALWAYS_LISTED, int(len(rows) * LISTED_SHARE))
+
+    def answer(self, plan: Plan) -> Answer:
+        rows = self._rows
+        if self._layout is None:
+            sample = rows.sample(min(max(1024, len(rows) // 1024), 8192))
+            self._layout = Layout(sample, len(rows), rows.limits, int(plan.n_cells[0]))
+        histogram = Histogram(plan, self._layout, self._n_forks, weighted=rows.frequencies is not None)
+        self._count(histogram)
+        if histogram.bad_rows:
+            rows.refuse(bad_scores=bool(histogram.bad_rows & 1))
+        return histogram.answer()
+
+    def _count(self, histogram: Histogram) -> None:
+        """Every row, by as many threads as there are forks; the first error is raised."""
+
+        def work(fork: int) -> None:
+            for chunk in self._rows.part(fork, self._n_forks).chunks():
+                histogram.add(chunk, fork)
+
+        if self._n_forks == 1:
+            work(0)
+            return
+        with ThreadPoolExecutor(self._n_forks) as pool:
+            for finished in [pool.submit(work, fork) for fork in range(self._n_forks)]:
+                finished.result()

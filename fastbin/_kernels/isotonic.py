@@ -12,8 +12,6 @@ import numpy as np
 
 from fastbin._kernels._jit import boolean, f64_in, f64_out, i64, i64_in, i64_out, kernel, u64
 
-__all__ = ["pool_counts", "pool_weights", "venn_abers_slopes"]
-
 
 @kernel(u64(u64, u64))
 def high_word(a, b):

@@ -10,8 +10,6 @@ import numpy as np
 
 from fastbin._kernels._jit import i64, i64_in, i64_out, kernel
 
-__all__ = ["LOWEST_EXPONENT", "N_LIMBS", "TERMS_BEFORE_CARRY", "add_exactly", "carry"]
-
 # The last bit of the least subnormal is 2**-1074; the greatest double is below 2**1024, sums of 2**62 of them below 2**1086.
 LOWEST_EXPONENT = -1074
 N_LIMBS = (1086 + 1074) // 32 + 2

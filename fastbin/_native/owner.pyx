@@ -83,7 +83,7 @@ cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, sco
     return succeed(status)
 
 
-NO_RATE = (0, 0.0, 0, 0)
+_NO_RATE = (0, 0.0, 0, 0)
 
 
 cdef class ModelOwner:
@@ -108,7 +108,7 @@ cdef class ModelOwner:
         const double[:, ::1] pairs=None, int kind=0, int scheme=0, int ties=0, int n_bins_asked=0, double score_min=-INFINITY,
         double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0, int64_t n_samples=0,
         int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
-        tuple source_rate=NO_RATE, tuple target_rate=NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
+        tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)

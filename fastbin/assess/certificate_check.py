@@ -9,7 +9,8 @@ import numpy as np
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges
+from fastbin._fit.order import fingerprint_of
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
-from fastbin._fit.exact_sums import require_weight
 from fastbin._fit.fingerprint import tally_fingerprint
-from fastbin._fit.monotone import monotone_model
 from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import tally_rows
+from fastbin._fit.tally import require_weight, tally_rows
 from fastbin._scalars import check_score_range
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import check_edges
@@ -26,19 +24,17 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class FixedEdges(Calibrator):
+class FixedEdges(Binning):
     """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values."""
 
     monotone: bool
-    score_range: tuple[float, float] | None
-    out_of_range: str
 
     @property
     def empty_bins_(self) -> Int64s:
         """int64: the numbers of the bins without samples, whose value is 0.5 (or that of a neighbour, with monotone values)."""
         return np.flatnonzero(self.model_.counts == 0)
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to calibration samples that neither the classifier nor the edges, nor a scaler, have seen.
 
@@ -65,13 +61,12 @@ class FixedEdges(Calibrator):
         edges, origin = self._edges(rows)
         partition = Partition(edges, score_range=rows.score_range)
         tally = tally_rows(partition, rows)
-        parts = tally.parts()
-        require_weight(parts.get("weight_sums", tally.counts))
-        model = BinnedModel.from_parts(
+        parts = tally.parts(monotone=self.monotone)
+        require_weight(parts)
+        self.model_ = BinnedModel.from_parts(
             edges=edges, score_range=rows.score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
-        self.model_ = monotone_model(model) if self.monotone else model
         if len(self.empty_bins_):
             warnings.warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), FastbinWarning, stacklevel=2)
         return self
@@ -94,7 +89,7 @@ def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool, limit: int =
     )
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class ExplicitBinning(FixedEdges):
     """Histogram binning between edges of the user's own.
@@ -136,8 +131,6 @@ class ExplicitBinning(FixedEdges):
     edges: Any
     _: KW_ONLY
     monotone: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import PARAMETERS
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.histogram import codes_of, scores_of
@@ -20,7 +20,7 @@ from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
 class FixedWidthBinning(FixedEdges):
     """Fixed-width (equal-width) histogram binning.
@@ -75,8 +75,6 @@ class FixedWidthBinning(FixedEdges):
     _: KW_ONLY
     scaler: Any = None
     monotone: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
     def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), rows.n_samples())

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
-from fastbin._fit.exact_sums import exact_sums
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import tally_rows
+from fastbin._fit.tally import exact_sums, tally_rows
 from fastbin._scalars import check_score_range
 from fastbin._typing import Float64s, Int64s
 from fastbin.model import BinnedModel
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 BLOCKS_AT_A_TIME = 2**14
 
 
-@shared_docs(Calibrator.__doc__)
-@dataclass(eq=False, repr=False)
-class IsotonicCalibration(Calibrator):
+@shared_docs(PARAMETERS)
+@dataclass(eq=False, repr=False, kw_only=True)
+class IsotonicCalibration(Binning):
     """Isotonic regression of the label on the score, by pooling adjacent violators.
 
     Parameters
@@ -75,12 +74,9 @@ class IsotonicCalibration(Calibrator):
     array([0.5])
     """
 
-    _: KW_ONLY
     interpolate: bool = False
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 

@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
-from fastbin._fit.exact_sums import ExactSums, WeightSums, exact_sums
-from fastbin._fit.fingerprint import fit_fingerprint
-from fastbin._fit.groups import BoundaryGroups
 from fastbin._fit.mean_scores import Scaled, means_between_cuts
-from fastbin._fit.order import cut_rows, resolve_n_bins
-from fastbin._fit.partition import Partition, divide, edges_of, n_tied
+from fastbin._fit.order import cut_rows, fit_fingerprint, resolve_n_bins
+from fastbin._fit.partition import Partition, Split, bins_of_rows, divide, edges_of, n_tied, split_samples
+from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.split import Split, split_samples
-from fastbin._fit.tally import Tally, tally_rows
-from fastbin._fit.weigh import bins_of_rows
+from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
@@ -36,9 +32,9 @@ SCALERS = ("platt", "temperature", "beta", "none")
 TIES_OF_SCHEME = {"double-dipped": ("random", "upper", "isolate"), "split": ("random", "upper")}
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
-class ScalingBinning(Calibrator):
+class ScalingBinning(Binning):
     """Scaling-binning: uniform-mass bins whose value is the mean of the scaled scores in them, not of the labels.
 
     Parameters
@@ -116,20 +112,11 @@ class ScalingBinning(Calibrator):
     split: tuple[float, float, float] = (1, 1, 1)
     ties: str = "random"
     seed: int | None = 0
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        keys: Any = None,
-        n_threads: int = 1,
-        *,
-        positive: Any = None,
-    ) -> Self:
+        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
+    ) -> Self:  # fmt: skip
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters
@@ -263,7 +250,8 @@ def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict
 
 def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights: Float64s) -> dict[str, Any]:
     """The parts of a tally with weighted means of scaled scores for values; 0.5 for a bin without weight."""
-    parts = tally.parts(required=True)
+    parts = tally.parts()
+    require_weight(parts)
     weight_sums = parts["weight_sums"]
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     parts["values"] = np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
@@ -272,7 +260,8 @@ def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights
 
 def _origin(partition: Partition, groups: BoundaryGroups, ties: str, n_tied: int) -> dict[str, Any]:
     """What a model says of its boundaries."""
+    fingerprint = fit_fingerprint(partition.edges, ties, partition.score_range, groups)
     return {
         "edges": partition.edges, "edge_keys": partition.edge_keys, "n_samples": groups.n_samples,
-        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fit_fingerprint(partition, ties, groups),
+        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fingerprint,
     }  # fmt: skip

@@ -7,20 +7,15 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
-from fastbin._fit.fingerprint import fit_fingerprint
-from fastbin._fit.groups import BoundaryGroups
-from fastbin._fit.monotone import monotone_model
-from fastbin._fit.order import Cuts, boundary_ranks, cut_rows, order_cuts, resolve_n_bins
-from fastbin._fit.partition import Partition, divide, edges_of, n_tied
-from fastbin._fit.quantiles import search
+from fastbin._fit.order import Cuts, boundary_ranks, cut_rows, fit_fingerprint, order_cuts, resolve_n_bins
+from fastbin._fit.partition import Partition, divide, edges_of, first_part, n_tied, split_samples, weigh_rows
+from fastbin._fit.quantiles import BoundaryGroups, search
 from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.split import first_part, split_samples
-from fastbin._fit.tally import Tally, tally_rows
-from fastbin._fit.weigh import weigh_rows
+from fastbin._fit.tally import Tally, require_weight, tally_rows
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s, Int64s
@@ -34,9 +29,9 @@ if TYPE_CHECKING:
 UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
 
-@shared_docs(Calibrator.__doc__)
+@shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
-class UniformMassBinning(Calibrator):
+class UniformMassBinning(Binning):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
 
     Parameters
@@ -111,20 +106,11 @@ class UniformMassBinning(Calibrator):
     delta: float = 0.0
     split: float = 0.5
     seed: int | None = 0
-    score_range: tuple[float, float] | None = (0.0, 1.0)
     monotone: bool = False
-    out_of_range: str = "refuse"
 
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        keys: Any = None,
-        n_threads: int = 1,
-        *,
-        positive: Any = None,
+        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
     ) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
@@ -234,13 +220,15 @@ class UniformMassBinning(Calibrator):
     def _build(
         self, checked: _Checked, partition: Partition, tally: Tally, groups: BoundaryGroups, n_bins: int, n_tied: int
     ) -> BinnedModel:
-        model = BinnedModel._of(
-            edges=partition.edges, edge_keys=partition.edge_keys, **tally.parts(required=True), n_bins_asked=n_bins,
+        fingerprint = fit_fingerprint(partition.edges, self.ties, checked.score_range, groups)
+        parts = tally.parts(monotone=self.monotone)
+        require_weight(parts)
+        return BinnedModel._of(
+            edges=partition.edges, edge_keys=partition.edge_keys, **parts, n_bins_asked=n_bins,
             n_samples=groups.n_samples, n_positive=groups.n_positive, n_tied=n_tied, scheme=self.scheme, ties=self.ties,
             seed=checked.seed, delta=checked.delta, score_range=checked.score_range, out_of_range=self.out_of_range,
-            fingerprint=fit_fingerprint(partition, self.ties, groups),
+            fingerprint=fingerprint,
         )  # fmt: skip
-        return monotone_model(model) if self.monotone else model
 
     def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
@@ -271,6 +259,8 @@ class _Checked(NamedTuple):
                 f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
                 "at least 2**-52"
             )
+        if delta > 0.0 and given.monotone:
+            raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
         n_bins = check_n_bins(given.n_bins)
         split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
         seed, score_range = check_seed(given.seed), check_score_range(given.score_range)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.distinct import CountedScores, count_scores
@@ -127,9 +126,8 @@ def merge_venn(pairs: Any) -> Float64s:
     return np.asarray(p1 / (1.0 - p0 + p1))
 
 
-@shared_docs(Calibrator.__doc__)
-@dataclass(eq=False, repr=False)
-class VennAbers(Calibrator):
+@shared_docs(PARAMETERS)
+class VennAbers(Binning):
     """The inductive Venn-Abers predictor: isotonic regression with the test sample joined, once with each label.
 
     Parameters
@@ -171,11 +169,7 @@ class VennAbers(Calibrator):
     array([0.3333, 0.6667])
     """
 
-    _: KW_ONLY
-    score_range: tuple[float, float] | None = (0.0, 1.0)
-    out_of_range: str = "refuse"
-
-    @shared_docs(Calibrator.fit.__doc__)
+    @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 

@@ -8,6 +8,4 @@ from __future__ import annotations
 
 from fastbin.cli._group import CommandLine
 
-__all__ = ["command_line"]
-
 command_line = CommandLine()

@@ -11,10 +11,8 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._fit.order import cut_rows
-from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW, Partition, n_tied
+from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW, Partition, bins_of_rows, first_part, n_tied, split_samples
 from fastbin._fit.rows import Rows, require_samples
-from fastbin._fit.split import first_part, split_samples
-from fastbin._fit.weigh import bins_of_rows
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import (

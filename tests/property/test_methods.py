@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fastbin._fit.monotone import monotone_model
 from fastbin._fit.rows import BLOCK, check_rows
 from fastbin._fit.tally import Tally, tally_rows
+from fastbin.binning.monotone import monotone_model
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import fit, some_map
 from reference import isotonic

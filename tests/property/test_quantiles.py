@@ -18,13 +18,11 @@ import numpy as np
 import pytest
 
 from fastbin import InputError
-from fastbin._fit import histogram, quantiles, source
-from fastbin._fit.groups import BoundaryGroups, groups_by_sorting
+from fastbin._fit import histogram
+from fastbin._fit import rows as fit_rows
 from fastbin._fit.histogram import Layout, RootMap, choose_node, choose_root, codes_of, scores_of
-from fastbin._fit.plan import Answer, Cells, Plan, Values
-from fastbin._fit.quantiles import boundary_groups, search
-from fastbin._fit.rows import Rows
-from fastbin._fit.source import RowsSource
+from fastbin._fit.quantiles import Answer, BoundaryGroups, Cells, Plan, Values, search
+from fastbin._fit.rows import Rows, RowsSource, boundary_groups, groups_by_sorting
 
 SIZES = (200, 3000, 20_000)
 
@@ -68,11 +66,11 @@ def _agree(got: BoundaryGroups, expected: tuple[np.ndarray, ...]) -> None:
 
 def _force_passes(monkeypatch: pytest.MonkeyPatch, listed_share: float) -> None:
     """Passes also over few rows, with few of them listed."""
-    monkeypatch.setattr(quantiles, "SORT_UP_TO", 64)
-    monkeypatch.setattr(quantiles, "SORT_FROM_RANKS", 0)
+    monkeypatch.setattr(fit_rows, "SORT_UP_TO", 64)
+    monkeypatch.setattr(fit_rows, "SORT_FROM_RANKS", 0)
     monkeypatch.setattr(histogram, "CHOICE_COST", 0)
-    monkeypatch.setattr(source, "ALWAYS_LISTED", 16)
-    monkeypatch.setattr(source, "LISTED_SHARE", listed_share)
+    monkeypatch.setattr(fit_rows, "ALWAYS_LISTED", 16)
+    monkeypatch.setattr(fit_rows, "LISTED_SHARE", listed_share)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom, norm
 
-from fastbin._fit.groups import BoundaryGroups
 from fastbin._fit.order import boundary_ranks, order_cuts
+from fastbin._fit.partition import split_samples
+from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows
-from fastbin._fit.split import split_samples
 from fastbin._fit.tally import tally_rows
 from fastbin.intervals import clopper_pearson, sidak
 

@@ -16,7 +16,7 @@ from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees, theory
-from fastbin._fit.monotone import linf_isotonic
+from fastbin._fit.tally import linf_isotonic
 from fastbin.intervals import clopper_pearson, sidak
 
 FAST = [pytest.param(1500, 11, id="fast")]

@@ -145,7 +145,11 @@ def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
     ("parameters", "error", "message"),
     [
         ({"n_bins": 0}, fb.InputError, "n_bins is 0"),
-        ({"n_bins": 6}, fb.InputError, "10 samples are too few for n_bins=6, which needs at least 11"),
+        (
+            {"n_bins": 6},
+            fb.InputError,
+            "10 samples are too few for n_bins=6 under scheme 'double-dipped', which needs at least 11",
+        ),
         ({"scheme": "triple"}, fb.InputError, "scheme is 'triple'; choose one of 'double-dipped', 'split'"),
         ({"ties": "lower"}, fb.InputError, "ties is 'lower'"),
         ({"ties": "isolate", "scheme": "split"}, fb.InputError, "ties is 'isolate'; choose one of 'random', 'upper'"),

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import fastbin as fb
 import strategies
 from fastbin import assess
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
-from fastbin._fit.groups import BoundaryGroups
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, rows_fingerprint
+from fastbin._fit.order import edge_scores
+from fastbin._fit.quantiles import BoundaryGroups
 from fastbin.cli import command_line
 from reference.keys import fingerprint as reference_fingerprint
 

@@ -7,7 +7,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin._fit.monotone import monotone_model
+from fastbin.binning.monotone import monotone_model
 from oracle import Case, close, number
 
 

@@ -17,7 +17,7 @@ from simulation.evidence import Fitted, fitted, uniform_mass
 
 import fastbin
 from fastbin import GuaranteeError, InputError, guarantees, intervals
-from fastbin._fit.monotone import linf_isotonic
+from fastbin._fit.tally import linf_isotonic
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas

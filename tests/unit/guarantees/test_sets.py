@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbin import GuaranteeError, InputError, guarantees, theory
-from fastbin._fit.monotone import linf_isotonic
+from fastbin._fit.tally import linf_isotonic
 from oracle import Case, cases
 from reference import sets as reference
 

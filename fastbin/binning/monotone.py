@@ -6,10 +6,8 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin._typing import Float64s
+from fastbin._fit.tally import rising
 from fastbin.model import BinnedModel
-
-__all__ = ["monotone_model"]
 
 
 def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
@@ -55,26 +53,4 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     if model.delta > 0.0:
         raise InputError(f"delta is {model.delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
     seen = model.counts if model.weight_sums is None else model.weight_sums
-    filled = np.ones(model.n_bins, bool) if seen is None else seen > 0
-    if not filled.any():
-        return model
-    values = np.empty(model.n_bins)
-    at = np.flatnonzero(filled)
-    values[at] = linf_isotonic(model.values[at])
-    for b in np.flatnonzero(~filled):
-        beside = int(np.searchsorted(at, b))
-        left, right = at[max(beside - 1, 0)], at[min(beside, len(at) - 1)]
-        values[b] = values[left] + (values[right] - values[left]) / 2.0
-    return model._replace(values=values)
-
-
-def linf_isotonic(values: Float64s) -> Float64s:
-    """The non-decreasing values whose largest distance from the given ones is least.
-
-    Half-way between the running maximum from the left and the running minimum from the right. Not the only minimiser: pooling
-    adjacent violators gives the one of least squared distance.
-
-    >>> linf_isotonic(np.array([0.1, 0.3, 0.2, 0.5]))
-    array([0.1 , 0.25, 0.25, 0.5 ])
-    """
-    return (np.maximum.accumulate(values) + np.minimum.accumulate(values[::-1])[::-1]) / 2.0
+    return model._replace(values=rising(model.values, np.ones(model.n_bins) if seen is None else seen))
