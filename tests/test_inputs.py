@@ -318,7 +318,7 @@ def test_bad_threads() -> None:
 
 
 def test_an_unknown_parameter() -> None:
-    told = "bins is not a parameter of UniformMassBinning; it has n_bins, scheme, ties, *"
+    told = "bins is not a parameter of UniformMassBinning; it has n_bins, *, scheme, ties, *"
     refuses(fb.InputError, told, fb.UniformMassBinning().set_params, bins=3)
 
 

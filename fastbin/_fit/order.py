@@ -8,13 +8,14 @@ split comes before the boundaries. So a model depends on which samples there are
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._fit.quantiles import BoundaryGroups
-from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._fit.rows import Rows, boundary_groups, require_samples
 from fastbin._native.ties import cut_groups, digest, group_keys
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
@@ -51,6 +52,16 @@ def resolve_n_bins(n_bins: int | str, n_samples: int) -> int:
     from fastbin.guarantees import auto_n_bins
 
     return auto_n_bins(max(1, n_samples))
+
+
+def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) -> int:
+    """The number of bins of a scheme for so many samples, which must be enough for it."""
+    if n_samples == 0:  # there are rows: no rows are refused before
+        raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+    if isinstance(n_bins, str):
+        return resolve_n_bins(n_bins, math.floor((1 - split) * n_samples) if scheme == "ums" else n_samples)
+    require_samples(n_samples, n_bins, scheme)
+    return n_bins
 
 
 def cut_rows(rows: Rows, n_bins: int, scheme: str, seed: int, n_threads: int = 1) -> Cuts:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.order import BroughtKeys, Cuts, boundary_ranks, sort_samples
+from fastbin._fit.order import BroughtKeys, Cuts, boundary_ranks, fit_fingerprint, sort_samples
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, limits_of
-from fastbin._fit.tally import Tally, WeightSums
+from fastbin._fit.tally import Tally, WeightSums, tally_rows
 from fastbin._native.ties import rows_digest, split_keys
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import ScoreRange, check_labels
@@ -190,6 +190,37 @@ def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRang
     return np.asarray(kept)
 
 
+class FittedBins(NamedTuple):
+    """What a fit knows of its bins: their tally, and the groups among all samples that hold a boundary."""
+
+    partition: Partition
+    tally: Tally
+    groups: BoundaryGroups
+    ties: str
+    n_tied: int
+
+    def origin(self) -> dict[str, Any]:
+        """The parts of a model that say where its bins come from."""
+        edges, groups, score_range = self.partition.edges, self.groups, self.partition.score_range
+        return {
+            "edges": edges, "edge_keys": self.partition.edge_keys, "n_samples": groups.n_samples,
+            "n_positive": groups.n_positive, "ties": self.ties, "n_tied": self.n_tied, "score_range": score_range,
+            "fingerprint": fit_fingerprint(edges, self.ties, score_range, groups),
+        }  # fmt: skip
+
+
+def bins_between(
+    cuts: Cuts, ties: str, scheme: str, score_range: ScoreRange, weighted: Iterable[Rows] | None = None
+) -> FittedBins:
+    """The bins between cuts that come from the samples that are counted; `weighted` are all rows, if they have weights."""
+    groups = cuts.group
+    tied = n_tied(cuts.score, groups.equal, ties)
+    partition, tally = divide(edges_of(cuts, ties, scheme), groups.n_samples, groups.n_positive, score_range)
+    if weighted is not None:
+        tally.weights = weigh_rows(weighted, partition, cuts, scheme, ties)
+    return FittedBins(partition, tally, groups, ties, tied)
+
+
 class Split(NamedTuple):
     """All samples, ordered by (score, key), and the part that each is in."""
 
@@ -203,11 +234,12 @@ class Split(NamedTuple):
         """The samples of one part, with their keys and importance weights."""
         return self.samples.take(self.part == part)
 
-    def place(self, part: int, n_bins: int, ties: str) -> tuple[Partition, BoundaryGroups]:
-        """Bins of equal shares of one part, and the groups among all samples that hold a boundary, each once.
+    def fit_bins(self, n_bins: int, ties: str) -> FittedBins:
+        """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
-        Boundary j is the sample of rank ceil(j n / n_bins) of the part; it lies above its edge.
+        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge.
         """
+        part = int(self.part.max()) - 1
         samples = self.samples
         inside = np.flatnonzero(self.part == part)
         cut = inside[boundary_ranks(len(inside), n_bins, "ums") - 1]
@@ -216,7 +248,9 @@ class Split(NamedTuple):
             BroughtKeys.of(samples, score).refuse_repeated(score, key)
         edge_keys = np.full(len(cut), KEY_ABOVE, np.uint64) if ties == "upper" else key
         groups = groups_at(np.unique(score), samples.scores, samples.labels)
-        return without_empty_edges(score, edge_keys, samples.score_range), groups
+        tied = n_tied(groups.score, groups.equal, "random")
+        partition = without_empty_edges(score, edge_keys, samples.score_range)
+        return FittedBins(partition, tally_rows(partition, self.take(part + 1)), groups, ties, tied)
 
 
 def first_part(share: float, n: int, n_bins: int) -> tuple[int]:

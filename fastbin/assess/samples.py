@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._fit.order import boundary_ranks
+from fastbin._fit.rows import Rows, boundary_groups
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores
@@ -163,15 +165,8 @@ def grouped_samples(predictions: Any, labels: Any, grouping: str, n_bins: int, s
 
 def _edges_of_equal_mass(samples: Samples, n_bins: int) -> Float64s:
     """The predictions at ranks ceil(b n / n_bins) + 1, so that untied bins differ by one sample at most; equal ones once."""
-    predictions, frequencies = samples.predictions, samples.frequencies
-    n = samples.n_samples
-    ranks = -(-np.arange(1, min(n_bins, n), dtype=object) * n // min(n_bins, n))  # from 0; Python integers do not overflow
-    if frequencies is None:
-        places = ranks.astype(np.int64)
-        edges = np.partition(predictions, np.unique(places))[places] if len(places) else np.empty(0)
-    else:
-        order = np.argsort(predictions, kind="stable")
-        reached = np.cumsum(frequencies[order])
-        edges = predictions[order][np.searchsorted(reached, ranks.astype(np.int64), side="right")]
-    edges = np.unique(edges)
-    return edges[edges > predictions.min()]
+    n_bins = min(n_bins, samples.n_samples)
+    rows = Rows(samples.predictions, samples.labels, samples.frequencies, None)
+    groups = boundary_groups(rows, lambda n: boundary_ranks(n, n_bins, "ums") + 1, n_bins - 1)
+    edges = np.unique(groups.score)
+    return edges[edges > samples.predictions.min()]

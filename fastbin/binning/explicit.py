@@ -45,9 +45,7 @@ class FixedEdges(Binning):
         {sample_weight}
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         {Raises}
 

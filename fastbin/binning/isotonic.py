@@ -88,9 +88,7 @@ class IsotonicCalibration(Binning):
             Integers are frequencies: the same as repeating the row. Floats weight the squares; a weight of 0 makes no knot.
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         {Raises}
         """

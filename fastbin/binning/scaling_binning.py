@@ -13,11 +13,10 @@ from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.mean_scores import Scaled, means_between_cuts
-from fastbin._fit.order import cut_rows, fit_fingerprint, resolve_n_bins
-from fastbin._fit.partition import Partition, Split, bins_of_rows, divide, edges_of, n_tied, split_samples
-from fastbin._fit.quantiles import BoundaryGroups
+from fastbin._fit.order import cut_rows, resolve_n_bins
+from fastbin._fit.partition import Split, bins_between, bins_of_rows, edges_of, split_samples
 from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
+from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
@@ -132,9 +131,7 @@ class ScalingBinning(Binning):
             "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -159,8 +156,7 @@ class ScalingBinning(Binning):
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
         self.model_ = BinnedModel.from_parts(
-            scheme="scaling-binning", ties=ties, n_bins_asked=n_bins, score_range=score_range, seed=seed,
-            out_of_range=self.out_of_range, **parts,
+            scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
         return self
 
@@ -222,30 +218,25 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
 def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from all samples, means over those strictly between them."""
     cuts = cut_rows(rows, n_bins, "umd", seed, n_threads)
-    edges = edges_of(cuts, ties, "umd")
-    partition, tally = divide(edges, cuts.group.n_samples, cuts.group.n_positive, rows.score_range)
+    found = bins_between(cuts, ties, "umd", rows.score_range)
+    tally = found.tally
     if rows.weights is None:
-        parts = {**tally.parts(), "values": means_between_cuts(rows, partition, tally, edges, cuts, scaled)}
-    else:
-        bins = bins_of_rows(rows, partition, cuts, "umd", ties)
-        tally.weights = WeightSums.of(bins, rows.labels, rows.weights, partition.n_bins)
-        parts = _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights)
-    return parts | _origin(partition, cuts.group, ties, n_tied(cuts.score, cuts.group.equal, ties))
+        values = means_between_cuts(rows, found.partition, tally, edges_of(cuts, ties, "umd"), cuts, scaled)
+        return {**tally.parts(), "values": values} | found.origin()
+    bins = bins_of_rows(rows, found.partition, cuts, "umd", ties)
+    tally.weights = WeightSums.of(bins, rows.labels, rows.weights, found.partition.n_bins)
+    return _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
 
 
 def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from part 1, means over part 2."""
-    partition, groups = split.place(1, n_bins, ties)
-    rows = split.take(2)
-    tally = tally_rows(partition, rows)
-    bins, values = partition.assign(rows.scores, keys=rows.keys), scaled(rows.scores)
-    if rows.weights is None:
-        sums = ExactSums(partition.n_bins)
-        sums.add(values, bins)
-        parts = {**tally.parts(), "values": sums.means(tally.counts)}
-    else:
-        parts = _weighted_means(tally, values, bins, rows.weights)
-    return parts | _origin(partition, groups, ties, n_tied(groups.score, groups.equal, "random"))
+    found, rows = split.fit_bins(n_bins, ties), split.take(2)
+    bins, values = found.partition.assign(rows.scores, keys=rows.keys), scaled(rows.scores)
+    if rows.weights is not None:
+        return _weighted_means(found.tally, values, bins, rows.weights) | found.origin()
+    sums = ExactSums(found.partition.n_bins)
+    sums.add(values, bins)
+    return {**found.tally.parts(), "values": sums.means(found.tally.counts)} | found.origin()
 
 
 def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights: Float64s) -> dict[str, Any]:
@@ -256,12 +247,3 @@ def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     parts["values"] = np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
     return parts
-
-
-def _origin(partition: Partition, groups: BoundaryGroups, ties: str, n_tied: int) -> dict[str, Any]:
-    """What a model says of its boundaries."""
-    fingerprint = fit_fingerprint(partition.edges, ties, partition.score_range, groups)
-    return {
-        "edges": partition.edges, "edge_keys": partition.edge_keys, "n_samples": groups.n_samples,
-        "n_positive": groups.n_positive, "n_tied": n_tied, "fingerprint": fingerprint,
-    }  # fmt: skip

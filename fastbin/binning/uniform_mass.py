@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +9,16 @@ from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
-from fastbin._fit.order import Cuts, boundary_ranks, cut_rows, fit_fingerprint, order_cuts, resolve_n_bins
-from fastbin._fit.partition import Partition, divide, edges_of, first_part, n_tied, split_samples, weigh_rows
-from fastbin._fit.quantiles import BoundaryGroups, search
-from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.tally import Tally, require_weight, tally_rows
+from fastbin._fit.order import boundary_ranks, choose_n_bins, cut_rows, order_cuts
+from fastbin._fit.partition import (
+    FittedBins,
+    bins_between,
+    first_part,
+    split_samples,
+)
+from fastbin._fit.quantiles import search
+from fastbin._fit.rows import check_rows
+from fastbin._fit.tally import require_weight
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s, Int64s
@@ -123,9 +126,7 @@ class UniformMassBinning(Binning):
         {n_threads}
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -133,14 +134,17 @@ class UniformMassBinning(Binning):
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
             needs (2 n_bins - 1 for "umd" and "ze").
         """
-        checked = _Checked.of(self)
+        checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
-        n_bins, n_threads = checked.n_bins_for(rows.n_samples()), check_count(n_threads, "n_threads")
+        n_bins = choose_n_bins(self.n_bins, rows.n_samples(), self.scheme, checked.split)
         if self.scheme == "ums":
-            self.model_ = self._fit_split(checked, rows, n_bins)
+            split = split_samples(rows, checked.seed, first_part(checked.split, rows.n_samples(), n_bins))
+            bins = split.fit_bins(n_bins, self.ties)
         else:
             cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
-            self.model_ = self._between(checked, cuts, n_bins, None if rows.weights is None else [rows])
+            weighted = None if rows.weights is None else [rows]
+            bins = bins_between(cuts, self.ties, self.scheme, rows.score_range, weighted)
+        self.model_ = checked.model(bins, n_bins)
         return self
 
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
@@ -194,41 +198,16 @@ class UniformMassBinning(Binning):
         ranks: list[Int64s] = []
 
         def ranks_of(n_samples: int) -> Int64s:
-            ranks.append(boundary_ranks(n_samples, checked.n_bins_for(n_samples), self.scheme))
+            n_bins = choose_n_bins(self.n_bins, n_samples, self.scheme, checked.split)
+            ranks.append(boundary_ranks(n_samples, n_bins, self.scheme))
             return ranks[-1]
 
-        groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(checked.n_bins, str) else checked.n_bins - 1)
+        groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(self.n_bins, str) else self.n_bins - 1)
         cuts = order_cuts(groups, ranks[-1], checked.seed)
-        self.model_ = self._between(checked, cuts, len(ranks[-1]) + 1, source.rows() if source.is_weighted else None)
+        weighted = source.rows() if source.is_weighted else None
+        bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
+        self.model_ = checked.model(bins, len(ranks[-1]) + 1)
         return self
-
-    def _between(self, checked: _Checked, cuts: Cuts, n_bins: int, weighted: Iterable[Rows] | None) -> BinnedModel:
-        """The model of bins between cuts that come from the samples that are counted: "umd", "ze" and "umb"."""
-        edges = edges_of(cuts, self.ties, self.scheme)
-        partition, tally = divide(edges, cuts.group.n_samples, cuts.group.n_positive, checked.score_range)
-        if weighted is not None:
-            tally.weights = weigh_rows(weighted, partition, cuts, self.scheme, self.ties)
-        return self._build(checked, partition, tally, cuts.group, n_bins, n_tied(cuts.score, cuts.group.equal, self.ties))
-
-    def _fit_split(self, checked: _Checked, rows: Rows, n_bins: int) -> BinnedModel:
-        """Boundaries from floor(split n) random samples, tally from the others (Gupta, Podkopaev & Ramdas 2020, 4.2)."""
-        split = split_samples(rows, checked.seed, first_part(checked.split, rows.n_samples(), n_bins))
-        partition, groups = split.place(0, n_bins, self.ties)
-        tally = tally_rows(partition, split.take(1))
-        return self._build(checked, partition, tally, groups, n_bins, n_tied(groups.score, groups.equal, "random"))
-
-    def _build(
-        self, checked: _Checked, partition: Partition, tally: Tally, groups: BoundaryGroups, n_bins: int, n_tied: int
-    ) -> BinnedModel:
-        fingerprint = fit_fingerprint(partition.edges, self.ties, checked.score_range, groups)
-        parts = tally.parts(monotone=self.monotone)
-        require_weight(parts)
-        return BinnedModel._of(
-            edges=partition.edges, edge_keys=partition.edge_keys, **parts, n_bins_asked=n_bins,
-            n_samples=groups.n_samples, n_positive=groups.n_positive, n_tied=n_tied, scheme=self.scheme, ties=self.ties,
-            seed=checked.seed, delta=checked.delta, score_range=checked.score_range, out_of_range=self.out_of_range,
-            fingerprint=fingerprint,
-        )  # fmt: skip
 
     def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
@@ -236,10 +215,9 @@ class UniformMassBinning(Binning):
 
 
 class _Checked(NamedTuple):
-    """The parameters of `UniformMassBinning` that need a check; a seed of ``None`` is drawn."""
+    """What of the parameters of `UniformMassBinning` is not taken as it is; a seed of ``None`` is drawn."""
 
-    n_bins: int | str
-    scheme: str
+    given: UniformMassBinning
     delta: float
     split: float
     seed: int
@@ -261,18 +239,17 @@ class _Checked(NamedTuple):
             )
         if delta > 0.0 and given.monotone:
             raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
-        n_bins = check_n_bins(given.n_bins)
+        check_n_bins(given.n_bins)
         split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
         seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
-        return cls(n_bins, scheme, delta, split, seed, score_range)
+        return cls(given, delta, split, seed, score_range)
 
-    def n_bins_for(self, n_samples: int) -> int:
-        """The number of bins for so many samples, which must be enough for it."""
-        if n_samples == 0:  # there are rows: no rows are refused before
-            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
-        if isinstance(self.n_bins, str):
-            n_counted = math.floor((1 - self.split) * n_samples) if self.scheme == "ums" else n_samples
-            return resolve_n_bins(self.n_bins, n_counted)
-        require_samples(n_samples, self.n_bins, self.scheme)
-        return self.n_bins
+    def model(self, bins: FittedBins, n_bins_asked: int) -> BinnedModel:
+        """The model of these bins, with means for values."""
+        given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
+        require_weight(parts)
+        return BinnedModel._of(
+            **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
+            out_of_range=given.out_of_range,
+        )  # fmt: skip

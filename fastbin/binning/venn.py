@@ -181,9 +181,7 @@ class VennAbers(Binning):
             Frequencies: the same as repeating the row. Real weights are refused: weighted samples are not exchangeable.
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         {Raises}
         """

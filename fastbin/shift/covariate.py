@@ -11,7 +11,15 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._fit.order import cut_rows
-from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW, Partition, bins_of_rows, first_part, n_tied, split_samples
+from fastbin._fit.partition import (
+    KEY_ABOVE,
+    KEY_BELOW,
+    Partition,
+    bins_between,
+    bins_of_rows,
+    first_part,
+    split_samples,
+)
 from fastbin._fit.rows import Rows, require_samples
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin._typing import Float64s, Int64s
@@ -260,15 +268,15 @@ class ImportanceWeightedBinning(Calibrator):
         if scheme == "umd":
             require_samples(len(rows), n_bins, scheme)
             cuts = cut_rows(rows, n_bins, scheme, seed)
-            partition, groups = Partition(cuts.score, cuts.key, rows.score_range), cuts.group
-            bins = bins_of_rows(rows, partition, cuts, scheme, "random")
+            found = bins_between(cuts, "random", scheme, rows.score_range)
+            bins = bins_of_rows(rows, found.partition, cuts, scheme, "random")
         else:
             split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
-            partition, groups = split.place(0, n_bins, "random")
+            found, counted = split.fit_bins(n_bins, "random"), split.take(1)
             bins = np.full(len(rows), -1)
-            bins[split.position[split.part == 1]] = partition.assign(split.take(1).scores, keys=split.take(1).keys)
-        tied = n_tied(groups.score, groups.equal, "random")
-        return partition, bins, {"scheme": scheme, "ties": "random", "n_tied": tied, "n_bins_asked": n_bins}
+            bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
+        origin = {"scheme": scheme, "ties": "random", "n_tied": found.n_tied, "n_bins_asked": n_bins}
+        return found.partition, bins, origin
 
     def interval(
         self,

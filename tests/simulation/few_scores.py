@@ -20,7 +20,6 @@ from fastbin._fit.order import boundary_ranks, order_cuts
 from fastbin._fit.partition import split_samples
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows
-from fastbin._fit.tally import tally_rows
 from fastbin.intervals import clopper_pearson, sidak
 
 __all__ = ["ALPHA", "N_BINS", "RATES", "N", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
@@ -68,10 +67,8 @@ def tally_split(counts: Integers, ones: Integers, seed: int, scheme: str) -> tup
     labels = np.concatenate([np.arange(count) < one for count, one in zip(counts, ones, strict=True)])
     rows = Rows(scores, labels, None, (0.0, 1.0))
     sizes = (len(scores) // 2,) if scheme == "ums" else (len(scores) // 3, len(scores) // 3)
-    split = split_samples(rows, seed, sizes)
-    partition, _ = split.place(len(sizes) - 1, N_BINS, "random")
-    found = tally_rows(partition, split.take(len(sizes)))
-    return found.counts, found.label_sums
+    tally = split_samples(rows, seed, sizes).fit_bins(N_BINS, "random").tally
+    return tally.counts, tally.label_sums
 
 
 def tally(counts: Integers, ones: Integers, seed: int, scheme: str) -> tuple[Integers, Integers]:
