@@ -1,4 +1,4 @@
-"""The tables of docs/guarantees.md are what the library computes."""
+"""The tables of docs/guarantees.md are those that the library computes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from simulation.table import PAGE, SIZES, conditional, promised
 def _table(name: str) -> str:
     if not PAGE.is_file():
         pytest.skip(f"{PAGE} is not part of this distribution")
-    found = re.search(f"<!-- table: {name} -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
-    assert found, f"the page has no table {name}"
-    return found[1].strip()
+    table = re.search(f"<!-- table: {name} -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
+    assert table, f"the page has no table {name}"
+    return table[1].strip()
 
 
 def test_the_computed_table_is_up_to_date() -> None:
@@ -25,7 +25,7 @@ def _cells(table: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("n", "n_bins"), SIZES)
-def test_measured_coverage_keeps_what_it_says(n: int, n_bins: int) -> None:
+def test_measured_coverage_is_at_least_as_promised(n: int, n_bins: int) -> None:
     rows = _cells(_table(f"conditional-{n}-{n_bins}"))
     assert len(rows) == 8
     for row in rows:

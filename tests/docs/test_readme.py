@@ -1,4 +1,4 @@
-"""The README claims only what runs. Its Python is run by test_public_api.py; here its shell, C and CMake are."""
+"""Everything in the README runs: its Python in test_public_api.py, its shell, C and CMake here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import fastbin as fb
 from fresh_python import environment
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
 KEY = 0x2545F4914F6CDD1D
 
@@ -32,7 +32,7 @@ def shell_block(start: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that the README speaks of, and `fastbin` on the path."""
+    """A folder with the files that the README names, and `fastbin` on the path."""
     rng = np.random.default_rng(0)
     scores = rng.random(10_000)
     labels = rng.random(10_000) < 0.2 + 0.5 * scores
@@ -115,9 +115,9 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     text = path.read_text(encoding="utf8")
     typed = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     typed += re.findall(r"^    (fastbin .*)", text, re.MULTILINE) + re.findall(r"`(fastbin [^`]*)`", text)
-    found = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
-    assert bool(found) == ("fastbin " in "".join(typed))
-    for name, arguments in found:
+    commands = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
+    assert bool(commands) == ("fastbin " in "".join(typed))
+    for name, arguments in commands:
         command = command_line.get_command(click.Context(command_line), name)
         assert command is not None, f"{path.name}: there is no fastbin {name}"
         if arguments.strip():

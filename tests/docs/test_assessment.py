@@ -23,13 +23,13 @@ def test_pictures_are_there_and_small() -> None:
     assert all(0 < (PAGE.parent / picture).stat().st_size < 150_000 for picture in pictures)
 
 
-def test_what_is_told_of_credit_is_what_came_out() -> None:
+def test_the_figures_of_credit_are_those_of_the_results() -> None:
     text, printed = PAGE.read_text(encoding="utf8"), (RESULTS / "gr21_credit.txt").read_text(encoding="utf8")
-    found = re.search(r"UMS (0\.\d+), UMD (0\.\d+)\.", printed)
-    told = re.search(r"\((0\.\d+) and (0\.\d+) against 0\.79 and 0\.63", text)
-    assert found is not None
-    assert told is not None
-    assert (float(told[1]), float(told[2])) == (round(float(found[2]), 2), round(float(found[1]), 2))
+    computed = re.search(r"UMS (0\.\d+), UMD (0\.\d+)\.", printed)
+    documented = re.search(r"\((0\.\d+) and (0\.\d+) against 0\.79 and 0\.63", text)
+    assert computed is not None
+    assert documented is not None
+    assert (float(documented[1]), float(documented[2])) == (round(float(computed[2]), 2), round(float(computed[1]), 2))
     rows = {row[0]: row for row in (line.split() for line in printed.split("The test of UMD")[1].splitlines()) if row}
     assert f"confirm {rows['1000'][2]} of 100 certificates at n = 1000" in text
     assert rows["7000"][2] == "0"
@@ -37,7 +37,7 @@ def test_what_is_told_of_credit_is_what_came_out() -> None:
     assert re.search(r"the smallest n is 1510, and 709 by", printed)
 
 
-def test_what_is_told_of_two_gaussians_is_what_came_out() -> None:
+def test_the_figures_of_two_gaussians_are_those_of_the_results() -> None:
     text, printed = PAGE.read_text(encoding="utf8"), (RESULTS / "ssh23_risk.txt").read_text(encoding="utf8")
     slopes = re.search(r"risk (0\.\d+), bound 0\.\d+; least risk (-0\.\d+)", printed)
     assert slopes is not None

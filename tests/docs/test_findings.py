@@ -1,4 +1,4 @@
-"""Every finding about 0.1.0 is replayed by tests that exist: tests/findings.md."""
+"""Every finding about 0.1.0 is replayed by tests that exist: tests/docs/findings.md."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-TEXT = (ROOT / "tests" / "findings.md").read_text(encoding="utf8")
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "tests" / "docs" / "findings.md").read_text(encoding="utf8")
 ROWS = dict(re.findall(r"^\| ([A-Z]\d+) \| [^|]+ \|([^|]*)\|$", TEXT, re.MULTILINE))
 
 EXPECTED = {
