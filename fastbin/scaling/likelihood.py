@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["Feature", "Likelihood", "NewtonStep"]
-
-Float64s = npt.NDArray[np.float64]
+from fastbin._typing import Float64s
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 # Samples whose intermediate results stay in the cache.
@@ -21,6 +18,11 @@ class Feature(NamedTuple):
 
     values: Float64s
     size: float
+
+    @classmethod
+    def of(cls, values: Float64s) -> Feature:
+        """What is computed from numbers of its own size."""
+        return cls(values, float(np.abs(values).max()))
 
 
 class NewtonStep(NamedTuple):

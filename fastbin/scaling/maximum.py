@@ -8,15 +8,11 @@ takes LAPACK's threads for matrices of three rows: 25 times slower on a busy mac
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
+from fastbin._typing import Float64s
 from fastbin.scaling.likelihood import Feature, Likelihood
-
-__all__ = ["maximise"]
-
-Float64s = npt.NDArray[np.float64]
 
 # Far out on an exponential tail a Newton step gains 1 in the exponent, and exponents of use end near 40.
 MOST_STEPS, MOST_HALVINGS = 200, 40
