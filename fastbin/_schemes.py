@@ -121,8 +121,9 @@ def code_of(name: str, word: str) -> int:
 
 def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
     """An integer that C can hold; nothing is rounded."""
+    integer: Any = None if isinstance(value, bool) else value
     try:
-        number = operator.index(None if isinstance(value, bool) else value)
+        number = operator.index(integer)
     except TypeError as error:
         raise InputTypeError(f"{name} must be an integer, got {value!r}") from error
     if not low <= number <= high:
