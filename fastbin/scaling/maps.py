@@ -24,6 +24,8 @@ class SmoothMap(Calibrator):
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
 
+        Equal rows are pooled first, so the order of the rows does not matter.
+
         Parameters
         ----------
         {scores}
@@ -32,9 +34,7 @@ class SmoothMap(Calibrator):
             Integers repeat rows, floats weight their terms of the likelihood.
         {positive}
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------

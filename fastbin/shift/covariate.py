@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.rows import Rows
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
@@ -124,6 +125,7 @@ class ImportanceWeightedBinning(Calibrator):
     seed: int | None = 0
     score_range: tuple[float, float] | None = (0.0, 1.0)
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(
         self,
         scores: Any,
@@ -154,9 +156,7 @@ class ImportanceWeightedBinning(Calibrator):
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -194,6 +194,7 @@ class ImportanceWeightedBinning(Calibrator):
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit_to_target(
         self,
         scores: Any,
@@ -207,6 +208,8 @@ class ImportanceWeightedBinning(Calibrator):
         **arguments: Any,
     ) -> Self:
         """The whole procedure of Gupta, Podkopaev & Ramdas 2020, Appendix D.4: estimate weights, then fit with them.
+
+        The weights are estimated from features without labels, and the model records that they are estimates.
 
         Parameters
         ----------
@@ -225,9 +228,7 @@ class ImportanceWeightedBinning(Calibrator):
         **arguments
             Further arguments of `fit`.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from fastbin._calibrator import Calibrator
 from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin._scalars import check_count, check_seed
 from fastbin._typing import Float64s
@@ -95,6 +97,7 @@ class ULSIF:
     n_pairs: int | None = 10_000
     seed: int | None = 0
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, source: Any, target: Any, *, centers: Any = None, progress: Progress | None = None) -> Self:
         """Fit to unlabelled rows of both populations.
 
@@ -107,9 +110,7 @@ class ULSIF:
         progress : callable, optional
             Called with the share of the work done, from 0 to 1.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------

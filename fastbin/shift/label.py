@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
@@ -108,6 +109,7 @@ class LabelShift(Calibrator):
     n_bootstrap: int = 1000
     seed: int | None = 0
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None) -> Self:
         """Find the target rate and move the model.
 
@@ -121,9 +123,7 @@ class LabelShift(Calibrator):
         keys : array-like of shape (n,), optional
             Tie keys of the scores.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
