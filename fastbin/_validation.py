@@ -112,11 +112,7 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
 
 
 def refuse_scores(
-    scores: Array,
-    score_range: ScoreRange = UNIT,
-    name: str = "scores",
-    first: int | None = None,
-    first_row: int = 0,
+    scores: Array, score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None, first_row: int = 0
 ) -> NoReturn:
     """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already."""
     position = _first_bad_score(scores, score_range) if first is None else first
