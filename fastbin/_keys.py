@@ -6,11 +6,9 @@ import hmac
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-
-__all__ = ["check_salt", "hash_key", "hash_keys"]
+from fastbin._typing import UInt64s
 
 # 2**64 - 1 is reserved: it stands for "above every key".
 GREATEST_KEY = 2**64 - 2
@@ -18,7 +16,7 @@ GREATEST_KEY = 2**64 - 2
 HOW_TO_CONVERT = "; ids are integers, text or bytes: convert them, the same way wherever they are scored"
 
 
-def hash_keys(ids: Any, salt: str | bytes) -> npt.NDArray[np.uint64]:
+def hash_keys(ids: Any, salt: str | bytes) -> UInt64s:
     """Tie keys of entities, from whatever identifies them.
 
     A key decides on which side of a boundary an entity falls whose score equals it. Made from the entity's id, the same entity
@@ -64,11 +62,7 @@ def hash_keys(ids: Any, salt: str | bytes) -> npt.NDArray[np.uint64]:
           dtype=uint64)
     """
     secret = check_salt(salt)
-    values = _values(ids)
-    keys = np.empty(len(values), np.uint64)
-    for position, value in enumerate(values):
-        keys[position] = hash_key(value if type(value) is bytes else _message(value, position), secret)
-    return keys
+    return np.array([hash_key(_message(value, i), secret) for i, value in enumerate(_values(ids))], np.uint64)
 
 
 def hash_key(message: bytes, secret: bytes) -> int:
@@ -87,7 +81,7 @@ def check_salt(salt: Any, name: str = "salt") -> bytes:
 
 
 def _values(ids: Any) -> list[Any]:
-    """The ids one by one, of Python's types as far as their type tells."""
+    """The ids one by one, as Python's types where their type has one."""
     if isinstance(ids, (str, bytes, bytearray)):
         raise InputTypeError(f"ids is one {type(ids).__name__}; pass a list of ids")
     if hasattr(ids, "to_pylist"):  # PyArrow
@@ -107,17 +101,15 @@ def _values(ids: Any) -> list[Any]:
 
 def _message(value: Any, position: int) -> bytes:
     """What is hashed of an id."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
     if isinstance(value, str):
         try:
             return value.encode("utf8")
         except UnicodeEncodeError:
-            raise InputError(f"ids[{position}] is {value!r}, which is no text{HOW_TO_CONVERT}") from None
-    if isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"ids[{position}] is {value!r}{HOW_TO_CONVERT}")
-    if isinstance(value, (int, np.integer)):
+            raise InputError(f"ids[{position}] is {value!r}, which is not text{HOW_TO_CONVERT}") from None
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return b"%d" % int(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
     is_nan = isinstance(value, (float, np.floating)) and value != value
     if value is None or is_nan or type(value).__name__ in ("NAType", "NaTType"):
         _refuse_missing(position, "missing")

@@ -1,4 +1,4 @@
-"""What a model may say of itself: the table of schemes, the words for other enumerators, class rates; its parts, checked."""
+"""The table of schemes, the words for the other enumerators, class rates, and checks of the parts of a model."""
 
 from __future__ import annotations
 
@@ -115,21 +115,19 @@ def rates_of_parts(parts: tuple[tuple[int, float, int, int], ...]) -> ClassRates
 
 def code_of(name: str, word: str) -> int:
     """The number of a word: code_of("ties", "upper") is 2."""
-    words = WORDS[name]
-    for code, known in words.items():
+    for code, known in WORDS[name].items():
         if known == word:
             return code
-    raise InputError(f"{name} is {word!r}; choose one of {', '.join(map(repr, words.values()))}")
+    raise InputError(f"{name} is {word!r}; choose one of {', '.join(map(repr, WORDS[name].values()))}")
 
 
 def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
     """An integer that C can hold; nothing is rounded."""
+    integer: Any = None if isinstance(value, bool) else value
     try:
-        number = operator.index(value)
+        number = operator.index(integer)
     except TypeError as error:
         raise InputTypeError(f"{name} must be an integer, got {value!r}") from error
-    if isinstance(value, bool):
-        raise InputTypeError(f"{name} must be an integer, got {value!r}")
     if not low <= number <= high:
         raise InputError(f"{name} is {number}; it must lie between {low} and {high}")
     return number
@@ -208,15 +206,15 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
     n_bins = 0 if columns["values"] is None else len(columns["values"])
     n_edges = n_bins if kind == "linear" else max(0, n_bins - 1)
     for name, column in columns.items():
-        wanted = (n_edges,) if name in ("edges", "edge_keys") else (n_bins, 2) if name == "pairs" else (n_bins,)
-        if column is not None and column.shape != wanted:
-            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs {wanted}")
+        shape = (n_edges,) if name in ("edges", "edge_keys") else (n_bins, 2) if name == "pairs" else (n_bins,)
+        if column is not None and column.shape != shape:
+            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs {shape}")
     if columns["edges"] is None and n_edges:
         raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
     if (columns["counts"] is None) != (columns["label_sums"] is None):
         raise InputError("counts and label_sums come together or not at all")
-    given = [columns[name] is not None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
-    if any(given) and not all(given):
+    sums = [columns[name] is None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
+    if any(sums) and not all(sums):
         raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
     return columns
 
@@ -226,12 +224,11 @@ def _column(given: Any, name: str) -> Array:
     if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
         raise InputError(f"{name} has masked entries; a model needs all of them")
     dtype: type[Any] = DTYPES.get(name, np.float64)
+    # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.
+    entries = _entries(given, name, dtype) if isinstance(given, (list, tuple)) else given
     try:
-        # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.
-        array = np.array(_entries(given, name, dtype), dtype) if isinstance(given, (list, tuple)) else np.asarray(given)
+        array = np.asarray(entries, None if entries is given else dtype)
     except ValueError as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{name} has rows of different lengths") from error
     if array.size == 0:
         return np.zeros(array.shape, dtype)
@@ -249,13 +246,12 @@ def _column(given: Any, name: str) -> Array:
 
 def _entries(given: Any, name: str, dtype: type[Any]) -> list[Any]:
     """The entries of a list, and of lists in it, each checked by itself."""
-    found: list[Any] = []
-    for i, entry in enumerate(given):
-        place = f"{name}[{i}]"
+
+    def checked(entry: Any, place: str) -> Any:
         if isinstance(entry, (list, tuple)) or (isinstance(entry, np.ndarray) and entry.ndim):
-            found.append(_entries(entry, place, dtype))
-        elif dtype is np.float64:
-            found.append(check_number(entry, place))
-        else:
-            found.append(check_integer(entry, place, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)))
-    return found
+            return _entries(entry, place, dtype)
+        if dtype is np.float64:
+            return check_number(entry, place)
+        return check_integer(entry, place, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+    return [checked(entry, f"{name}[{i}]") for i, entry in enumerate(given)]

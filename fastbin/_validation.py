@@ -9,38 +9,25 @@ count from that row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError, InputTypeError
-
-__all__ = [
-    "as_key_array",
-    "as_labels",
-    "as_scores",
-    "check_edges",
-    "check_features",
-    "check_labels",
-    "check_same_length",
-    "check_sample_weight",
-    "check_scores",
-    "clip_scores",
-    "compare_labels",
-    "look_like_ids",
-    "refuse_kind",
-    "refuse_labels",
-    "refuse_scores",
-    "refuse_words",
-]
+from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 
 ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
 
 
-def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
+def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
+    """Raise InputError about the first bad position, if there is one; the message gets it, of a table as flat index."""
+    if bad.any():
+        raise InputError(message(int(np.argmax(bad))))
+
+
+def _one_dimensional(values: Any, name: str) -> Array:
     """The array behind anything array-like, without a copy where there is one."""
     try:
         array = _as_array(values)
@@ -51,23 +38,21 @@ def _one_dimensional(values: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputTypeError(
-            f"{name} must be one-dimensional (or n by 1), got shape {array.shape}"
-            + (
-                "; a single score goes to predict_one"
-                if array.ndim == 0
-                else "; for class probabilities pass the column of class 1"
-            )
-        )
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise InputError(f"{name}[{int(np.argmax(np.ma.getmaskarray(values)))}] is masked; remove or fill masked rows first")
+        remedy = "for class probabilities pass the column of class 1" if array.ndim else "a single score goes to predict_one"
+        raise InputTypeError(f"{name} must be one-dimensional (or n by 1), got shape {array.shape}; {remedy}")
+    if np.ma.isMaskedArray(values):
+        refuse_first(np.ma.getmaskarray(values), lambda i: f"{name}[{i}] is masked; remove or fill masked rows first")
     return array
 
 
-def _as_array(values: Any) -> npt.NDArray[Any]:
+def _as_array(values: Any) -> Array:
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
     return np.asarray(values)
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or type(item).__name__ in ("NAType", "NaTType")  # of pandas
 
 
 def _kind_of(value: Any) -> str:
@@ -91,21 +76,19 @@ def _instead_of(values: Any) -> str:
 def refuse_kind(score: Any, name: str = "score") -> NoReturn:
     """Raise for what was given as one score and is no number."""
     several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
-    raise InputTypeError(
-        f"{name} is {_kind_of(score)}; pass one number" + (", or several scores to predict" if several else "")
-    )
+    remedy = "pass one number, or several scores to predict" if several else "pass one number"
+    raise InputTypeError(f"{name} is {_kind_of(score)}; {remedy}")
 
 
-def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> npt.NDArray[np.floating[Any]]:
+def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
     array = _one_dimensional(scores, name)
     if array.dtype in (np.float64, np.float32):
         return array
-    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize < 8):
-        return array.astype(np.float64)
-    if array.dtype.kind == "f":  # big-endian doubles, or long double, which must not lose digits silently
+    if array.dtype.kind in "biuf":
         converted = array.astype(np.float64)
-        if not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
+        # Of the floats, long double must not lose digits silently.
+        if array.dtype.kind == "f" and not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
             raise InputError(
                 f"{name} has dtype {array.dtype}, whose digits float64 does not hold; convert with {name}.astype('float64')"
             )
@@ -115,11 +98,11 @@ def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> npt.NDAr
     raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
 
 
-def _from_objects(array: npt.NDArray[Any], name: str, first_row: int = 0) -> npt.NDArray[np.float64]:
+def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     """Python objects one by one, so that the message can name the first that is no number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
-        if isinstance(item, str) or item is None or type(item).__name__ in ("NAType", "NaTType"):
+        if isinstance(item, str) or _is_missing(item):
             raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
         try:
             converted[position] = item
@@ -129,11 +112,7 @@ def _from_objects(array: npt.NDArray[Any], name: str, first_row: int = 0) -> npt
 
 
 def refuse_scores(
-    scores: npt.NDArray[Any],
-    score_range: ScoreRange = UNIT,
-    name: str = "scores",
-    first: int | None = None,
-    first_row: int = 0,
+    scores: Array, score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None, first_row: int = 0
 ) -> NoReturn:
     """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already."""
     position = _first_bad_score(scores, score_range) if first is None else first
@@ -152,7 +131,7 @@ def refuse_scores(
     )
 
 
-def _first_bad_score(scores: npt.NDArray[Any], score_range: ScoreRange) -> int | None:
+def _first_bad_score(scores: Array, score_range: ScoreRange) -> int | None:
     low, high = score_range if score_range is not None else (-math.inf, math.inf)
     for start in range(0, scores.shape[0], 65536):
         block = scores[start : start + 65536]
@@ -162,7 +141,7 @@ def _first_bad_score(scores: npt.NDArray[Any], score_range: ScoreRange) -> int |
     return None
 
 
-def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "scores") -> npt.NDArray[np.floating[Any]]:
+def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "scores") -> Array:
     """`as_scores`, and every value finite and inside the range. O(n), in blocks."""
     array = as_scores(scores, name)
     if _first_bad_score(array, score_range) is not None:
@@ -170,7 +149,7 @@ def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "score
     return array
 
 
-def clip_scores(scores: npt.NDArray[Any], score_range: ScoreRange, out_of_range: str) -> npt.NDArray[Any]:
+def clip_scores(scores: Array, score_range: ScoreRange, out_of_range: str) -> Array:
     """Finite scores beyond the range moved to its ends, where the policy of a model is "clip"; others are left for a check."""
     if out_of_range != "clip" or score_range is None:
         return scores
@@ -178,16 +157,16 @@ def clip_scores(scores: npt.NDArray[Any], score_range: ScoreRange, out_of_range:
     return np.where(np.isfinite(doubles), np.clip(doubles, *score_range), doubles)
 
 
-def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> npt.NDArray[np.float64]:
+def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Float64s:
     """Inner edges: finite, rising strictly, within the range and above its low end."""
     array = check_scores(edges, score_range, name).astype(np.float64)
-    falls = np.flatnonzero(array[1:] <= array[:-1])
-    if falls.size:
-        position = int(falls[0]) + 1
-        raise InputError(
-            f"{name}[{position}] is {float(array[position])!r}, not above {name}[{position - 1}], which is "
-            f"{float(array[position - 1])!r}; edges must rise strictly"
-        )
+    refuse_first(
+        array[1:] <= array[:-1],
+        lambda i: (
+            f"{name}[{i + 1}] is {float(array[i + 1])!r}, not above {name}[{i}], which is {float(array[i])!r}; edges must rise "
+            "strictly"
+        ),
+    )
     if score_range is not None and array.size and array[0] == score_range[0]:
         raise InputError(
             f"{name}[0] is {float(array[0])!r}, the low end of score_range, and no score lies below it; give inner edges alone"
@@ -195,7 +174,7 @@ def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> npt
     return array
 
 
-def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> npt.NDArray[Any]:
+def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> Array:
     """Labels as a one-dimensional bool, integer or float array. Values are not looked at."""
     array = _one_dimensional(labels, name)
     if array.dtype.kind in "biuf":
@@ -215,12 +194,10 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
     place = f"{name}[{first_row + position}] is {labels[position]!r}; labels are 0 and 1, or False and True"
     seen = list(dict.fromkeys(item for item in labels if isinstance(item, (str, bytes))))
     if len(seen) > 2:
-        told = ", ".join(map(repr, seen[:3]))
-        raise InputTypeError(
-            f"{place}, and these are {told}, ...; pass ({name} == one of them), which is one class against others"
-        )
-    told = " and ".join(map(repr, seen))
-    raise InputTypeError(f"{place}, and these are {told}; {_say_positive(name, max(seen, key=str))}")
+        values, remedy = ", ".join(map(repr, seen[:3])) + ", ...", f"pass ({name} == one of them), one class against others"
+    else:
+        values, remedy = " and ".join(map(repr, seen)), _say_positive(name, max(seen, key=str))
+    raise InputTypeError(f"{place}, and these are {values}; {remedy}")
 
 
 def _say_positive(name: str, value: Any) -> str:
@@ -241,7 +218,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
     found = np.zeros(len(items), np.bool_)
     others: dict[Any, int] = {}  # and where each was first seen
     for position, item in enumerate(items):
-        if item is None or type(item).__name__ in ("NAType", "NaTType") or item != item:
+        if _is_missing(item) or item != item:
             raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
         if item == positive:
             found[position] = True
@@ -257,7 +234,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
     return found
 
 
-def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
+def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> NoReturn:
     """Raise for the first label that is neither 0 nor 1."""
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
@@ -273,7 +250,7 @@ def refuse_labels(labels: npt.NDArray[Any], name: str = "labels", first_row: int
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
 
 
-def check_labels(labels: Any, name: str = "labels") -> npt.NDArray[np.uint8]:
+def check_labels(labels: Any, name: str = "labels") -> UInt8s:
     """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n)."""
     array = as_labels(labels, name)
     if array.dtype == np.bool_:
@@ -283,16 +260,16 @@ def check_labels(labels: Any, name: str = "labels") -> npt.NDArray[np.uint8]:
     return array if array.dtype == np.uint8 else array.astype(np.uint8)
 
 
-def check_same_length(**arrays: npt.NDArray[Any] | None) -> int:
+def check_same_length(**arrays: Array | None) -> int:
     """The common length of the arrays given by name."""
     lengths = {name: array.shape[0] for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise InputError(f"lengths differ: {told}; every row needs one of each")
+        shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"lengths differ: {shown}; every row needs one of each")
     return next(iter(lengths.values()))
 
 
-def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: int = 0) -> npt.NDArray[Any] | None:
+def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: int = 0) -> Array | None:
     """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``.
 
     No copy of what has one of these dtypes.
@@ -306,16 +283,19 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
         raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
     # Two passes that need no memory; NaN is neither.
     if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        position = int(np.argmax(~(np.isfinite(array) & (array >= 0))))
-        place, weight = first_row + position, array[position].item()
-        raise InputError(f"{name}[{place}] is {weight!r}; weights must be finite and not negative")
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and int(array.max()) > 2**62:
-        place = first_row + int(array.argmax())
-        raise InputError(f"{name}[{place}] is {int(array.max())}; frequencies above 2**62 cannot be counted")
+        refuse_first(
+            ~(np.isfinite(array) & (array >= 0)),
+            lambda i: f"{name}[{first_row + i}] is {array[i].item()!r}; weights must be finite and not negative",
+        )
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        refuse_first(
+            array > np.uint64(2**62),
+            lambda i: f"{name}[{first_row + i}] is {array[i]}; frequencies above 2**62 cannot be counted",
+        )
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
 
 
-def check_features(features: Any, name: str = "features") -> npt.NDArray[np.float64]:
+def check_features(features: Any, name: str = "features") -> Float64s:
     """Features as a float64 (n, d) array of finite numbers; one dimension becomes one column. O(n d)."""
     try:
         array = np.asarray(features, dtype=np.float64)
@@ -325,12 +305,13 @@ def check_features(features: Any, name: str = "features") -> npt.NDArray[np.floa
         array = array[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputTypeError(f"{name} must have one row per sample and one column per feature, got shape {np.shape(features)}")
-    bad = ~np.isfinite(array)
-    if bad.any():
-        row, column = (int(place) for place in np.argwhere(bad)[0])
-        raise InputError(
-            f"{name}[{row}, {column}] is {array[row, column]}; features must be finite: impute or remove such rows"
-        )
+    refuse_first(
+        ~np.isfinite(array),
+        lambda i: (
+            f"{name}[{i // array.shape[1]}, {i % array.shape[1]}] is {array.flat[i]}; features must be finite: impute or "
+            "remove such rows"
+        ),
+    )
     return array
 
 
@@ -338,12 +319,12 @@ def check_features(features: Any, name: str = "features") -> npt.NDArray[np.floa
 LEAST_KEYS_TO_JUDGE = 8
 
 
-def look_like_ids(keys: npt.NDArray[np.uint64]) -> bool:
+def look_like_ids(keys: UInt64s) -> bool:
     """Whether these cannot be keys, as 8 or more of them are all below 2**32. All zero is a choice, and passes."""
     return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
 
 
-def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = False) -> npt.NDArray[np.uint64]:
+def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = False) -> UInt64s:
     """Keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n).
 
     Keys that only order samples, as at a fit, may be any integers; others have to be uniform, and ids are refused.
@@ -353,22 +334,19 @@ def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = Fals
         raise InputError(f"{name} has {array.shape[0]} rows for {n} scores; every row needs one key")
     if array.dtype.kind == "f":
         bad = ~((array >= 0) & (array < 1))
-        if bad.any():
-            position = int(np.argmax(bad))
-            raise InputError(f"{name}[{position}] is {array[position].item()!r}; keys given as floats must be in [0, 1)")
+        refuse_first(bad, lambda i: f"{name}[{i}] is {array[i].item()!r}; keys given as floats must be in [0, 1)")
         return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
     if array.dtype.kind not in "iu":
         raise InputTypeError(
             f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; pass hash_keys(ids, salt)"
         )
-    if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
-        position = int(np.argmax(array < 0))
-        raise InputError(
-            f"{name}[{position}] is {int(array[position])}; keys must not be negative: take hashes modulo 2**64 as uint64"
+    if array.dtype.kind == "i":
+        refuse_first(
+            array < 0, lambda i: f"{name}[{i}] is {array[i]}; keys must not be negative: take hashes modulo 2**64 as uint64"
         )
     converted = np.ascontiguousarray(array, dtype=np.uint64)
-    if converted.size and int(converted.max()) == 2**64 - 1:
-        raise InputError(f"{name}[{int(converted.argmax())}] is 2**64 - 1, which is reserved; use keys below it")
+    reserved = converted == np.uint64(2**64 - 1)
+    refuse_first(reserved, lambda i: f"{name}[{i}] is 2**64 - 1, which is reserved; use keys below it")
     if not to_order and look_like_ids(converted):
         raise InputError(
             f"{name}[{int(converted.argmax())}] is {int(converted.max())}, and no other is larger: these are ids and not keys, "

@@ -10,12 +10,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
 from fastbin._fit.order import boundary_ranks, choose_n_bins, cut_rows, order_cuts
-from fastbin._fit.partition import (
-    FittedBins,
-    bins_between,
-    first_part,
-    split_samples,
-)
+from fastbin._fit.partition import FittedBins, bins_between, first_part, split_samples
 from fastbin._fit.quantiles import search
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import require_weight

@@ -11,8 +11,9 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count, check_level
 from fastbin._typing import Float64s
+from fastbin._validation import refuse_first
 from fastbin.intervals._beta import beta_quantile
-from fastbin.intervals._tally import as_counts, refuse_first
+from fastbin.intervals._tally import as_counts
 
 
 def _counts(counts: Any, n_samples: int) -> Float64s:

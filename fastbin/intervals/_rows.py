@@ -10,8 +10,8 @@ import numpy as np
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_count
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
-from fastbin._validation import check_labels, check_same_length, check_sample_weight
-from fastbin.intervals._tally import as_sums, refuse_first
+from fastbin._validation import check_labels, check_same_length, check_sample_weight, refuse_first
+from fastbin.intervals._tally import as_sums
 
 
 class Rows:

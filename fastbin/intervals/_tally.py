@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Bools, Float64s, Int64s
+from fastbin._typing import Float64s, Int64s
+from fastbin._validation import refuse_first
 
 # Above it doubles do not represent every integer.
 MOST_SAMPLES = 2**53
-
-
-def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
-    """Raise InputError about the first bad position, if there is one."""
-    if bad.any():
-        raise InputError(message(int(np.argmax(bad))))
 
 
 def as_counts(values: Any, name: str) -> Int64s:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -100,12 +101,6 @@ def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
 
 
 def _first_unparsable(column: Any, kind: Any, decimal: str) -> int:
-    """The first value that does not fit the type, by bisection."""
-    start, length = 0, len(column)
-    while length > 1:
-        half = length // 2
-        if _try_to_parse(column.slice(start, half), kind, decimal) is None:
-            length = half
-        else:
-            start, length = start + half, length - half
-    return start
+    """The first value that does not fit the type: the end of the shortest start that cannot be parsed."""
+    sizes = range(1, len(column))
+    return bisect_left(sizes, True, key=lambda size: _try_to_parse(column.slice(0, size), kind, decimal) is None)

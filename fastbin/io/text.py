@@ -100,7 +100,8 @@ class CsvTable(Table):
         elif self._stream is None:
             raise InputError(f"{self.path} is not a regular file and can be read only once; save it to a file first")
         else:
-            stream, self._stream = pa.PythonFile(_Stream(_Replayed(self._start, self._stream).read), mode="r"), None
+            start, rest, self._stream = io.BytesIO(self._start), self._stream, None
+            stream = pa.PythonFile(_Stream(lambda size: start.read(size) or bytes(rest.read(size))), mode="r")
         # One thread: several are not faster here, and with them an error does not tell the number of its row.
         options = {
             "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes()),
@@ -170,17 +171,6 @@ class _Stream(io.RawIOBase):
             self._watch(data)
         buffer[: len(data)] = data
         return len(data)
-
-
-class _Replayed:
-    """A stream from its start on, of which the first bytes have been read already."""
-
-    def __init__(self, start: bytes, rest: Any) -> None:
-        self._start, self._rest = start, rest
-
-    def read(self, size: int) -> bytes:
-        data, self._start = self._start[:size], self._start[size:]
-        return data or bytes(self._rest.read(size))
 
 
 class _Decoded:

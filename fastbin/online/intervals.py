@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_choice
+from fastbin._typing import Float64s, Int64s
 from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
 from fastbin.intervals.anytime import theorem6
 from fastbin.model import BinnedModel
@@ -17,12 +17,8 @@ from fastbin.model import BinnedModel
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
-__all__ = ["Method", "intersect", "time_uniform_certificate", "time_uniform_interval"]
-
 Method = Literal["beta-binomial", "stitched", "theorem6"]
 
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 THEOREMS = {
     "beta-binomial": "Ville's inequality for the beta-binomial mixture, at every number of samples at once, with Sidak's level",

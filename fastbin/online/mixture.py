@@ -15,16 +15,15 @@ where Q has the distribution Beta(x + 1/2, z + 1/2).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._dependencies import needed_for
+from fastbin._typing import Float64s, Int64s
 
-__all__ = ["TwoSidedMixture"]
-
-Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 PRIOR = 0.5
 
@@ -36,7 +35,7 @@ SMALLEST_TAIL = 1e-30
 class TwoSidedMixture:
     """The evidence against `tolerated`, for each bin: the mean of the mixtures above and below.
 
-    Where one side has no alternatives (a limit of 0 or 1), the other has all the weight; where neither has, E is 1 for ever.
+    Where one side has no alternatives (a limit of 0 or 1), the other has all the weight; where neither has, E is always 1.
 
     Parameters
     ----------
@@ -63,35 +62,35 @@ class TwoSidedMixture:
         return np.where(has_below & has_above, mean, one_side)
 
 
+def _special() -> Any:
+    with needed_for("monitors", extra="fit"):
+        import scipy.special
+    return scipy.special
+
+
 class _Side:
     """Alternatives on one side of a limit, for each bin."""
 
     def __init__(self, limits: Float64s, *, above: bool) -> None:
-        with needed_for("monitors", extra="fit"):
-            from scipy.special import betaln
-
         self.above = above
         self.exists = limits < 1.0 if above else limits > 0.0
         # Bins without alternatives are computed with any limit and never looked at.
         self.limits = np.where(self.exists, limits, 0.5)
         prior = np.full_like(limits, PRIOR)
-        self.log_scale = betaln(PRIOR, PRIOR) + np.log(self._tail(prior, prior, self.limits))
+        self.log_scale = _special().betaln(PRIOR, PRIOR) + np.log(self._tail(prior, prior, self.limits))
 
     def _tail(self, a: Float64s, b: Float64s, limits: Float64s) -> Float64s:
         """P(Q beyond the limit) for Q ~ Beta(a, b)."""
-        with needed_for("monitors", extra="fit"):
-            from scipy.special import betainc, betaincc
-
-        return betaincc(a, b, limits) if self.above else betainc(a, b, limits)
+        tail: Float64s = (_special().betaincc if self.above else _special().betainc)(a, b, limits)
+        return tail
 
     def log_mixture(self, bins: Int32s, x: Float64s, z: Float64s) -> Float64s:
-        with needed_for("monitors", extra="fit"):
-            from scipy.special import betaln, xlog1py, xlogy
-
+        special = _special()
         limits, a, b = self.limits[bins], x + PRIOR, z + PRIOR
         tail = self._tail(a, b, limits)
         is_far = tail < SMALLEST_TAIL
-        log_integral = betaln(a, b) + np.log(np.where(is_far, 1.0, tail)) - xlogy(x, limits) - xlog1py(z, -limits)
+        log_integral = special.betaln(a, b) + np.log(np.where(is_far, 1.0, tail))
+        log_integral = log_integral - special.xlogy(x, limits) - special.xlog1py(z, -limits)
         if is_far.any():
             log_integral[is_far] = self._far(a[is_far], b[is_far], limits[is_far])
         return log_integral - self.log_scale[bins]

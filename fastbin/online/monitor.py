@@ -8,27 +8,23 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import as_model
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
-from fastbin._validation import check_labels
+from fastbin._typing import Float64s
+from fastbin._validation import check_labels, refuse_first
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport
-from fastbin.online.monitor_state import MonitorState, state_bytes, state_from_bytes
-from fastbin.online.paths import log_mean
+from fastbin.online.monitor_state import MonitorState, log_mean, state_bytes, state_from_bytes
 from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["CalibrationMonitor"]
-
-Float64s = npt.NDArray[np.float64]
 
 # Entries of the table "evidence of every bin after every row" that are made at a time.
 BLOCK_ENTRIES = 2**20
@@ -171,7 +167,7 @@ class CalibrationMonitor(State):
         return self._state.seen
 
     def mark_seen(self, digest: bytes) -> None:
-        """Keep the SHA-256 digest (32 bytes) of a file whose outcomes were counted, so that it can be told when it comes again.
+        """Keep the SHA-256 digest (32 bytes) of a file whose outcomes were counted, to recognise it if it comes again.
 
         The monitor itself looks at no digest: whoever reads files asks whether theirs is among `seen` (as ``fastbin monitor``
         does). One that is there already changes nothing.
@@ -216,29 +212,20 @@ class CalibrationMonitor(State):
         with self._lock:
             state = self._state
             counts, ones, _ = state.stream.tally()
-            intervals = beta_binomial(ones, counts, sidak(self.alpha, len(counts)))
-            return MonitorReport(
-                n_samples=self.n_samples,
-                alpha=self.alpha,
-                interval_alpha=self.interval_alpha,
-                alarm_at=self.alarm_at,
-                e_value=self.e_value,
-                max_e_value=self.max_e_value,
-                bins=tuple(
-                    BinReport(
-                        bin=b,
-                        value=float(self.model.values[b]),
-                        tolerated=(float(self.tolerated[b, 0]), float(self.tolerated[b, 1])),
-                        count=int(counts[b]),
-                        label_sum=int(ones[b]),
-                        interval=(float(intervals[b, 0]), float(intervals[b, 1])),
-                        e_value=_exp(state.log_e[b]),
-                        max_e_value=_exp(state.max_log_e[b]),
-                        named_at=int(state.named_at[b]) or None,
-                    )
-                    for b in range(len(counts))
-                ),
-            )
+            columns = {
+                "value": self.model.values.tolist(),
+                "tolerated": map(tuple, self.tolerated.tolist()),
+                "count": counts.tolist(),
+                "label_sum": ones.tolist(),
+                "interval": map(tuple, beta_binomial(ones, counts, sidak(self.alpha, len(counts))).tolist()),
+                "e_value": map(_exp, state.log_e.tolist()),
+                "max_e_value": map(_exp, state.max_log_e.tolist()),
+                "named_at": (number or None for number in state.named_at.tolist()),
+            }
+            rows = enumerate(zip(*columns.values(), strict=True))
+            bins = tuple(BinReport(bin=b, **dict(zip(columns, row, strict=True))) for b, row in rows)
+            summary = ("n_samples", "alpha", "interval_alpha", "alarm_at", "e_value", "max_e_value")
+            return MonitorReport(bins=bins, **{name: getattr(self, name) for name in summary})
 
     def __str__(self) -> str:
         return str(self.report())
@@ -272,10 +259,10 @@ def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None)
     widths = np.asarray(tolerance, dtype=np.float64)
     if widths.shape not in ((), (model.n_bins,)):
         raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {model.n_bins} bins")
-    bad = np.flatnonzero(~((widths >= 0.0) & (widths <= 1.0)))
-    if bad.size:
-        place = f"tolerance[{bad[0]}]" if widths.ndim else "tolerance"
-        raise InputError(f"{place} is {float(widths.ravel()[bad[0]])!r}; it must be in [0, 1]")
+    refuse_first(
+        ~((widths >= 0.0) & (widths <= 1.0)),
+        lambda b: f"tolerance{f'[{b}]' if widths.ndim else ''} is {float(widths.flat[b])!r}; it must be in [0, 1]",
+    )
     served = np.asarray(model.values)
     intervals = np.stack([served, served], axis=1) if interval_alpha is None else model.interval(interval_alpha)
     widths = widths + model.delta
@@ -283,5 +270,5 @@ def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None)
 
 
 def _exp(log_e: float) -> float:
-    """The e-value of a logarithm; one beyond the largest double is told as that, which claims less."""
+    """The e-value of a logarithm; one beyond the largest double is reported as that, which claims less."""
     return math.exp(log_e) if log_e < math.log(sys.float_info.max) else sys.float_info.max

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["BinReport", "MonitorReport"]
-
-MOST_BINS_TOLD = 8
+MOST_BINS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class BinReport:
         number of outcomes and in all bins at once with probability 1 - alpha, by theorem if the rate was the same throughout;
         in simulation the average of changing rates was missed no oftener. `value` minus its ends is how large the gap was.
     e_value, max_e_value : float
-        Evidence against the tolerated interval, now and at most so far; no more than the largest double is told.
+        Evidence against the tolerated interval, now and at most so far; at most the largest double.
     named_at : int or None
         The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
         established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named
@@ -56,7 +54,7 @@ class BinReport:
 
 @dataclass(frozen=True)
 class MonitorReport:
-    """The state of a `CalibrationMonitor` at one moment; ``str()`` tells it in a few sentences.
+    """The state of a `CalibrationMonitor` at one moment; ``str()`` says it in a few sentences.
 
     Attributes
     ----------
@@ -115,15 +113,15 @@ class MonitorReport:
             )
         return (
             f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate has been outside its tolerated interval "
-            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._told_bins()} What a rate is now may differ from "
-            "its average."
+            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._drifted_bins()} What a rate is now may differ "
+            "from its average."
         )
 
-    def _told_bins(self) -> str:
+    def _drifted_bins(self) -> str:
         named = self.named
         if not named:
             strongest = max(self.bins, key=lambda b: b.max_e_value)
             return f"No bin is established on its own; the most evidence is against one: {strongest}."
-        told = [f"{b} (established at outcome {b.named_at:,})" for b in named[:MOST_BINS_TOLD]]
-        left = len(named) - len(told)
-        return f"Drifted: {'; '.join(told)}{f'; and {left} more' if left else ''}."
+        shown = [f"{b} (established at outcome {b.named_at:,})" for b in named[:MOST_BINS_NAMED]]
+        left = len(named) - len(shown)
+        return f"Drifted: {'; '.join(shown)}{f'; and {left} more' if left else ''}."

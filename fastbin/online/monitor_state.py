@@ -17,15 +17,11 @@ import numpy.typing as npt
 from fastbin._errors import FormatError, InputError
 from fastbin._native.stream import read_monitor, write_monitor
 from fastbin._scalars import check_alpha
+from fastbin._typing import Float64s, Int64s
 from fastbin.online.mixture import TwoSidedMixture
-from fastbin.online.paths import after_each, first_at_least, log_mean, running_tally
 from fastbin.online.streaming import StreamingBinning
 
-__all__ = ["MonitorState", "state_bytes", "state_from_bytes"]
-
-Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 DIGEST_BYTES = 32
 
@@ -54,13 +50,8 @@ class MonitorState:
 
     def copy(self) -> MonitorState:
         """The same state, none of whose parts is shared."""
-        return replace(
-            self,
-            stream=StreamingBinning.from_bytes(self.stream.to_bytes()),
-            log_e=self.log_e.copy(),
-            max_log_e=self.max_log_e.copy(),
-            named_at=self.named_at.copy(),
-        )
+        arrays = {name: getattr(self, name).copy() for name in ("log_e", "max_log_e", "named_at")}
+        return replace(self, stream=StreamingBinning.from_bytes(self.stream.to_bytes()), **arrays)
 
     def look(
         self, mixture: TwoSidedMixture, bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s, first: int, alpha: float
@@ -84,6 +75,44 @@ class MonitorState:
         if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
             raise InputError(f"digest is {digest!r}; the {DIGEST_BYTES} bytes of a SHA-256 are needed, as digest() gives them")
         return self if digest in self.seen else replace(self, seen=(*self.seen, digest))
+
+
+def running_tally(bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s) -> tuple[Int64s, Int64s]:
+    """Count and label sum of its own bin after each row. `counts` and `ones` come from before the first and are moved on."""
+    order = np.argsort(bins, kind="stable")
+    grouped = bins[order]
+    starts = np.searchsorted(grouped, grouped)  # of the row's group
+    sums = np.concatenate([[0], np.cumsum(labels[order])])
+    own_counts, own_ones = np.empty_like(labels), np.empty_like(labels)
+    own_counts[order] = counts[grouped] + np.arange(1, bins.size + 1) - starts
+    own_ones[order] = ones[grouped] + sums[1:] - sums[starts]
+    counts += np.bincount(bins, minlength=counts.size)
+    ones += np.bincount(bins[labels == 1], minlength=ones.size)
+    return own_counts, own_ones
+
+
+def after_each(bins: Int32s, log_e: Float64s, before: Float64s) -> Float64s:
+    """Every bin's evidence after each row, (rows, n_bins): that of its latest row, or `before`."""
+    rows = np.arange(bins.size)
+    latest = np.full((bins.size, before.size), -1)
+    latest[rows, bins] = rows
+    np.maximum.accumulate(latest, axis=0, out=latest)
+    return np.where(latest >= 0, log_e[latest], before)
+
+
+def log_mean(log_e: Float64s) -> Float64s:
+    """ln of the mean e-value of each row of a table of logarithms. Depends on the row alone, to the last bit."""
+    top = log_e.max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(over="ignore"):
+        total = np.exp(log_e - top).sum(axis=1)
+    return np.log(total) + top[:, 0] - math.log(log_e.shape[1])
+
+
+def first_at_least(values: Float64s, limit: float, first: int) -> int:
+    """The number of the first row whose value reaches the limit, 0 if none does; the rows are numbered from first + 1."""
+    reached = values >= limit
+    return first + int(np.argmax(reached)) + 1 if reached.any() else 0
 
 
 def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> bytes:
@@ -111,10 +140,9 @@ def state_from_bytes(data: bytes) -> tuple[MonitorState, TwoSidedMixture, float,
     state = MonitorState.over(stream, mixture)
     if (state.log_e > parts["max_log_e"] + ROUNDING).any() or log_mean(state.log_e[None])[0] > parts["max_log_mean"] + ROUNDING:
         raise FormatError("the monitor contradicts itself: the largest evidence is below that of the outcomes counted")
-    state.max_log_e, state.named_at = parts["max_log_e"], parts["named_at"]
-    state.max_log_mean, state.alarm_at = parts["max_log_mean"], parts["alarm_at"]
     joined = parts["seen"]
-    state.seen = tuple(joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))
+    seen = tuple(joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))
+    state = replace(state, seen=seen, **{name: parts[name] for name in ("max_log_e", "named_at", "max_log_mean", "alarm_at")})
     return state, mixture, parts["alpha"], parts["interval_alpha"] or None
 
 
@@ -123,7 +151,7 @@ VERSION_0 = {"format": "fastbin-monitor", "version": 1}
 
 
 def _from_json(data: bytes) -> dict[str, Any]:
-    """The parts in a state of 0.1.0, held to what a state can be by writing them as it is done today."""
+    """The parts in a state of 0.1.0. Writing them in the present format checks that they can be a state."""
     try:
         state = json.loads(data)
         if {name: state[name] for name in VERSION_0} != VERSION_0:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.order import cut_rows
 from fastbin._fit.partition import Partition, without_empty_edges
 from fastbin._fit.rows import Rows
@@ -19,20 +19,17 @@ from fastbin.model import BinnedModel
 
 
 def as_partition(partition: Any, score_range: Any) -> BinnedModel:
-    """A step model whose bins are meant by `partition`: a model, a fitted calibrator, or explicit edges."""
-    if isinstance(partition, Calibrator):
-        partition = partition.model_
-    if isinstance(partition, (str, os.PathLike)):
-        raise InputTypeError(f"partition is the path {os.fspath(partition)!r}; read the model first, by fb.load(path)")
-    if not isinstance(partition, BinnedModel):
+    """A step model with the bins of `partition`: a model, a fitted calibrator, or explicit edges."""
+    if not isinstance(partition, (BinnedModel, Calibrator, str, os.PathLike)):
         score_range = check_score_range(score_range)
         edges = check_edges(partition, score_range, "partition")
         return _without_tally(Partition(edges, score_range=score_range), scheme="explicit", n_bins_asked=edges.size + 1)
-    if partition.kind != "step":
+    model = as_model(partition, "partition")
+    if model.kind != "step":
         raise InputError(
-            f"partition is a {partition.kind!r} model, which has no bins to count in; take a binning, or explicit edges"
+            f"partition is a {model.kind!r} model, which has no bins to count in; take a binning, or explicit edges"
         )
-    return partition
+    return model
 
 
 def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score_range: Any) -> BinnedModel:

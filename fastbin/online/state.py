@@ -13,11 +13,9 @@ from fastbin._files import replace_file
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["State"]
-
 
 class State:
-    """A state that is told whole by `to_bytes`, and goes on from `from_bytes`. Not hashable, as it changes."""
+    """A state that `to_bytes` writes completely and `from_bytes` reads. Not hashable, as it changes."""
 
     if TYPE_CHECKING:
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
+from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length
 from fastbin.model import BinnedModel
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin.guarantees import Certificate
-
-__all__ = ["StreamingBinning"]
 
 
 class StreamingBinning(State, NativeStream):
@@ -168,12 +167,8 @@ class StreamingBinning(State, NativeStream):
         """`update`, and the bins in which the rows were counted."""
         score_array, label_array = as_scores(scores).view(np.ndarray), check_labels(labels)
         n = check_same_length(scores=score_array, labels=label_array)
-        if not score_array.dtype.isnative:
-            score_array = score_array.astype(score_array.dtype.newbyteorder("="))
-        key_array = None if keys is None else as_key_array(keys, n)
-        return self._update(
-            score_array, np.ascontiguousarray(label_array), key_array, None if seed is None else check_seed(seed)
-        )
+        key_array, own_seed = None if keys is None else as_key_array(keys, n), None if seed is None else check_seed(seed)
+        return self._update(score_array, np.ascontiguousarray(label_array), key_array, own_seed)
 
     def merge(self, other: StreamingBinning) -> Self:
         """Add what another stream has counted in the same bins; returns self.
@@ -225,7 +220,7 @@ class StreamingBinning(State, NativeStream):
 
     def interval(
         self, alpha: float = 0.1, method: Method = "beta-binomial", simultaneous: bool = True, within: Any = None
-    ) -> npt.NDArray[np.float64]:
+    ) -> Float64s:
         """An interval for the true positive rate of each bin that holds at every number of samples at once.
 
         Parameters

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice
-from fastbin._validation import compare_labels
-from fastbin.scaling.ends import without_ends
+from fastbin._typing import Float64s
+from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
-from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maps import SmoothMap
 from fastbin.scaling.maximum import maximise
-from fastbin.scaling.samples import Samples, check_samples, log_features, logits
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["BetaScaling"]
+from fastbin.scaling.samples import Samples, log_features, logits
 
 LOG_2 = math.log(2.0)
 
 
-class BetaScaling(Calibrator):
+@dataclass(eq=False, repr=False)
+class BetaScaling(SmoothMap):
     """Beta scaling: ``1 / (1 + exp(-(a log(s) - b log(1 - s) + c)))`` with a, b >= 0, fitted by maximum likelihood.
 
     Parameters
@@ -65,8 +61,10 @@ class BetaScaling(Calibrator):
     True
     """
 
-    def __init__(self, *, parameters: str = "abm") -> None:
-        self.parameters = parameters
+    _: KW_ONLY
+    parameters: str = "abm"
+
+    _scheme = "beta"
 
     @property
     def a_(self) -> float:
@@ -83,31 +81,28 @@ class BetaScaling(Calibrator):
         """The constant."""
         return self.model_.map[1][2]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to samples that the classifier was not trained on; arguments and errors as in `PlattScaling.fit`."""
-        parameters = check_choice(self.parameters, "parameters", ("abm", "am", "ab"))
-        labels = compare_labels(labels, positive)
-        samples = check_samples(scores, labels, sample_weight, (0.0, 1.0))
-        inside = without_ends(samples, scores, labels)
-        _require_maximum(samples, parameters)
-        a, b, c = _most_likely(inside, parameters)
+    def _check_configuration(self) -> ScoreRange:
+        check_choice(self.parameters, "parameters", ("abm", "am", "ab"))
+        return super()._check_configuration()
+
+    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
+        inside = samples.inside(scores, labels)
+        _require_maximum(samples, self.parameters)
+        a, b, c = _most_likely(inside, self.parameters)
         for end, slope in ((0.0, a), (1.0, b)):
             if slope == 0.0 and (samples.scores == end).any():
                 raise InputError(
                     f"scores hold {end!r}, and the other samples ask for a slope of 0 towards it, under which the "
                     "likelihood jumps and has no maximum; move scores inside (0, 1) before both fit and predict"
                 )
-        self.model_ = smooth_model("beta", "beta", (a, b, c), samples, (0.0, 1.0))
-        return self
+        return a, b, c
 
 
 def _require_maximum(samples: Samples, parameters: str) -> None:
     if parameters == "ab":
-        agreement = (2.0 * samples.labels - 1.0) * (samples.scores - 0.5)
-        separated = bool((agreement >= 0.0).all() and agreement.any())
+        separated = bool((samples.agreement >= 0.0).all() and samples.agreement.any())
     else:
-        zeros, ones = samples.label_weights
-        separated = zeros == 0.0 or ones == 0.0 or (samples.n_distinct > 1 and samples.are_separated())
+        separated = 0.0 in samples.label_weights or (samples.n_distinct > 1 and samples.are_separated())
     if separated:
         raise InputError(
             "labels are of one class, or separated by the score, so an ever steeper map is ever more likely and there is "
@@ -117,31 +112,27 @@ def _require_maximum(samples: Samples, parameters: str) -> None:
 
 def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]:
     """(a, b, c) of the most likely map for samples strictly inside (0, 1)."""
-    targets = inside.labels.astype(np.float64)
-    n_distinct = inside.n_distinct
-    if parameters == "ab":
-        if not (inside.scores != 0.5).any():
-            return 1.0, 1.0, 0.0
-        if n_distinct - bool((inside.scores == 0.5).any()) == 1:
-            slopes, _ = maximise([logits(inside.scores)], targets, inside.weights, intercept=False, increasing=True)
-            return float(slopes[0]), float(slopes[0]), 0.0
-        shifts = (LOG_2, -LOG_2)
-        features = [
-            Feature(log.values + shift, log.size) for log, shift in zip(log_features(inside.scores), shifts, strict=True)
-        ]
-        slopes, _ = maximise(features, targets, inside.weights, intercept=False, increasing=True)
-        a, b = slopes.tolist()
-        return a, b, (a - b) * LOG_2
+    has_constant, n_distinct = parameters != "ab", inside.n_distinct
+
+    def slopes_of(features: list[Feature]) -> tuple[Float64s, float]:
+        targets = inside.labels.astype(np.float64)
+        return maximise(features, targets, inside.weights, intercept=has_constant, increasing=True)
+
+    if not has_constant:
+        n_distinct += 1 - bool((inside.scores == 0.5).any())  # 0.5 is where the map is known
     if n_distinct == 1:
         zeros, ones = inside.label_weights
-        return 0.0, 0.0, math.log(ones) - math.log(zeros)
+        return (0.0, 0.0, math.log(ones) - math.log(zeros)) if has_constant else (1.0, 1.0, 0.0)
     if parameters == "am" or n_distinct == 2:
-        slopes, c = maximise([logits(inside.scores)], targets, inside.weights, intercept=True, increasing=True)
+        slopes, c = slopes_of([logits(inside.scores)])
         return float(slopes[0]), float(slopes[0]), c
     features = log_features(inside.scores)
+    if not has_constant:
+        shifted = (Feature(log.values + shift, log.size) for log, shift in zip(features, (LOG_2, -LOG_2), strict=True))
+        a, b = slopes_of(list(shifted))[0].tolist()
+        return a, b, (a - b) * LOG_2
     # Scores below 1e-16 are all alike to log(1 - s), and those next to 1 may be to log(s): no slope is asked of it then.
     varied = [bool(feature.values.min() < feature.values.max()) for feature in features]
     slopes = np.zeros(2)
-    chosen = [feature for feature, varies in zip(features, varied, strict=True) if varies]
-    slopes[varied], c = maximise(chosen, targets, inside.weights, intercept=True, increasing=True)
+    slopes[varied], c = slopes_of([feature for feature, varies in zip(features, varied, strict=True) if varies])
     return (*slopes.tolist(), c)

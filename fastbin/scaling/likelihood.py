@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["Feature", "Likelihood", "NewtonStep"]
-
-Float64s = npt.NDArray[np.float64]
+from fastbin._typing import Float64s
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 # Samples whose intermediate results stay in the cache.
@@ -21,6 +18,11 @@ class Feature(NamedTuple):
 
     values: Float64s
     size: float
+
+    @classmethod
+    def of(cls, values: Float64s) -> Feature:
+        """What is computed from numbers of its own size."""
+        return cls(values, float(np.abs(values).max()))
 
 
 class NewtonStep(NamedTuple):
@@ -43,7 +45,7 @@ class Likelihood(NamedTuple):
     whose threads would change the last digits.
     """
 
-    columns: tuple[Float64s, ...]
+    columns: Float64s  # (slopes, samples)
     targets: Float64s  # t
     complements: Float64s  # u = 1 - t, which cannot be had from a t next to 1
     shares: Float64s  # weights that sum to 1
@@ -58,11 +60,10 @@ class Likelihood(NamedTuple):
 
     def loss_and_gradient(self, parameters: Float64s) -> tuple[float, Float64s]:
         loss, residuals, _ = self._evaluate(parameters)
-        gradient = [(residuals * column).sum() for column in self.columns]
-        return loss, np.array(gradient + [residuals.sum()] * self.intercept)
+        return loss, np.append((residuals * self.columns).sum(axis=1), [residuals.sum()] * self.intercept)
 
     def newton_step(self, parameters: Float64s, lower: Float64s) -> NewtonStep:
-        """The step among the slopes that are not held at their lower bound.
+        """The step among the slopes that are not at their lower bound.
 
         Columns are centred at their mean under the present curvature first. So the constant is solved for apart, and what
         distinguishes samples is not lost beside what they have in common, however different their sizes.
@@ -70,9 +71,9 @@ class Likelihood(NamedTuple):
         k = len(self.columns)
         _, residuals, curvatures = self._evaluate(parameters)
         total = max(float(curvatures.sum()), SMALLEST)
-        centres = np.array([(curvatures * column).sum() / total for column in self.columns]) * self.intercept
-        centred = [column - centre for column, centre in zip(self.columns, centres, strict=True)]
-        gradient = np.array([(residuals * column).sum() for column in centred])
+        centres = (curvatures * self.columns).sum(axis=1) / total * self.intercept
+        centred = self.columns - centres[:, np.newaxis]
+        gradient = (residuals * centred).sum(axis=1)
         free = (parameters[:k] > lower[:k]) | (gradient < 0.0)
         step, rest = np.zeros(self.n_parameters), np.zeros(self.n_parameters)
         bend = np.array([[(curvatures * one * other).sum() for other in centred] for one in centred])[np.ix_(free, free)]

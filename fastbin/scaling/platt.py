@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_score_range
-from fastbin._validation import compare_labels
+from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
-from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maps import SmoothMap
 from fastbin.scaling.maximum import maximise
-from fastbin.scaling.samples import Samples, check_samples, logits
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["PlattScaling"]
+from fastbin.scaling.samples import Samples, logits
 
 
-class PlattScaling(Calibrator):
+@dataclass(eq=False, repr=False)
+class PlattScaling(SmoothMap):
     """Platt scaling: ``1 / (1 + exp(a f + c))`` of a feature f of the score, fitted by maximum likelihood.
 
     Parameters
@@ -69,16 +65,12 @@ class PlattScaling(Calibrator):
     array([0.5])
     """
 
-    def __init__(
-        self,
-        *,
-        smooth_labels: bool = True,
-        feature: str = "score",
-        score_range: tuple[float, float] | None = (0.0, 1.0),
-    ) -> None:
-        self.smooth_labels = smooth_labels
-        self.feature = feature
-        self.score_range = score_range
+    _: KW_ONLY
+    smooth_labels: bool = True
+    feature: str = "score"
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+
+    _scheme = "platt"
 
     @property
     def a_(self) -> float:
@@ -91,65 +83,36 @@ class PlattScaling(Calibrator):
         _, parameters = self.model_.map
         return 0.0 - parameters[1 if self.feature == "score" else 2]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to samples that the classifier was not trained on.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            NaN, infinity and scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Integers repeat rows, floats weight their terms of the likelihood.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy; or saying why there is no most likely map.
-        """
+    def _check_configuration(self) -> ScoreRange:
         feature = check_choice(self.feature, "feature", ("score", "logit"))
         score_range = check_score_range(self.score_range)
         if feature == "logit" and score_range != (0.0, 1.0):
             raise InputError(f"score_range is {score_range}; feature='logit' needs probabilities, score_range=(0.0, 1.0)")
-        labels = compare_labels(labels, positive)
-        samples = check_samples(scores, labels, sample_weight, score_range)
-        if feature == "logit":
+        return score_range
+
+    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
+        if self.feature == "logit":
             _refuse_ends(scores, samples)
         if not self.smooth_labels:
             _require_overlap(samples)
-        slope, constant = self._most_likely(samples, feature)
-        if feature == "score":
-            self.model_ = smooth_model("platt", "logistic", (slope, constant), samples, score_range)
-        else:
-            self.model_ = smooth_model("platt", "beta", (slope, slope, constant), samples, score_range)
-        return self
+        slope, constant = self._line(samples)
+        return (slope, constant) if self.feature == "score" else (slope, slope, constant)
 
-    def _most_likely(self, samples: Samples, feature: str) -> tuple[float, float]:
+    def _line(self, samples: Samples) -> tuple[float, float]:
         """Slope and constant. The targets of the labels, and what they leave to 1, are written out so that nothing cancels."""
         n_zeros, n_ones = samples.label_weights
         of_one, of_zero = (1.0, 0.0), (0.0, 1.0)
         if self.smooth_labels:
             of_one = (n_ones + 1.0) / (n_ones + 2.0), 1.0 / (n_ones + 2.0)
             of_zero = 1.0 / (n_zeros + 2.0), (n_zeros + 1.0) / (n_zeros + 2.0)
+        both = list(zip(of_one, of_zero, strict=True))
         if samples.n_distinct == 1 or n_zeros == 0.0 or n_ones == 0.0:
-            ones, zeros = (n_ones * for_one + n_zeros * for_zero for for_one, for_zero in zip(of_one, of_zero, strict=True))
+            ones, zeros = (n_ones * for_one + n_zeros * for_zero for for_one, for_zero in both)
             return 0.0, math.log(ones) - math.log(zeros)
-        if feature == "score":
-            column = Feature(samples.scores, float(np.abs(samples.scores).max()))
-        else:
-            column = logits(samples.scores)
-        targets, complements = (
-            np.where(samples.labels == 1, for_one, for_zero) for for_one, for_zero in zip(of_one, of_zero, strict=True)
-        )
+        targets, complements = (np.where(samples.labels == 1, for_one, for_zero) for for_one, for_zero in both)
+        feature = Feature.of(samples.scores) if self.feature == "score" else logits(samples.scores)
         slopes, constant = maximise(
-            [column], targets, samples.weights, intercept=True, increasing=False, complements=complements
+            [feature], targets, samples.weights, intercept=True, increasing=False, complements=complements
         )
         return float(slopes[0]), constant
 
@@ -167,12 +130,11 @@ def _refuse_ends(scores: Any, samples: Samples) -> None:
 def _require_overlap(samples: Samples) -> None:
     n_zeros, n_ones = samples.label_weights
     if n_zeros == 0.0 or n_ones == 0.0:
-        label = int(n_ones > 0.0)
         raise InputError(
-            f"labels are all {label}, so the likelihood has no maximum; use smooth_labels=True, or samples of both classes"
+            f"labels are all {int(n_ones > 0.0)}, so the likelihood has no maximum; use smooth_labels=True, or samples of both "
+            "classes"
         )
-    mirrored = Samples(samples.scores, 1 - samples.labels, samples.weights, samples.n_samples, samples.n_positive)
-    if samples.n_distinct > 1 and (samples.are_separated() or mirrored.are_separated()):
+    if samples.n_distinct > 1 and (samples.are_separated() or samples.are_separated(falling=True)):
         raise InputError(
             "labels are separated by the score, so an ever steeper map is ever more likely and there is no maximum; "
             "use smooth_labels=True"

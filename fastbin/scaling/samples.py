@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._fit.quantiles import run_starts
+from fastbin._typing import Bools, Float64s, UInt8s
 from fastbin._validation import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores
 from fastbin.scaling.likelihood import Feature
-
-__all__ = ["Samples", "check_samples", "log_features", "logits"]
-
-Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Samples:
     """
 
     scores: Float64s
-    labels: npt.NDArray[np.uint8]
+    labels: UInt8s
     weights: Float64s
     n_samples: int
     n_positive: int
@@ -35,28 +32,50 @@ class Samples:
         """The total weight of label 0 and of label 1."""
         return float(self.weights[self.labels == 0].sum()), float(self.weights[self.labels == 1].sum())
 
-    def take(self, kept: npt.NDArray[np.bool_]) -> Samples:
-        return Samples(self.scores[kept], self.labels[kept], self.weights[kept], self.n_samples, self.n_positive)
-
     @property
     def n_distinct(self) -> int:
         return len(np.unique(self.scores))
 
-    def are_separated(self) -> bool:
-        """Whether all samples with label 0 lie at or below some score and all with label 1 at or above it (or there is one
-        class).
+    @property
+    def agreement(self) -> Float64s:
+        """Positive where the label is that of the side of 0.5 on which the score lies, negative where it is the other one."""
+        return np.asarray((2.0 * self.labels - 1.0) * (self.scores - 0.5))
 
-        Then an ever steeper map is ever more likely, and the likelihood has no maximum (Albert & Anderson 1984).
+    def take(self, kept: Bools) -> Samples:
+        return Samples(self.scores[kept], self.labels[kept], self.weights[kept], self.n_samples, self.n_positive)
+
+    def are_separated(self, *, falling: bool = False) -> bool:
+        """Whether there is one class, or a score at or below which are all samples of one label, the others at or above it.
+
+        The label below is 0, or 1 if `falling`. Then an ever steeper map is ever more likely, and the likelihood has no maximum
+        (Albert & Anderson 1984).
         """
-        zeros, ones = self.scores[self.labels == 0], self.scores[self.labels == 1]
-        return not len(zeros) or not len(ones) or bool(zeros.max() <= ones.min())
+        below, above = self.scores[self.labels == falling], self.scores[self.labels != falling]
+        return not len(below) or not len(above) or bool(below.max() <= above.min())
+
+    def inside(self, scores: Any, labels: Any) -> Samples:
+        """The samples strictly inside (0, 1), after a check of those at the ends; `scores` and `labels` as they were given.
+
+        An increasing map through logarithms sends 0 to 0 and 1 to 1, whatever its parameters. So a sample with score 0 and
+        label 0, or score 1 and label 1, has likelihood 1 and drops out; one with the other label makes the likelihood 0 and is
+        refused.
+        """
+        for end in (0.0, 1.0):
+            if ((self.scores == end) & (self.labels != end)).any():
+                column, label_column = (np.asarray(values, np.float64).ravel() for values in (scores, labels))
+                position = int(np.argmax((column == end) & (label_column == 1.0 - end)))
+                raise InputError(
+                    f"scores[{position}] is {end!r} with label {1.0 - end:g}: the map sends {end:g} to {end:g}, so no "
+                    "parameters make this sample possible; move scores inside (0, 1) before both fit and predict, or use "
+                    "PlattScaling(feature='score')"
+                )
+        return self.take((self.scores > 0.0) & (self.scores < 1.0))
 
 
 def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: ScoreRange) -> Samples:
     """Check the columns given to a fit, and pool equal rows. O(n log n)."""
     score_array = check_scores(scores, score_range).astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
-    label_array = check_labels(labels)
-    weights = check_sample_weight(sample_weight)
+    label_array, weights = check_labels(labels), check_sample_weight(sample_weight)
     if check_same_length(scores=score_array, labels=label_array, sample_weight=weights) == 0:
         raise InputError("scores is empty; a calibrator needs samples")
     n_samples, n_positive = len(label_array), int(label_array.sum())
@@ -81,22 +100,17 @@ def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: Sco
 def _pool(scores: Float64s, weights: Float64s | None) -> tuple[Float64s, Float64s]:
     """Distinct scores that have weight, ascending, and the total weight of each."""
     if weights is None:
-        scores = np.sort(scores)
-        first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1]))) if len(scores) else np.empty(0, np.int64)
-        return scores[first], np.diff(np.append(first, len(scores))).astype(np.float64)
+        distinct, counts = np.unique(scores, return_counts=True)
+        return distinct, counts.astype(np.float64)
     scores, weights = scores[weights > 0], weights[weights > 0]
     order = np.lexsort((weights, scores))
-    scores, weights = scores[order], weights[order]
-    if not len(scores):
-        return scores, weights
-    first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
-    return scores[first], np.add.reduceat(weights, first)
+    first = run_starts(scores[order])
+    return scores[order][first], np.add.reduceat(weights[order], first)
 
 
 def log_features(scores: Float64s) -> list[Feature]:
     """log(s) and -log(1 - s), for scores strictly inside (0, 1)."""
-    logs = np.log(scores), -np.log(1.0 - scores)
-    return [Feature(column, float(np.abs(column).max())) for column in logs]
+    return [Feature.of(np.log(scores)), Feature.of(-np.log(1.0 - scores))]
 
 
 def logits(scores: Float64s) -> Feature:

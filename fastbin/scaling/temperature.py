@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
 from fastbin._errors import InputError
-from fastbin._validation import compare_labels
-from fastbin.scaling.ends import without_ends
-from fastbin.scaling.maps import smooth_model
+from fastbin.scaling.maps import SmoothMap
 from fastbin.scaling.maximum import maximise
-from fastbin.scaling.samples import check_samples, logits
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["TemperatureScaling"]
+from fastbin.scaling.samples import Samples, logits
 
 
-class TemperatureScaling(Calibrator):
+@dataclass(eq=False, repr=False)
+class TemperatureScaling(SmoothMap):
     """Temperature scaling: the logit of the score divided by a temperature, fitted by maximum likelihood.
 
     A temperature above 1 draws probabilities towards 0.5, one below 1 away from it; 0.5 stays where it is.
@@ -58,24 +52,18 @@ class TemperatureScaling(Calibrator):
     array([0.5])
     """
 
-    def __init__(self) -> None:
-        pass
+    _scheme = "temperature"
 
     @property
     def temperature_(self) -> float:
         """What logits are divided by."""
         return 1.0 / self.model_.map[1][0]
 
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to samples that the classifier was not trained on; arguments and errors as in `PlattScaling.fit`."""
-        labels = compare_labels(labels, positive)
-        samples = check_samples(scores, labels, sample_weight, (0.0, 1.0))
-        inside = without_ends(samples, scores, labels)
-        agreement = (2.0 * samples.labels - 1.0) * (samples.scores - 0.5)
-        if not agreement.any():
-            self.model_ = smooth_model("temperature", "beta", (1.0, 1.0, 0.0), samples, (0.0, 1.0))
-            return self
-        if (agreement >= 0.0).all():
+    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
+        inside = samples.inside(scores, labels)
+        if not samples.agreement.any():
+            return 1.0, 1.0, 0.0
+        if (samples.agreement >= 0.0).all():
             raise InputError(
                 "all labels agree with the side of 0.5 that their scores are on, so ever lower temperatures are ever more "
                 "likely and there is no maximum; use PlattScaling, whose smoothed labels keep the map finite"
@@ -86,8 +74,5 @@ class TemperatureScaling(Calibrator):
                 "labels fall with the score (about 0.5), so ever higher temperatures are ever more likely and there is no "
                 "maximum; use BetaScaling or PlattScaling, which may also move 0.5"
             )
-        targets = inside.labels.astype(np.float64)
-        slopes, _ = maximise([column], targets, inside.weights, intercept=False, increasing=True)
-        slope = float(slopes[0])
-        self.model_ = smooth_model("temperature", "beta", (slope, slope, 0.0), samples, (0.0, 1.0))
-        return self
+        slopes, _ = maximise([column], inside.labels.astype(np.float64), inside.weights, intercept=False, increasing=True)
+        return float(slopes[0]), float(slopes[0]), 0.0

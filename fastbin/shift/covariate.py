@@ -9,28 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.order import cut_rows
-from fastbin._fit.partition import (
-    KEY_ABOVE,
-    KEY_BELOW,
-    Partition,
-    bins_between,
-    bins_of_rows,
-    first_part,
-    split_samples,
-)
-from fastbin._fit.rows import Rows, require_samples
+from fastbin._fit.rows import Rows
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import (
-    as_key_array,
-    check_edges,
-    check_features,
-    check_labels,
-    check_same_length,
-    check_scores,
-)
+from fastbin._typing import Float64s
+from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.certificate import certificate_from_intervals
 from fastbin.model import BinnedModel
@@ -46,6 +30,7 @@ from fastbin.shift.estimates import (
     weigh_bins,
 )
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
+from fastbin.shift.row_bins import RowBins, given_bins, uniform_mass_bins
 from fastbin.shift.weighted import (
     METHODS,
     UNION_METHODS,
@@ -140,6 +125,7 @@ class ImportanceWeightedBinning(Calibrator):
     seed: int | None = 0
     score_range: tuple[float, float] | None = (0.0, 1.0)
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(
         self,
         scores: Any,
@@ -170,9 +156,7 @@ class ImportanceWeightedBinning(Calibrator):
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -189,7 +173,9 @@ class ImportanceWeightedBinning(Calibrator):
         n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
         key_array = None if keys is None else as_key_array(keys, n, to_order=True)
         rows = Rows(score_array, label_array, None, score_range, weights, key_array)
-        partition, bins, origin = self._bins(rows, seed)
+        if n == 0:
+            raise InputError("scores is empty; a calibrator needs samples")
+        partition, bins, origin = self._bins(rows, seed) if self.partition is None else given_bins(rows, self.partition, seed)
         counted = bins >= 0
         self._rows = WeightedRows(weights[counted], label_array[counted], bins[counted])
         tally = weigh_bins(self._rows, partition)
@@ -208,6 +194,7 @@ class ImportanceWeightedBinning(Calibrator):
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit_to_target(
         self,
         scores: Any,
@@ -221,6 +208,8 @@ class ImportanceWeightedBinning(Calibrator):
         **arguments: Any,
     ) -> Self:
         """The whole procedure of Gupta, Podkopaev & Ramdas 2020, Appendix D.4: estimate weights, then fit with them.
+
+        The weights are estimated from features without labels, and the model records that they are estimates.
 
         Parameters
         ----------
@@ -239,9 +228,7 @@ class ImportanceWeightedBinning(Calibrator):
         **arguments
             Further arguments of `fit`.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -255,28 +242,13 @@ class ImportanceWeightedBinning(Calibrator):
         self.importance_ = method
         return self.fit(scores, labels, method.weights(rows), estimated=True, **arguments)
 
-    def _bins(self, rows: Rows, seed: int) -> tuple[Partition, Int64s, dict[str, Any]]:
-        """The partition, the bin that counts each row (-1 for none), and what the model says of their origin."""
-        if len(rows) == 0:
-            raise InputError("scores is empty; a calibrator needs samples")
-        if self.partition is not None:
-            return _given_bins(rows, self.partition, seed)
+    def _bins(self, rows: Rows, seed: int) -> RowBins:
+        """Bins of equal source mass."""
         if rows.keys is not None:
             raise InputError("keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
         n_bins = check_count(self.n_bins, "n_bins", maximum=MOST_BINS)
         scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
-        if scheme == "umd":
-            require_samples(len(rows), n_bins, scheme)
-            cuts = cut_rows(rows, n_bins, scheme, seed)
-            found = bins_between(cuts, "random", scheme, rows.score_range)
-            bins = bins_of_rows(rows, found.partition, cuts, scheme, "random")
-        else:
-            split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
-            found, counted = split.fit_bins(n_bins, "random"), split.take(1)
-            bins = np.full(len(rows), -1)
-            bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
-        origin = {"scheme": scheme, "ties": "random", "n_tied": found.n_tied, "n_bins_asked": n_bins}
-        return found.partition, bins, origin
+        return uniform_mass_bins(rows, n_bins, seed, share if scheme == "ums" else None)
 
     def interval(
         self,
@@ -338,24 +310,10 @@ class ImportanceWeightedBinning(Calibrator):
         return interval_of_rows(model, self._rows, method, level, limits, self._given_mass)
 
     def predict_interval(
-        self,
-        scores: Any,
-        *,
-        alpha: float = 0.1,
-        method: str = "betting",
-        simultaneous: bool = True,
-        keys: Any = None,
-        seed: int | None = None,
-        nan: str = "error",
-        weight_bound: Any = None,
-        weight_min: float | None = None,
-        weight_error: float | None = None,
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error", **options: Any
     ) -> Float64s:
-        """float64 (n, 2): for each score the `interval` of its bin; other arguments as in `BinnedModel.predict`."""
-        ends = self.interval(
-            alpha, method, simultaneous, weight_bound=weight_bound, weight_min=weight_min, weight_error=weight_error
-        )
-        return self.model_.lookup(scores, ends, keys=keys, seed=seed, nan=nan)
+        """float64 (n, 2): for each score the `interval` of its bin, with its options; the rest as in `BinnedModel.predict`."""
+        return self.model_.lookup(scores, self.interval(**options), keys=keys, seed=seed, nan=nan)
 
     def certificate(
         self,
@@ -398,19 +356,3 @@ class ImportanceWeightedBinning(Calibrator):
 THEOREM = (
     "bounds for w (Y - theta) in each bin; pairs (w, Y) are independent draws given the edges: Gupta & Ramdas 2021, Lemma 2"
 )
-
-
-def _given_bins(rows: Rows, partition: Any, seed: int) -> tuple[Partition, Int64s, dict[str, Any]]:
-    """Bins that were fixed before these samples were seen: a model's, or those between given edges."""
-    if isinstance(partition, Calibrator):
-        partition = partition.model_
-    if not isinstance(partition, BinnedModel):
-        bins_between, ties = Partition(check_edges(partition, None, "partition")), "none"
-    elif partition.kind != "step":
-        raise InputError(f"partition is a {partition.kind!r} model, which has no bins")
-    else:
-        bins_between, ties = Partition.of(partition), partition.ties
-    bins = bins_between.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)
-    edges, edge_keys = bins_between.edges, bins_between.edge_keys
-    by_key = edges[(edge_keys != KEY_ABOVE) & (edge_keys != np.uint64(KEY_BELOW))]
-    return bins_between, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())}

@@ -11,7 +11,7 @@ from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.partition import Partition
 from fastbin._fit.tally import tally_bins
 from fastbin._typing import Float64s, Int64s, UInt8s
-from fastbin._validation import check_sample_weight
+from fastbin._validation import check_sample_weight, refuse_first
 
 Evidence = dict[str, Any]  # parts of a model by their names
 
@@ -32,13 +32,13 @@ def weigh_bins(rows: WeightedRows, partition: Partition) -> Evidence:
     Raises InputError for a bin that holds samples and no weight: the target never goes there, or the weights are wrong.
     """
     tally = tally_bins(rows.bins, rows.labels, rows.weights, partition.n_bins).parts()
-    weightless = (tally["counts"] > 0) & (tally["weight_sums"] == 0.0)
-    if weightless.any():
-        b = int(np.argmax(weightless))
-        raise InputError(
+    refuse_first(
+        (tally["counts"] > 0) & (tally["weight_sums"] == 0.0),
+        lambda b: (
             f"all {tally['counts'][b]} weights in {partition.describe(b)} are 0, so it has no estimate; merge it with a "
             "neighbour (fewer bins), or leave out samples where the target has none"
-        )
+        ),
+    )
     return tally
 
 
@@ -80,10 +80,10 @@ def check_relative_mass(relative_mass: Any, n_bins: int) -> Float64s:
     masses = np.asarray(relative_mass, dtype=np.float64)
     if masses.shape != (n_bins,):
         raise InputError(f"relative_mass has shape {masses.shape}; give one number for each of the {n_bins} bins")
-    bad = ~((masses > 0.0) & np.isfinite(masses))
-    if bad.any():
-        b = int(np.argmax(bad))
-        raise InputError(f"relative_mass[{b}] is {masses[b]}; it is P_source(bin) / P_target(bin), positive and finite")
+    refuse_first(
+        ~((masses > 0.0) & np.isfinite(masses)),
+        lambda b: f"relative_mass[{b}] is {masses[b]}; it is P_source(bin) / P_target(bin), positive and finite",
+    )
     return masses
 
 
@@ -122,10 +122,11 @@ def _counted_mass(partition: Partition, unlabelled: Unlabelled) -> Float64s:
         if bins.shape[0] == 0:
             raise InputError(f"{name} is empty; estimator='counted-mass' counts unlabelled scores of both populations")
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
-    if not shares[1].all():
-        b = int(np.argmin(shares[1]))
-        raise InputError(
+    refuse_first(
+        shares[1] == 0.0,
+        lambda b: (
             f"no target score is in {partition.describe(b)}, so equation (47) divides by 0; take fewer bins, more target "
             "scores, or estimator='self-normalised'"
-        )
+        ),
+    )
     return np.asarray(shares[0] / shares[1])

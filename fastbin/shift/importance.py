@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from fastbin._calibrator import Calibrator
 from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin._scalars import check_count, check_seed
-from fastbin._validation import check_features
+from fastbin._typing import Float64s
+from fastbin._validation import check_features, refuse_first
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ULSIF", "ImportanceEstimator", "Progress"]
-
-Float64s = npt.NDArray[np.float64]
 Progress = Callable[[float], object]
 
 # Entries of one kernel block: 8 MB, and a handful of temporaries of that size.
@@ -32,6 +32,7 @@ class ImportanceEstimator(Protocol):
     def weights(self, features: Any) -> Float64s: ...
 
 
+@dataclass(eq=False, repr=False)
 class ULSIF:
     """Unconstrained least-squares importance fitting: the density ratio target / source as a sum of Gaussian kernels.
 
@@ -89,21 +90,14 @@ class ULSIF:
     array([0.5, 1.5])
     """
 
-    def __init__(
-        self,
-        *,
-        n_centers: int = 100,
-        sigmas: Any = None,
-        lambdas: Any = None,
-        n_pairs: int | None = 10_000,
-        seed: int | None = 0,
-    ) -> None:
-        self.n_centers = n_centers
-        self.sigmas = sigmas
-        self.lambdas = lambdas
-        self.n_pairs = n_pairs
-        self.seed = seed
+    _: KW_ONLY
+    n_centers: int = 100
+    sigmas: Any = None
+    lambdas: Any = None
+    n_pairs: int | None = 10_000
+    seed: int | None = 0
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, source: Any, target: Any, *, centers: Any = None, progress: Progress | None = None) -> Self:
         """Fit to unlabelled rows of both populations.
 
@@ -116,9 +110,7 @@ class ULSIF:
         progress : callable, optional
             Called with the share of the work done, from 0 to 1.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -137,7 +129,7 @@ class ULSIF:
         n_pairs = min(source_rows.shape[0], target_rows.shape[0])
         if self.n_pairs is not None:
             n_pairs = min(n_pairs, check_count(self.n_pairs, "n_pairs"))
-        report = progress if progress is not None else _ignore
+        report = progress if progress is not None else lambda share: None
 
         moments = _Moments(source_rows, target_rows, kernels, sigmas)
         self.scores_ = moments.leave_one_out(source_rows[:n_pairs], target_rows[:n_pairs], lambdas, report)
@@ -207,32 +199,28 @@ class _Moments:
         self.n_source, self.n_target = source.shape[0], target.shape[0]
         self.second = np.zeros((n_sigmas, n_centers, n_centers))
         self.first = np.zeros((n_sigmas, n_centers))
-        for span in _spans(self.n_source, n_centers):
-            distances = _squared_distances(source[span], centers)
-            for place, factor in enumerate(self.factors):
-                kernel = np.exp(factor * distances)
-                self.second[place] += kernel.T @ kernel
-        for span in _spans(self.n_target, n_centers):
-            distances = _squared_distances(target[span], centers)
-            for place, factor in enumerate(self.factors):
-                self.first[place] += np.exp(factor * distances).sum(axis=0)
+        for place, kernel in self._kernels(source):
+            self.second[place] += kernel.T @ kernel
+        for place, kernel in self._kernels(target):
+            self.first[place] += kernel.sum(axis=0)
         self.second /= self.n_source
         self.first /= self.n_target
 
+    def _kernels(self, rows: Float64s) -> Iterator[tuple[int, Float64s]]:
+        """The kernels at some rows after each other, for each width."""
+        for span in _spans(len(rows), len(self.centers)):
+            distances = _squared_distances(rows[span], self.centers)
+            for place, factor in enumerate(self.factors):
+                yield place, np.exp(factor * distances)
+
     def coefficients(self, place: int, penalty: float) -> Float64s:
         """max(0, (H + penalty I)^-1 h)."""
-        with needed_for("estimates of importance weights", extra="fit"):
-            from scipy.linalg import solve
-
         second = self.second[place] + penalty * np.eye(self.centers.shape[0])
-        return np.maximum(solve(second, self.first[place], assume_a="pos"), 0.0)
+        return np.maximum(_scipy().linalg.solve(second, self.first[place], assume_a="pos"), 0.0)
 
     def leave_one_out(self, source: Float64s, target: Float64s, lambdas: Float64s, report: Progress) -> Float64s:
         """The leave-one-out error of every width and penalty, over the pairs (source[i], target[i]); (n_sigmas, n_lambdas)."""
-        with needed_for("estimates of importance weights", extra="fit"):
-            from scipy.linalg import eigh
-
-        spectra = [eigh(second) for second in self.second]
+        spectra = [_scipy().linalg.eigh(second) for second in self.second]
         n_pairs = source.shape[0]
         scores = np.zeros((len(self.factors), len(lambdas)))
         for span in _spans(n_pairs, self.centers.shape[0]):
@@ -275,11 +263,15 @@ class _Moments:
         return errors
 
 
-def _squared_distances(rows: Float64s, others: Float64s) -> Float64s:
+def _scipy() -> Any:
     with needed_for("estimates of importance weights", extra="fit"):
-        from scipy.spatial.distance import cdist
+        import scipy.linalg
+        import scipy.spatial
+    return scipy
 
-    return np.asarray(cdist(rows, others, "sqeuclidean"))
+
+def _squared_distances(rows: Float64s, others: Float64s) -> Float64s:
+    return np.asarray(_scipy().spatial.distance.cdist(rows, others, "sqeuclidean"))
 
 
 def _spans(n: int, width: int) -> Iterator[slice]:
@@ -296,18 +288,12 @@ def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
     if grid.ndim != 1 or grid.size == 0:
         raise InputTypeError(f"{name} must be a number or a sequence of numbers, got shape {grid.shape}")
     bad = ~((grid > 0.0) & np.isfinite(grid))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(f"{name}[{first}] is {grid[first]}; it must be positive and finite")
+    refuse_first(bad, lambda i: f"{name}[{i}] is {grid[i]}; it must be positive and finite")
     return grid
 
 
-def _check_columns(rows: Float64s, wanted: int, name: str, other: str) -> None:
-    if rows.shape[1] != wanted:
+def _check_columns(rows: Float64s, n_columns: int, name: str, other: str) -> None:
+    if rows.shape[1] != n_columns:
         raise InputError(
-            f"{name} has {rows.shape[1]} columns and {other} has {wanted}; both need the same features in one order"
+            f"{name} has {rows.shape[1]} columns and {other} has {n_columns}; both need the same features in one order"
         )
-
-
-def _ignore(share: float) -> None:
-    """No progress wanted."""

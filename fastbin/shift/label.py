@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
+from fastbin._typing import Float64s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
 from fastbin.guarantees.moved import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
@@ -20,11 +22,8 @@ from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LabelShift"]
 
-Float64s = npt.NDArray[np.float64]
-
-
+@dataclass(eq=False, repr=False)
 class LabelShift(Calibrator):
     """A source model moved to a target population with other class rates (Sun, Song & Hero 2023, section 5.2).
 
@@ -99,29 +98,18 @@ class LabelShift(Calibrator):
     (array([0.069, 0.25 ]), 0.1)
     """
 
-    def __init__(
-        self,
-        source: BinnedModel | Calibrator,
-        *,
-        method: str = "labels",
-        target_rate: float | None = None,
-        source_rate: float | None = None,
-        smoothing: str = "refuse",
-        threshold: float | None = None,
-        alpha: float = 0.1,
-        n_bootstrap: int = 1000,
-        seed: int | None = 0,
-    ) -> None:
-        self.source = source
-        self.method = method
-        self.target_rate = target_rate
-        self.source_rate = source_rate
-        self.smoothing = smoothing
-        self.threshold = threshold
-        self.alpha = alpha
-        self.n_bootstrap = n_bootstrap
-        self.seed = seed
+    source: BinnedModel | Calibrator
+    _: KW_ONLY
+    method: str = "labels"
+    target_rate: float | None = None
+    source_rate: float | None = None
+    smoothing: str = "refuse"
+    threshold: float | None = None
+    alpha: float = 0.1
+    n_bootstrap: int = 1000
+    seed: int | None = 0
 
+    @shared_docs(Calibrator.fit.__doc__)
     def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None) -> Self:
         """Find the target rate and move the model.
 
@@ -135,9 +123,7 @@ class LabelShift(Calibrator):
         keys : array-like of shape (n,), optional
             Tie keys of the scores.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------
@@ -147,32 +133,17 @@ class LabelShift(Calibrator):
         model = _movable(self.source)
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
         self.rate_ = self._estimate(model, scores, labels, keys)
-        if self.source_rate is not None:
-            self.source_rate_ = check_rate(self.source_rate, "source_rate")
-        else:
-            self.source_rate_ = _smoothed(source_rate_of(model), model.n_samples, smoothing, "source")
-        if self.rate_.method == "known":
-            self.target_rate_ = self.rate_.rate
-        else:
-            self.target_rate_ = _smoothed(self.rate_.rate, self.rate_.n_samples, smoothing, "target")
-        p, q = self.source_rate_, self.target_rate_
+        source = _source_rate(model, self.source_rate, smoothing)
+        target = _target_rate(self.rate_, smoothing)
+        self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
         self.source_model_ = model
         self.model_ = model._replace(
             values=move_odds(np.asarray(model.values), p, q),
             odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
-            rates=ClassRates(self._source_rate_part(model, p), _target_rate_part(self.rate_, q)),
+            rates=ClassRates(source, target),
         )
         return self
-
-    def _source_rate_part(self, model: BinnedModel, rate: float) -> ClassRate:
-        if self.source_rate is not None:
-            return ClassRate("given", rate)
-        return ClassRate("counted", rate, model.n_samples, model.n_positive)
-
-    def _require_fitted(self) -> None:
-        """Raise the base class's error before `fit`."""
-        assert self.model_ is not None
 
     def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any) -> RateEstimate:
         method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
@@ -194,10 +165,10 @@ class LabelShift(Calibrator):
             raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")
         if scores is None:
             raise InputError(f"scores is None; method={method!r} needs target scores")
-        told: dict[str, Any] = {"alpha": self.alpha, "n_bootstrap": self.n_bootstrap, "keys": keys, "seed": self.seed}
+        options: dict[str, Any] = {name: getattr(self, name) for name in ("source_rate", "alpha", "n_bootstrap", "seed")}
         if method == "likelihood":
-            return rate_by_likelihood(model, scores, source_rate=self.source_rate, **told)
-        return rate_by_confusion(model, scores, source_rate=self.source_rate, threshold=self.threshold, **told)
+            return rate_by_likelihood(model, scores, keys=keys, **options)
+        return rate_by_confusion(model, scores, threshold=self.threshold, keys=keys, **options)
 
     def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
@@ -237,10 +208,18 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
     return model
 
 
-def _target_rate_part(estimate: RateEstimate, rate: float) -> ClassRate:
+def _source_rate(model: BinnedModel, given: float | None, smoothing: str) -> ClassRate:
+    if given is not None:
+        return ClassRate("given", check_rate(given, "source_rate"))
+    rate = _smoothed(source_rate_of(model), model.n_samples, smoothing, "source")
+    return ClassRate("counted", rate, model.n_samples, model.n_positive)
+
+
+def _target_rate(estimate: RateEstimate, smoothing: str) -> ClassRate:
     n = estimate.n_samples
     if estimate.method == "known":
-        return ClassRate("given", rate)
+        return ClassRate("given", estimate.rate)
+    rate = _smoothed(estimate.rate, n, smoothing, "target")
     if estimate.method == "labels":
         return ClassRate("counted", rate, n, round(estimate.rate * n))
     return ClassRate("estimated", rate, n)

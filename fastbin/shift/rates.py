@@ -12,8 +12,6 @@ from fastbin._validation import check_labels
 from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
 
-__all__ = ["RateEstimate", "check_rate", "rate_from_labels", "source_rate_of"]
-
 
 class RateEstimate(NamedTuple):
     """An estimate of P(Y = 1) and an interval for it.

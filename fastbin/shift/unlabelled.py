@@ -11,24 +11,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha, check_count, check_seed, check_unit_interval
+from fastbin._typing import Float64s, Int64s
 from fastbin._validation import check_same_length, check_sample_weight, check_scores
 from fastbin.model import BinnedModel
 from fastbin.shift.rates import RateEstimate, check_rate
 
-__all__ = [
-    "confusion_weights",
-    "maximum_likelihood_rate",
-    "rate_by_confusion",
-    "rate_by_likelihood",
-]
-
-Float64s = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+Masses = tuple[Float64s, Float64s]  # P(bin | 1) and P(bin | 0), each up to one factor
+Estimate = Callable[[Masses, Float64s], Float64s]  # from them and the counts of bins at the target
 
 # Bisection on the derivative of a concave function: 2^-60 is below the spacing of doubles in [1/2, 1].
 HALVINGS = 60
@@ -156,15 +149,16 @@ def rate_by_likelihood(
     >>> labels, target_labels = rng.random(2000) < 0.5, rng.random(2000) < 0.1  # which will not be looked at
     >>> scores, target_scores = (1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
     >>> source = fb.UniformMassBinning(n_bins=8).fit(scores, labels).model_
-    >>> told = rate_by_likelihood(source, target_scores)
-    >>> round(told.rate, 3), told.lower < 0.1 < told.upper
+    >>> estimate = rate_by_likelihood(source, target_scores)
+    >>> round(estimate.rate, 3), estimate.lower < 0.1 < estimate.upper
     (0.102, True)
     """
 
-    def estimate(masses: tuple[Float64s, Float64s], counts: Float64s) -> Float64s:
+    def estimate(masses: Masses, counts: Float64s) -> Float64s:
         return _mixture_rates(*masses, counts)
 
-    return _estimate_rate("likelihood", estimate, model, scores, source_rate, alpha, n_bootstrap, keys, seed)
+    options = _Options(source_rate, alpha, n_bootstrap, keys, seed)
+    return _estimate_rate("likelihood", estimate, model, scores, options)
 
 
 # ------------------------------------------------------------------ confusion matrix
@@ -208,15 +202,7 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
 
 
 def rate_by_confusion(
-    model: BinnedModel | Calibrator,
-    scores: Any,
-    *,
-    threshold: float | None = None,
-    source_rate: float | None = None,
-    alpha: float = 0.1,
-    n_bootstrap: int = 1000,
-    keys: Any = None,
-    seed: int | None = 0,
+    model: BinnedModel | Calibrator, scores: Any, *, threshold: float | None = None, **options: Any
 ) -> RateEstimate:
     """The target rate of label 1 by the confusion matrix of a hard classifier (Lipton, Wang & Smola 2018), from scores alone.
 
@@ -225,10 +211,12 @@ def rate_by_confusion(
 
     Parameters
     ----------
-    model, scores, source_rate, alpha, n_bootstrap, keys, seed
+    model, scores
         As in `rate_by_likelihood`.
     threshold : float in (0, 1), optional
         By default the source rate, which separates some bins from others however rare label 1 is; 0.5 is the most likely class.
+    **options
+        `source_rate`, `alpha`, `n_bootstrap`, `keys` and `seed` of `rate_by_likelihood`.
 
     Returns
     -------
@@ -246,18 +234,14 @@ def rate_by_confusion(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import fastbin as fb
-    >>> rng = np.random.default_rng(0)
-    >>> labels, target_labels = rng.random(2000) < 0.5, rng.random(2000) < 0.1  # which will not be looked at
-    >>> scores, target_scores = (1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
-    >>> source = fb.UniformMassBinning(n_bins=8).fit(scores, labels).model_
-    >>> told = rate_by_confusion(source, target_scores)
-    >>> round(told.rate, 3), round(told.lower, 3), round(told.upper, 3)
-    (0.125, 0.092, 0.157)
+    >>> scores, labels = [0.2] * 10 + [0.8] * 10, [0] * 8 + [1] * 2 + [0] * 2 + [1] * 8
+    >>> source = fb.FixedWidthBinning(n_bins=2).fit(scores, labels).model_
+    >>> round(rate_by_confusion(source, [0.2] * 70 + [0.8] * 30).rate, 4)  # 0.3 = 0.8 rate + 0.2 (1 - rate)
+    0.1667
     """
-    model = as_model(model)
-    cut = _class_masses(model, source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
+    model, given = as_model(model), _Options(**options)
+    cut = _class_masses(model, given.source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
     predicted = np.asarray(model.values) >= cut
     if predicted.all() or not predicted.any():
         side = "at least" if predicted.all() else "below"
@@ -266,7 +250,7 @@ def rate_by_confusion(
             f"between {model.values.min():g} and {model.values.max():g}"
         )
 
-    def estimate(masses: tuple[Float64s, Float64s], counts: Float64s) -> Float64s:
+    def estimate(masses: Masses, counts: Float64s) -> Float64s:
         true_positive, false_positive, shares = (
             part[..., predicted].sum(axis=-1) / part.sum(axis=-1) for part in (*masses, counts)
         )
@@ -274,17 +258,26 @@ def rate_by_confusion(
             rates = (shares - false_positive) / (true_positive - false_positive)
         return np.atleast_1d(np.clip(np.where(np.isfinite(rates), rates, np.nan), 0.0, 1.0))
 
-    return _estimate_rate("confusion", estimate, model, scores, source_rate, alpha, n_bootstrap, keys, seed)
+    return _estimate_rate("confusion", estimate, model, scores, given)
 
 
 # ------------------------------------------------------------------ what both share
 
 
-class _ClassMasses(NamedTuple):
-    """P(bin | label) up to one factor per label, the tally's rate, and the counts behind it where it can be resampled."""
+class _Options(NamedTuple):
+    """What `rate_by_likelihood` and `rate_by_confusion` both take."""
 
-    ones: Float64s
-    zeros: Float64s
+    source_rate: float | None = None
+    alpha: float = 0.1
+    n_bootstrap: int = 1000
+    keys: Any = None
+    seed: int | None = 0
+
+
+class _ClassMasses(NamedTuple):
+    """P(bin | label), the tally's rate, and the counts behind it where it can be resampled."""
+
+    masses: Masses
     rate: float
     cells: Int64s | None  # (2, n_bins): samples with label 1, with label 0
 
@@ -297,7 +290,7 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
             raise InputError("the model carries no tally, so source_rate, the rate its values are calibrated to, must be given")
         rate = check_rate(source_rate, "source_rate")
         values = np.asarray(model.values)
-        return _ClassMasses(values / rate, (1.0 - values) / (1.0 - rate), rate, None)
+        return _ClassMasses((values / rate, (1.0 - values) / (1.0 - rate)), rate, None)
     if model.is_weighted:
         ones = np.asarray(model.weighted_label_sums)
         zeros, cells = np.maximum(model.weight_sums - ones, 0.0), None
@@ -308,53 +301,40 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
         only = "1" if ones.any() else "0"
         raise InputError(f"the model has seen label {only} alone, so it cannot tell the labels apart")
     ones_total, zeros_total = float(ones.sum()), float(zeros.sum())
-    return _ClassMasses(ones / ones_total, zeros / zeros_total, ones_total / (ones_total + zeros_total), cells)
+    return _ClassMasses((ones / ones_total, zeros / zeros_total), ones_total / (ones_total + zeros_total), cells)
 
 
 def _estimate_rate(
-    method: str,
-    estimate: Callable[[tuple[Float64s, Float64s], Float64s], Float64s],
-    model: BinnedModel | Calibrator,
-    scores: Any,
-    source_rate: float | None,
-    alpha: float,
-    n_bootstrap: int,
-    keys: Any,
-    seed: int | None,
+    method: str, estimate: Estimate, model: BinnedModel | Calibrator, scores: Any, options: _Options
 ) -> RateEstimate:
-    alpha, n_bootstrap, seed = check_alpha(alpha), check_count(n_bootstrap, "n_bootstrap"), check_seed(seed)
+    keys, alpha, seed = options.keys, check_alpha(options.alpha), check_seed(options.seed)
+    n_bootstrap = check_count(options.n_bootstrap, "n_bootstrap")
     model = as_model(model)
-    masses = _class_masses(model, source_rate)
+    source = _class_masses(model, options.source_rate)
     counts = np.bincount(model.assign(scores, keys=keys, seed=None if keys is not None else seed), minlength=model.n_bins)
     n = int(counts.sum())
     if n == 0:
         raise InputError("scores is empty; give target scores")
-    rate = float(estimate((masses.ones, masses.zeros), counts.astype(np.float64))[0])
+    rate = float(estimate(source.masses, counts.astype(np.float64))[0])
     if np.isnan(rate):
-        raise InputError("the bins that hold the target scores say nothing about the label; the rate cannot be told from them")
+        raise InputError("the bins that hold the target scores say nothing about the label, so the rate cannot be estimated")
     rng = np.random.default_rng(seed)
     step = max(1, BLOCK_ENTRIES // model.n_bins)
     resampled = np.concatenate(
-        [_resample(estimate, masses, counts, min(step, n_bootstrap - done), rng) for done in range(0, n_bootstrap, step)]
+        [_resample(estimate, source, counts, min(step, n_bootstrap - done), rng) for done in range(0, n_bootstrap, step)]
     )
-    # A resample that tells nothing leaves the rate anywhere.
+    # A resample that does not determine the rate allows any.
     lower = np.quantile(np.where(np.isnan(resampled), 0.0, resampled), alpha / 2.0)
     upper = np.quantile(np.where(np.isnan(resampled), 1.0, resampled), 1.0 - alpha / 2.0)
     return RateEstimate(rate, float(min(lower, rate)), float(max(upper, rate)), method, n)
 
 
-def _resample(
-    estimate: Callable[[tuple[Float64s, Float64s], Float64s], Float64s],
-    masses: _ClassMasses,
-    counts: Int64s,
-    size: int,
-    rng: np.random.Generator,
-) -> Float64s:
+def _resample(estimate: Estimate, source: _ClassMasses, counts: Int64s, size: int, rng: np.random.Generator) -> Float64s:
     """`size` estimates from target counts, and source counts where there are any, drawn anew."""
     drawn = rng.multinomial(int(counts.sum()), counts / counts.sum(), size=size).astype(np.float64)
-    if masses.cells is None:
-        return estimate((masses.ones, masses.zeros), drawn)
-    cells = masses.cells.ravel()
+    if source.cells is None:
+        return estimate(source.masses, drawn)
+    cells = source.cells.ravel()
     ones, zeros = np.split(rng.multinomial(int(cells.sum()), cells / cells.sum(), size=size).astype(np.float64), 2, axis=1)
     with np.errstate(invalid="ignore"):  # a resample without one of the labels gives NaN, which estimates leave out
         return estimate((ones / ones.sum(axis=1, keepdims=True), zeros / zeros.sum(axis=1, keepdims=True)), drawn)

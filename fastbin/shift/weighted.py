@@ -6,11 +6,13 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin._schemes import SCHEMES
+from fastbin._typing import Float64s
+from fastbin._validation import refuse_first
 from fastbin.intervals import (
     betting,
     betting_in_order,
@@ -23,27 +25,8 @@ from fastbin.intervals.weighted import theorem7, theorem10
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import WeightedRows
 
-__all__ = [
-    "METHODS",
-    "UNION_METHODS",
-    "WeightLimits",
-    "check_limits",
-    "check_weight_error",
-    "effective_sample_sizes",
-    "interval_of_rows",
-    "level_per_bin",
-    "require_weight_guarantee",
-    "weighted_interval",
-    "weights_are_estimated",
-]
-
-Float64s = npt.NDArray[np.float64]
-
 METHODS = ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10")
 UNION_METHODS = ("theorem7", "theorem10")  # whose statement shares alpha by a union bound
-
-# Edges that looked at no label, and bins that average no boundary sample.
-_INDEPENDENT_GIVEN_EDGES = ("umd", "ums", "fixed-width", "explicit")
 
 
 def effective_sample_sizes(model: BinnedModel | Calibrator) -> Float64s:
@@ -170,31 +153,32 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
         raise InputError(f"weight_bound has shape {bound.shape}; give one number, or one for each of the {n_bins} bins")
     heaviest = np.zeros(n_bins)
     np.maximum.at(heaviest, rows.bins, rows.weights / limits.weight_error)
-    if (heaviest > bound).any():
-        b = int(np.argmax(heaviest > bound))
-        raise InputError(
+    refuse_first(
+        heaviest > bound,
+        lambda b: (
             f"a weight in bin {b} is {heaviest[b] * limits.weight_error:g}, above the weight_bound "
             f"{np.broadcast_to(bound, (n_bins,))[b]:g}; the bound must hold in the whole source population"
-        )
+        ),
+    )
 
 
 def interval_of_rows(
     model: BinnedModel, rows: WeightedRows, method: str, level: float, limits: WeightLimits, relative_mass: Float64s | None
 ) -> Float64s:
     """The interval of one of METHODS that looks at samples, at failure probability `level` per bin."""
-    told: dict[str, Any] = {"bins": rows.bins, "n_bins": model.n_bins}
+    bins: dict[str, Any] = {"bins": rows.bins, "n_bins": model.n_bins}
     bound = limits.weight_bound
     if method == "betting":
-        return _betting(rows, level, limits, told)
+        return _betting(rows, level, limits, model.n_bins)
     if limits.weight_error > 1.0:
         raise GuaranteeError(
             f"method={method!r} cannot allow for weight_error: its ends do not move one way with each weight; use 'betting' or "
             "'self-normalised-hoeffding'"
         )
     if method == "betting-in-order":
-        return betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **told)
+        return betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **bins)
     if method == "empirical-bernstein":
-        return weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **told)
+        return weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **bins)
     if method == "theorem7":
         if limits.weight_min is None:
             raise InputError("weight_min is None; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight")
@@ -202,27 +186,30 @@ def interval_of_rows(
         return theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
     if relative_mass is None:
         raise InputError("Gupta, Podkopaev & Ramdas 2020, Theorem 10 needs relative_mass, known, at the fit")
-    return theorem10(rows.weights, rows.labels, level, bound, relative_mass, **told)
+    return theorem10(rows.weights, rows.labels, level, bound, relative_mass, **bins)
 
 
-def _betting(rows: WeightedRows, level: float, limits: WeightLimits, told: dict[str, Any]) -> Float64s:
+def _betting(rows: WeightedRows, level: float, limits: WeightLimits, n_bins: int) -> Float64s:
     """Each end from the weights in [w / error, w error] that are worst for it; its stakes are settled beforehand."""
     weights, labels, bins = rows
     bound, error = limits.weight_bound, limits.weight_error
+
+    def bet(weights: Float64s) -> Float64s:
+        return betting(weights, labels, level, bound, bins=bins, n_bins=n_bins)
+
     if error == 1.0:
-        return betting(weights, labels, level, bound, **told)
+        return bet(weights)
     light = weights / error
     # A true weight is at most the bound, too.
-    heavy = np.maximum(light, np.minimum(weights * error, np.broadcast_to(np.asarray(bound, float), (told["n_bins"],))[bins]))
-    lower = betting(np.where(labels == 1, light, heavy), labels, level, bound, **told)
-    upper = betting(np.where(labels == 1, heavy, light), labels, level, bound, **told)
+    heavy = np.maximum(light, np.minimum(weights * error, np.broadcast_to(np.asarray(bound, float), (n_bins,))[bins]))
+    lower, upper = bet(np.where(labels == 1, light, heavy)), bet(np.where(labels == 1, heavy, light))
     return np.stack([lower[:, 0], upper[:, 1]], axis=1)
 
 
 def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> float:
     """The factor by which weights may be off; raises where no finite-sample statement about the bins can be made."""
     _require_weights(model)
-    if model.scheme not in _INDEPENDENT_GIVEN_EDGES:
+    if not SCHEMES[model.scheme].continuable:
         raise GuaranteeError(
             f"scheme {model.scheme!r} chooses edges by labels or averages boundary samples, so its weighted samples are not "
             "independent draws from their bins (Gupta & Ramdas 2021, Lemma 2); use scheme 'umd' or 'ums', or fixed edges"

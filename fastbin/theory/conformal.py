@@ -11,10 +11,9 @@ import numpy.typing as npt
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._typing import Bools, Float64s
-from fastbin._validation import check_labels, check_same_length, check_scores
+from fastbin._validation import check_labels, check_same_length, check_scores, refuse_first
 from fastbin.guarantees.evidence import Evidence, as_evidence, require_interior
 from fastbin.guarantees.sets import bin_sets, rarities, rational
-from fastbin.intervals._tally import refuse_first
 
 
 def conformal_rank(n: int, alpha: Any) -> int:

@@ -9,8 +9,7 @@ import numpy as np
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_unit_interval
 from fastbin._typing import Bools, Float64s
-from fastbin._validation import check_scores
-from fastbin.intervals._tally import refuse_first
+from fastbin._validation import check_scores, refuse_first
 
 
 def _as_intervals(intervals: Any) -> Float64s:

@@ -123,7 +123,7 @@ def test_ids_of_every_kind(ids: Any, plain: list[Any]) -> None:
         ("customer", fb.InputTypeError, "ids is one str; pass a list"),
         (np.zeros((2, 2), int), fb.InputTypeError, r"ids must be one-dimensional, got shape \(2, 2\)"),
         (5, fb.InputTypeError, r"ids must be one-dimensional, got shape \(\)"),
-        (["\udcff"], fb.InputError, r"ids\[0\] is '\\udcff', which is no text"),
+        (["\udcff"], fb.InputError, r"ids\[0\] is '\\udcff', which is not text"),
     ],
 )
 def test_what_is_no_id(ids: Any, error: type[Exception], message: str) -> None:

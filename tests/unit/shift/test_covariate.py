@@ -313,13 +313,13 @@ def fit(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fit(None), "weights is None; give the density ratio"),
-        (lambda: fit([1, 2, -1, 1]), r"weights\[2\] is -1; weights must be finite and not negative"),
-        (lambda: fit([1, 2, np.inf, 1]), r"weights\[2\] is inf"),
-        (lambda: fit([1, np.nan, 1, 1]), r"weights\[1\] is nan"),
+        (lambda: fit(None), "sample_weight is None; give the density ratio"),
+        (lambda: fit([1, 2, -1, 1]), r"sample_weight\[2\] is -1; weights must be finite and not negative"),
+        (lambda: fit([1, 2, np.inf, 1]), r"sample_weight\[2\] is inf"),
+        (lambda: fit([1, np.nan, 1, 1]), r"sample_weight\[1\] is nan"),
         (lambda: fit([1, 1, 0, 0]), r"all 2 weights in bin 1 \(from 0.5 to the highest score\) are 0"),
         (lambda: fit([1e200, 1, 1, 1]), "whose square overflows"),
-        (lambda: fit([1, 1]), "weights has 2"),
+        (lambda: fit([1, 1]), "sample_weight has 2"),
         (lambda: fit([], [], []), "scores is empty"),
         (lambda: fit(scores=[0.1, 0.2, 1.6, 0.7]), r"scores\[2\] is 1.6"),
         (lambda: fit(labels=[0, 1, 2, 1]), r"labels\[2\] is 2"),

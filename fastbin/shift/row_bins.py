@@ -1,0 +1,63 @@
+"""Which bin of a partition counts each weighted row: bins of equal mass, or bins that were fixed before."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import InputError
+from fastbin._fit.order import cut_rows
+from fastbin._fit.partition import (
+    KEY_ABOVE,
+    KEY_BELOW,
+    Partition,
+    bins_between,
+    bins_of_rows,
+    first_part,
+    split_samples,
+)
+from fastbin._fit.rows import Rows, require_samples
+from fastbin._typing import Int64s
+from fastbin._validation import check_edges
+from fastbin.model import BinnedModel
+
+
+class RowBins(NamedTuple):
+    """A partition, the bin that counts each row (-1 for none), and what the model says of their origin."""
+
+    partition: Partition
+    bins: Int64s
+    origin: dict[str, Any]
+
+
+def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None) -> RowBins:
+    """Bins of equal mass of the rows ("umd"), or of a random share of them, of which the others are counted ("ums")."""
+    scheme = "umd" if share is None else "ums"
+    if share is None:
+        require_samples(len(rows), n_bins, scheme)
+        cuts = cut_rows(rows, n_bins, scheme, seed)
+        found = bins_between(cuts, "random", scheme, rows.score_range)
+        bins = bins_of_rows(rows, found.partition, cuts, scheme, "random")
+    else:
+        split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
+        found, counted = split.fit_bins(n_bins, "random"), split.take(1)
+        bins = np.full(len(rows), -1)
+        bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
+    origin = {"scheme": scheme, "ties": "random", "n_tied": found.n_tied, "n_bins_asked": n_bins}
+    return RowBins(found.partition, bins, origin)
+
+
+def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
+    """The bins of a model, or those between given edges."""
+    if isinstance(given, (BinnedModel, Calibrator)):
+        model = as_model(given, "partition")
+        if model.kind != "step":
+            raise InputError(f"partition is a {model.kind!r} model, which has no bins")
+        partition, ties = Partition.of(model), model.ties
+    else:
+        partition, ties = Partition(check_edges(given, None, "partition")), "none"
+    bins = partition.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)
+    by_key = partition.edges[(partition.edge_keys != KEY_ABOVE) & (partition.edge_keys != np.uint64(KEY_BELOW))]
+    return RowBins(partition, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())})
