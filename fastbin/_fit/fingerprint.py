@@ -23,17 +23,17 @@ FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
 
 def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
     """The counts of these rows at the edges of a step model, by score alone. O(n log n_bins) time, O(n) memory."""
-    held = edge_scores(model.edges, model.ties, model.score_range)
+    edge = edge_scores(model.edges, model.ties, model.score_range)
     # An even cell lies between two scores, an odd one is a score.
-    cell = np.searchsorted(held, scores) + np.searchsorted(held, scores, side="right")
-    table = np.zeros((2 * len(held) + 1, 2), np.int64)
+    cell = np.searchsorted(edge, scores) + np.searchsorted(edge, scores, side="right")
+    table = np.zeros((2 * len(edge) + 1, 2), np.int64)
     np.add.at(table, (cell, labels), 1 if frequencies is None else frequencies)
     samples, ones = table.sum(axis=1), table[:, 1]
     below, below_ones = np.cumsum(samples)[:-1:2], np.cumsum(ones)[:-1:2]
     equal, equal_ones = samples[1::2].copy(), ones[1::2].copy()
     if model.scheme in FIXED_EDGES:
         equal[:], equal_ones[:] = 0, 0
-    return BoundaryGroups(held, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
+    return BoundaryGroups(edge, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
 
 
 def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> int:
@@ -50,7 +50,7 @@ def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequ
     Returns
     -------
     int
-        In [1, 2**64); 0 for a model of a single bin, whose fit is not told from another one of the same size.
+        In [1, 2**64); 0 for a model of a single bin, whose fit looks like any other of the same size.
 
     Notes
     -----

@@ -266,7 +266,7 @@ class Layout:
 
 
 class Histogram:
-    """Counters for one plan: take chunks of rows, in as many forks as wanted at the same time, and read the answer.
+    """Counters for one plan: take chunks of rows, in any number of forks at the same time, and read the answer.
 
     The first plan counts every row in the cells of the root map. A later one takes the rows in root cells that meet one of its
     intervals, finds their interval, and counts them in cells of its own or lists them.

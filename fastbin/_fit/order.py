@@ -181,9 +181,9 @@ def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups:
         In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
     """
     if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
-        # The usual case, told from others because small fits would notice. A group that is listed twice counts once.
+        # The usual case, for the sake of small fits. A group that is listed twice counts once.
         return fingerprint_of(groups)
-    held = edge_scores(edges, ties, score_range)
-    at = np.searchsorted(groups.score, held)
+    scores_of_edges = edge_scores(edges, ties, score_range)
+    at = np.searchsorted(groups.score, scores_of_edges)
     below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
-    return fingerprint_of(BoundaryGroups(held, *below, *equal, groups.n_samples, groups.n_positive))
+    return fingerprint_of(BoundaryGroups(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))

@@ -176,7 +176,7 @@ def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreR
     """
     low, high = limits_of(score_range)
     if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
-        return Partition(edges, edge_keys, score_range)  # the usual case, told from others because small fits would notice
+        return Partition(edges, edge_keys, score_range)  # the usual case, for the sake of small fits
     kept = _can_hold_scores(edges, edge_keys, score_range)
     return Partition(edges[kept], edge_keys[kept], score_range)
 

@@ -2,7 +2,7 @@
 
 `search` answers the one question that every uniform-mass fit asks: which score has rank k, how many samples lie below it and
 how many of those have label 1, and the same for the samples that equal it. It needs no sorted copy of the data. It asks a
-source for counts in cells of the score line, finds the cells that hold a wanted rank, and asks again about these alone: those
+source for counts in cells of the score line, finds the cells that hold a sought rank, and asks again about these alone: those
 of a single score are answered, the smallest ones are listed, and what is too full (bunched or tied scores) is counted in
 finer cells. Nothing is taken from an answer but the ends of a cell and its two counts, and these are checked against those
 before, so the result depends neither on the cells that a source chooses nor on how it divides its rows. Whatever can count
@@ -32,7 +32,7 @@ MAX_CELLS, MIN_CELLS, CELLS_OF_ONE = 2**18, 2**10, 2**10
 
 
 class BoundaryGroups(NamedTuple):
-    """For each wanted rank, the group of samples that share the score at that rank: contiguous arrays of one length."""
+    """For each sought rank, the group of samples that share the score at that rank: contiguous arrays of one length."""
 
     score: Float64s
     below: Int64s  # samples with a lower score
@@ -189,7 +189,7 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
 
 
 class _Opened(NamedTuple):
-    """Intervals that hold wanted ranks and are to be looked into, in ascending order: arrays of one length."""
+    """Intervals that hold sought ranks and are to be looked into, in ascending order: arrays of one length."""
 
     low: Float64s
     high: Float64s
@@ -197,7 +197,7 @@ class _Opened(NamedTuple):
     below_ones: Int64s
     n_samples: Int64s
     n_positive: Int64s
-    first_rank: Int64s  # the wanted ranks in it: positions first_rank ... end_rank - 1
+    first_rank: Int64s  # the sought ranks in it: positions first_rank ... end_rank - 1
     end_rank: Int64s
 
     def take(self, chosen: Array) -> _Opened:
@@ -205,7 +205,7 @@ class _Opened(NamedTuple):
         return _Opened(*(column[chosen] for column in columns))
 
     def ranks(self) -> tuple[Int64s, Int64s]:
-        """Every rank in these intervals: the number of its interval, and its position among the wanted ranks."""
+        """Every rank in these intervals: the number of its interval, and its position among the sought ranks."""
         repeats = self.end_rank - self.first_rank
         interval = np.repeat(np.arange(len(repeats)), repeats)
         return interval, self.first_rank[interval] + np.arange(len(interval)) - (np.cumsum(repeats) - repeats)[interval]
@@ -221,7 +221,7 @@ def _plan(opened: _Opened, value_limit: int, n_samples: int, stuck: Bools) -> Pl
 
 
 class _Found(NamedTuple):
-    """The wanted ranks, and the group of each as far as it is known: `BoundaryGroups` in the making."""
+    """The sought ranks, and the group of each as far as it is known: `BoundaryGroups` in the making."""
 
     ranks: Int64s
     score: Float64s
@@ -231,7 +231,7 @@ class _Found(NamedTuple):
     equal_ones: Int64s
 
     def open(self, cells: Cells, parents: _Opened, intervals: Int64s) -> _Opened:
-        """Cells of these intervals that hold wanted ranks; those of a single score are answered at once."""
+        """Cells of these intervals that hold sought ranks; those of a single score are answered at once."""
         if len(intervals) == 0:
             return parents
         ends, ones_ends = np.cumsum(cells.n_samples), np.cumsum(cells.n_positive)

@@ -336,7 +336,7 @@ def select_counted(scores, weights, n_zeros, first, within, value, below, below_
 
 @kernel(i64(f64_in, i64_in, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
 def select_in_slots(listed, weights, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
-    """Answer each wanted rank from the listed rows of its interval.
+    """Answer each sought rank from the listed rows of its interval.
 
     Interval t has its label-0 rows in listed[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The i-th
     rank (ascending, interval by interval) is the rank_within[i]-th smallest sample, from 1, of interval rank_slot[i]; a row is

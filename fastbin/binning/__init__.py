@@ -1,1 +1,1 @@
-"""Ways to choose a partition, one file each, and the fold that all of them share."""
+"""Estimators whose models are step functions, one file each."""
