@@ -133,8 +133,7 @@ class LabelShift(Calibrator):
         model = _movable(self.source)
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
         self.rate_ = self._estimate(model, scores, labels, keys)
-        source = _source_rate(model, self.source_rate, smoothing)
-        target = _target_rate(self.rate_, smoothing)
+        source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
         self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
         self.source_model_ = model
