@@ -88,9 +88,9 @@ class LabelShift(Calibrator):
     Examples
     --------
     >>> import fastbin as fb
-    >>> scores = [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97]
-    >>> labels = [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
-    >>> source = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+    >>> source = fb.UniformMassBinning(n_bins=2).fit(
+    ...     [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97], [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
+    ... ).model_
     >>> source.values
     array([0.4 , 0.75])
     >>> cal = fb.shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90)
