@@ -20,7 +20,7 @@ def hash_keys(ids: Any, salt: str | bytes) -> UInt64s:
     """Tie keys of entities, from whatever identifies them.
 
     A key decides on which side of a boundary an entity falls whose score equals it. Made from the entity's id, the same entity
-    gets the same answer at every call, and made with a secret salt nobody can choose an id for its answer.
+    gets the same answer at every call. If the salt is secret, nobody can choose an id for its answer.
 
     Parameters
     ----------

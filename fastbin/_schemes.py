@@ -211,11 +211,9 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
             raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs {shape}")
     if columns["edges"] is None and n_edges:
         raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
-    if (columns["counts"] is None) != (columns["label_sums"] is None):
-        raise InputError("counts and label_sums come together or not at all")
-    sums = [columns[name] is None for name in ("weight_sums", "weighted_label_sums", "weight_square_sums")]
-    if any(sums) and not all(sums):
-        raise InputError("weight_sums, weighted_label_sums and weight_square_sums come together or not at all")
+    for names in (("counts", "label_sums"), ("weight_sums", "weighted_label_sums", "weight_square_sums")):
+        if len({columns[name] is None for name in names}) > 1:
+            raise InputError(f"{', '.join(names[:-1])} and {names[-1]} come together or not at all")
     return columns
 
 

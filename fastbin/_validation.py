@@ -65,7 +65,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _instead_of(values: Any) -> str:
-    """What to pass for something that is no array, but may hold the rows."""
+    """What to pass instead of something that is not an array, but may hold the rows."""
     if isinstance(values, (Set, Mapping)):
         return "a list or an array, whose order tells which rows belong together"
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
@@ -74,7 +74,7 @@ def _instead_of(values: Any) -> str:
 
 
 def refuse_kind(score: Any, name: str = "score") -> NoReturn:
-    """Raise for what was given as one score and is no number."""
+    """Raise for a single score that is not a number."""
     several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
     remedy = "pass one number, or several scores to predict" if several else "pass one number"
     raise InputTypeError(f"{name} is {_kind_of(score)}; {remedy}")
@@ -99,7 +99,7 @@ def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
 
 
 def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
-    """Python objects one by one, so that the message can name the first that is no number (``None``, a string)."""
+    """Python objects one by one, so that the message can name the first that is not a number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
         if isinstance(item, str) or _is_missing(item):
@@ -208,30 +208,29 @@ def _say_positive(name: str, value: Any) -> str:
 def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
     """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
 
-    Besides it the labels must have one other value, and `positive` must be there: a word that is none of them is a mistake.
+    Besides it the labels must have one other value, and `positive` must be among them: a word that is not is a mistake.
     """
     if positive is None:
         return labels
     # Of a list with text in it NumPy would make text altogether, a NaN included.
     array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
     items = array.tolist()
-    found = np.zeros(len(items), np.bool_)
+    is_positive = np.zeros(len(items), np.bool_)
     others: dict[Any, int] = {}  # and where each was first seen
     for position, item in enumerate(items):
         if _is_missing(item) or item != item:
             raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
-        if item == positive:
-            found[position] = True
-        elif item not in others:
-            others[item] = position
+        is_positive[position] = item == positive
+        if not is_positive[position]:
+            others.setdefault(item, position)
     seen = " and ".join(map(repr, list(others)[:2]))
-    if len(items) and not found.any():
+    if len(items) and not is_positive.any():
         more = ", ..." if len(others) > 2 else ""
         raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
     if len(others) > 1:
         other, third = next(iter(others)), list(others.values())[1]
         raise InputError(f"{name}[{third}] is {items[third]!r}, neither {positive!r} nor {other!r}; labels have two values")
-    return found
+    return is_positive
 
 
 def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> NoReturn:

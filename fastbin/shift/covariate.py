@@ -125,7 +125,6 @@ class ImportanceWeightedBinning(Calibrator):
     seed: int | None = 0
     score_range: tuple[float, float] | None = (0.0, 1.0)
 
-    @shared_docs(Calibrator.fit.__doc__)
     def fit(
         self,
         scores: Any,
@@ -156,7 +155,9 @@ class ImportanceWeightedBinning(Calibrator):
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
 
-        {Returns}
+        Returns
+        -------
+        self
 
         Raises
         ------

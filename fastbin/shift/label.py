@@ -88,9 +88,9 @@ class LabelShift(Calibrator):
     Examples
     --------
     >>> import fastbin as fb
-    >>> scores = [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97]
-    >>> labels = [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
-    >>> source = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+    >>> source = fb.UniformMassBinning(n_bins=2).fit(
+    ...     [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97], [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
+    ... ).model_
     >>> source.values
     array([0.4 , 0.75])
     >>> cal = fb.shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90)
@@ -133,8 +133,7 @@ class LabelShift(Calibrator):
         model = _movable(self.source)
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
         self.rate_ = self._estimate(model, scores, labels, keys)
-        source = _source_rate(model, self.source_rate, smoothing)
-        target = _target_rate(self.rate_, smoothing)
+        source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
         self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
         self.source_model_ = model

@@ -70,12 +70,8 @@ def test_bad_edges_are_refused(edges: list[float], message: str) -> None:
 def test_partitions_without_bins_are_refused() -> None:
     smooth = fb.PlattScaling().fit(*rows(100))
     refuses(fb.InputError, "partition is a 'smooth' model, which has no bins to count in", StreamingBinning, smooth)
-    refuses(
-        fb.InputTypeError,
-        "partition is the path 'credit.fbm'; pass a BinnedModel (fb.load reads one",
-        StreamingBinning,
-        "credit.fbm",
-    )
+    path = "credit.fbm"
+    refuses(fb.InputTypeError, f"partition is the path {path!r}; pass a BinnedModel (fb.load reads one", StreamingBinning, path)
     refuses(fb.NotFittedError, "is not fitted yet", StreamingBinning, fb.UniformMassBinning())
 
 
