@@ -12,11 +12,11 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._scalars import check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_count, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import grouped_samples
-from fastbin.guarantees.bound_names import check_prior_bound
+from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.radius import worst_failure
 
 
@@ -140,8 +140,7 @@ def promised_validity(
     >>> promised_validity([0.05, 0.1], 3000, 10, bound="a-priori").round(3).tolist()
     [0.907, 0.999]
     """
-    kind = check_choice(kind, "kind", ("marginal", "conditional"))
-    bound = check_prior_bound(bound, kind)
+    kind, bound = check_prior(kind, bound)
     n_bins = check_count(n_bins, "n_bins")
     n_samples = check_count(n_samples, "n_samples", minimum=2 * n_bins)
     distances = _check_epsilon(epsilon)
