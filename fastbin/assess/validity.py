@@ -16,6 +16,7 @@ from fastbin._scalars import check_count, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import grouped_samples
+from fastbin.guarantees.apriori import interior_counts
 from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.radius import worst_failure
 
@@ -150,9 +151,7 @@ def promised_validity(
     if bound == "hoeffding":
         promised = 1.0 - 2.0 * n_claims * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
         return np.asarray(np.maximum(promised, 0.0))
-    # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
-    smallest = (n_samples + 1) // n_bins - 1
-    sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}
+    sizes = [size for size, _ in interior_counts(n_samples, n_bins, "umd")]
 
     def promised_at(distance: float) -> float:
         if distance == 0.0:

@@ -127,15 +127,15 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
 
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
-    if kind == "expected-ece":
-        return _expected_ece(evidence, interior)
+    extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
     if kind == "ece":
-        return _ece(evidence, interior, alpha, np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0))
+        return _ece(evidence, interior, alpha, extras)
+    counts, extras = interior.counts[interior.is_covered], extras[interior.is_covered]
+    if kind == "expected-ece":
+        theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
+        return float((np.sqrt(0.25 / counts + evidence.delta**2) + extras).max()), theorem
     level, largest = _level(interior, alpha, kind), 0.0
-    covered = interior.is_covered
-    cells = zip(interior.counts[covered].tolist(), interior.has_boundary_label[covered].tolist(), strict=True)
-    for count, has_boundary_label in sorted(set(cells)):
-        extra = 1.0 / (count + 1) if has_boundary_label else 0.0
+    for count, extra in sorted(set(zip(counts.tolist(), extras.tolist(), strict=True))):
         # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
         if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
@@ -175,14 +175,6 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
     if evidence.scheme == "umb":
         theorem = f"Sun, Song & Hero 2023, Lemma 4, which is {theorem}, mirrored"
     return f"{theorem}, without the union bound as in Theorem 4" if kind == "marginal" else theorem
-
-
-def _expected_ece(evidence: Evidence, interior: Interior) -> tuple[float, str]:
-    counts = interior.counts[interior.is_covered]
-    boundary = interior.has_boundary_label[interior.is_covered]
-    errors = np.sqrt(0.25 / counts + evidence.delta**2) + np.where(boundary, 1.0 / (counts + 1), 0.0)
-    theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
-    return float(errors.max()), theorem
 
 
 def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s) -> tuple[float, str]:

@@ -86,7 +86,7 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
     evidence = as_evidence(evidence)
     if is_moved(evidence):
-        return moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
+        return _moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
     return _of_tally(evidence, alpha, method, simultaneous)
 
 
@@ -116,7 +116,7 @@ def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float
     return np.asarray(ones * values / (ones * values + zeros * (1.0 - values)))
 
 
-def moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
+def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
     """Intervals of a model whose values were moved to other class rates, at the target; together they cover at least 1 - alpha.
 
     The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by

@@ -98,6 +98,7 @@ class Rows:
             (self.bins < 0) | (self.bins >= self.n_bins),
             lambda i: f"bins[{i}] is {self.bins[i]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}",
         )
+        self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)
         self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
         refuse_first(
             self.weights > self.bounds[self.bins],
@@ -110,10 +111,6 @@ class Rows:
     def sums(self, values: Float64s) -> Float64s:
         """The sum of `values` over each bin."""
         return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
-
-    @property
-    def counts(self) -> Int64s:
-        return np.bincount(self.bins, minlength=self.n_bins)
 
     def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
         """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
