@@ -18,6 +18,7 @@ from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_co
 from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
 from fastbin.guarantees import Certificate
 from fastbin.intervals import bonferroni, clopper_pearson
+from fastbin.intervals._tally import around
 from fastbin.model import BinnedModel
 
 # Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
@@ -27,7 +28,7 @@ COINCIDENCE = 1e-4
 class _Promise(NamedTuple):
     """A promise about each bin, and the levels at which it is tested."""
 
-    values: Float64s  # of the model's bins
+    model: BinnedModel
     claims: Float64s  # (n_bins, 2): where each true frequency lies; [0, 1] for a bin that the promise leaves out
     is_claimed: Bools  # whether the promise is about the bin
     alpha: float
@@ -35,9 +36,10 @@ class _Promise(NamedTuple):
 
     @classmethod
     def of(
-        cls, model: BinnedModel, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
+        cls, model: BinnedModel | Calibrator, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
     ) -> _Promise:
         """The promise of a certificate, by default the model's own, or of an epsilon."""
+        model, alpha, power = as_model(model), check_alpha(alpha), check_power(power)
         if model.kind != "step":
             raise InputError(
                 f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
@@ -59,14 +61,14 @@ class _Promise(NamedTuple):
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
-        claims = np.clip(np.stack([model.values - radii, model.values + radii], axis=1), 0.0, 1.0)
+        claims = around(model.values, radii)
         claims[~is_claimed] = 0.0, 1.0
-        return cls(model.values, claims, is_claimed, alpha, power)
+        return cls(model, claims, is_claimed, alpha, power)
 
     def counts_to_confirm(self) -> Float64s:
         """Per bin the count that confirms its claim, if its value is true, so that all are confirmed with chance `power`."""
         per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
-        bins = zip(self.values.tolist(), self.claims.tolist(), strict=True)
+        bins = zip(self.model.values.tolist(), self.claims.tolist(), strict=True)
         counts = [count_to_confirm(value, lower, upper, self.alpha, per_bin) for value, (lower, upper) in bins]
         return np.where(self.is_claimed, counts, 0.0)
 
@@ -199,8 +201,8 @@ def check_certificate(
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
-    model = as_model(model)
-    promise = _Promise.of(model, certificate, epsilon, check_alpha(alpha), check_power(power))
+    promise = _Promise.of(model, certificate, epsilon, alpha, power)
+    model = promise.model
     ones, weights = check_labels(labels), check_sample_weight(sample_weight)
     if weights is not None and weights.dtype == np.float64:
         raise GuaranteeError(
@@ -262,7 +264,6 @@ def samples_to_check(
     >>> samples_to_check(model)
     2616.0
     """
-    model = as_model(model)
-    promise = _Promise.of(model, certificate, epsilon, check_alpha(alpha), check_power(power))
-    counts = np.zeros(model.n_bins, np.int64) if model.counts is None else model.counts
+    promise = _Promise.of(model, certificate, epsilon, alpha, power)
+    counts = np.zeros(promise.model.n_bins, np.int64) if promise.model.counts is None else promise.model.counts
     return float(np.ceil(promise.counts_to_confirm() / _masses(counts)).max())

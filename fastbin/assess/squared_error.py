@@ -32,7 +32,8 @@ class PairSums:
     def of(cls, samples: Samples, groups: Groups, terms: Float64s) -> PairSums:
         """The sums of one term per row over each group. O(n)."""
         weights = samples.row_weights
-        self_weights, several = _self_weights(samples), groups.sums(samples.frequencies) > 1.5
+        self_weights = weights**2 if samples.is_weighted else weights  # that pairs of a sample with itself have in a row
+        several = groups.sums(samples.frequencies) > 1.5
         total = groups.sums(weights)
         pairs = np.where(several, total**2 - groups.sums(self_weights), 0.0)
         return cls(total, groups.sums(weights * terms), groups.sums(self_weights * terms**2), pairs)
@@ -48,18 +49,14 @@ class PairSums:
         return np.divide(products, self.pairs, out=np.zeros_like(products), where=self.is_known)
 
 
-def _self_weights(samples: Samples) -> Float64s:
-    """The weight that pairs of a sample with itself have in a row: w^2, or the frequency."""
-    return samples.row_weights if samples.frequencies is not None else samples.row_weights**2
-
-
 def jackknife_variance(samples: Samples, groups: Groups, terms: Float64s, sums: PairSums) -> float:
     """The jackknife variance of the weighted mean of `sums.mean_products`. O(n): leaving out a sample changes one group."""
     n = samples.n_samples
     if n < 2:
         return 0.0
-    weight = np.ones(len(terms)) if samples.frequencies is not None else samples.row_weights  # of one sample
-    repetitions = samples.row_weights if samples.frequencies is not None else np.ones(len(terms))
+    weight, repetitions = np.ones(len(terms)), samples.row_weights  # of one sample, and how many of them a row stands for
+    if samples.is_weighted:
+        weight, repetitions = repetitions, weight
     bins = groups.bins
     rest = sums.weights[bins] - weight
     several_left = groups.sums(samples.frequencies)[bins] > 2.5

@@ -12,11 +12,12 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._scalars import check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_count, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import grouped_samples
-from fastbin.guarantees.bound_names import check_prior_bound
+from fastbin.guarantees.apriori import interior_counts
+from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.radius import worst_failure
 
 
@@ -140,8 +141,7 @@ def promised_validity(
     >>> promised_validity([0.05, 0.1], 3000, 10, bound="a-priori").round(3).tolist()
     [0.907, 0.999]
     """
-    kind = check_choice(kind, "kind", ("marginal", "conditional"))
-    bound = check_prior_bound(bound, kind)
+    kind, bound = check_prior(kind, bound)
     n_bins = check_count(n_bins, "n_bins")
     n_samples = check_count(n_samples, "n_samples", minimum=2 * n_bins)
     distances = _check_epsilon(epsilon)
@@ -151,9 +151,7 @@ def promised_validity(
     if bound == "hoeffding":
         promised = 1.0 - 2.0 * n_claims * np.exp(-2.0 * (n_samples // n_bins - 1) * distances**2)
         return np.asarray(np.maximum(promised, 0.0))
-    # Bins hold k_b - k_(b-1) - 1 samples of their own, which takes two values.
-    smallest = (n_samples + 1) // n_bins - 1
-    sizes = {smallest, smallest if (n_samples + 1) % n_bins == 0 else smallest + 1}
+    sizes = [size for size, _ in interior_counts(n_samples, n_bins, "umd")]
 
     def promised_at(distance: float) -> float:
         if distance == 0.0:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.reliability import as_records
+from fastbin.guarantees.words import name_bins
 
 CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "cannot tell", "no claim"
 
@@ -113,17 +114,13 @@ class CertificateCheck:
     def _remedy(self) -> str:
         """How many test samples would lead to a verdict."""
         confirm, contradict, chance = self.samples_to_confirm, self.samples_to_contradict, f"{100.0 * self.power:g} % chance"
-        if self.is_calibration_set:
-            if math.isinf(confirm):
-                return "no number of other samples would confirm it"
-            samples = f"{int(confirm):,} samples that had no part in the fit"
-            return f"about {samples} would confirm it with {chance}, if the values are the true frequencies"
-        if contradict <= confirm and math.isfinite(contradict):
+        if contradict <= confirm and math.isfinite(contradict) and not self.is_calibration_set:
             return f"about {int(contradict):,} would contradict it with {chance}, if the rates seen are the true frequencies"
         if math.isinf(confirm):
-            return "no number of test samples would confirm it"
-        if self.n_samples < confirm:
-            return f"about {int(confirm):,} would confirm it with {chance}, if the values are the true frequencies"
+            return f"no number of {'other' if self.is_calibration_set else 'test'} samples would confirm it"
+        if self.is_calibration_set or self.n_samples < confirm:
+            samples = " samples that had no part in the fit" if self.is_calibration_set else ""
+            return f"about {int(confirm):,}{samples} would confirm it with {chance}, if the values are the true frequencies"
         return (
             f"{int(confirm):,} would be enough if the values were the true frequencies, so some frequencies lie near an end of "
             "the promised range"
@@ -132,9 +129,3 @@ class CertificateCheck:
 
 def _finite(number: float) -> int | None:
     return int(number) if math.isfinite(number) else None
-
-
-def name_bins(bins: list[int], limit: int = 8) -> str:
-    """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
-    shown = ", ".join(map(str, bins[:limit])) + (f" and {len(bins) - limit} more" if len(bins) > limit else "")
-    return f"{'bin' if len(bins) == 1 else 'bins'} {shown}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastbin.guarantees.apriori import epsilon
+from fastbin.guarantees.apriori import epsilon, samples_needed
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.certify import certify
 from fastbin.guarantees.ece import ece_bound
@@ -10,7 +10,6 @@ from fastbin.guarantees.evidence import Evidence
 from fastbin.guarantees.intervals import interval
 from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins
 from fastbin.guarantees.radius import exact_radius
-from fastbin.guarantees.samples import samples_needed
 from fastbin.guarantees.sets import bin_sets
 
 __all__ = [

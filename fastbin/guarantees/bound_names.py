@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastbin._errors import InputError
+from fastbin._scalars import check_choice
 
 # For each kind of certificate its bounds; the first is the default. "clopper-pearson" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {
@@ -37,6 +38,7 @@ def check_bound(bound: Any, kind: str, names: tuple[str, ...] | None = None) -> 
     raise InputError(message)
 
 
-def check_prior_bound(bound: Any, kind: str) -> str:
-    """The name of a bound that is known before any label is seen."""
-    return check_bound(bound, kind, PRIOR_BOUNDS)
+def check_prior(kind: Any, bound: Any, kinds: tuple[str, ...] = ("conditional", "marginal")) -> tuple[str, str]:
+    """The names of a kind of promise, and of a bound for it that is known before any label is seen."""
+    kind = check_choice(kind, "kind", kinds)
+    return kind, check_bound(bound, kind, PRIOR_BOUNDS)

@@ -10,20 +10,15 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import GuaranteeError
-from fastbin._typing import Array, Bools, Float64s
+from fastbin._typing import Bools, Float64s
 from fastbin.guarantees.evidence import Evidence
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.words import name_bins, sureness
 
 
 def _up(value: float, digits: int) -> str:
     """A bound rounded to `digits` places, upwards, so that the printed number is still a bound."""
     scale = 10.0**digits
     return f"{math.ceil(value * scale - 1e-9) / scale:.{digits}f}"
-
-
-def _listed(items: tuple[int, ...], limit: int = 8) -> str:
-    shown = ", ".join(str(item) for item in items[:limit])
-    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
 @dataclass(frozen=True)
@@ -100,10 +95,9 @@ class Certificate:
     def __str__(self) -> str:
         samples, distance = f"{self.n_samples:,} calibration samples", _up(self.epsilon, 4)
         left_out = ""
-        if len(self.uncovered_bins) == 1:
-            left_out = f", leaving out bin {self.uncovered_bins[0]}, which holds no sample of its own"
-        elif self.uncovered_bins:
-            left_out = f", leaving out bins {_listed(self.uncovered_bins)}, which hold no samples of their own"
+        if self.uncovered_bins:
+            holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
+            left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}."
         assert self.alpha is not None
@@ -123,7 +117,7 @@ class Certificate:
 
 
 def certificate_of(
-    evidence: Evidence, epsilon: float, covered: Bools, radii: Array | None = None, **statement: Any
+    evidence: Evidence, epsilon: float, covered: Bools, *, assumptions: Sequence[str], **statement: Any
 ) -> Certificate:
     """A certificate with the scheme and the sizes of the evidence; `statement` holds the other fields."""
     return Certificate(
@@ -131,8 +125,8 @@ def certificate_of(
         scheme=evidence.scheme,
         n_samples=int(evidence.n_samples),
         n_bins=int(evidence.n_bins),
-        radii=None if radii is None else tuple(radii.tolist()),
         uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
+        assumptions=tuple(assumptions),
         **statement,
     )
 
@@ -144,15 +138,7 @@ def require_samples(covered: Bools) -> None:
 
 
 def certificate_from_intervals(
-    evidence: Evidence,
-    intervals: Float64s,
-    *,
-    alpha: float,
-    kind: str,
-    bound: str,
-    theorem: str,
-    assumptions: Sequence[str],
-    covered: Bools | None = None,
+    evidence: Evidence, intervals: Float64s, covered: Bools | None = None, *, alpha: float, **statement: Any
 ) -> Certificate:
     """The largest distance from a value to an end of its bin's interval, plus that of value randomisation.
 
@@ -164,14 +150,5 @@ def certificate_from_intervals(
     require_samples(covered)
     radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
     radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
-    return certificate_of(
-        evidence,
-        float(radii[covered].max()),
-        covered,
-        radii,
-        alpha=float(alpha),
-        kind=kind,
-        bound=bound,
-        theorem=theorem,
-        assumptions=tuple(assumptions),
-    )
+    epsilon, alpha = float(radii[covered].max()), float(alpha)
+    return certificate_of(evidence, epsilon, covered, radii=tuple(radii.tolist()), alpha=alpha, **statement)

@@ -17,7 +17,6 @@ from fastbin.guarantees.certificate import Certificate, certificate_from_interva
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior, require_means
 from fastbin.guarantees.intervals import interval, interval_of_interior
-from fastbin.guarantees.moved import certify_moved
 from fastbin.guarantees.radius import exact_radius
 from fastbin.intervals import clopper_pearson, sidak
 
@@ -80,7 +79,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
-        return certify_moved(evidence, lambda: interval(evidence, alpha), alpha=alpha, kind=kind, bound=bound)
+        return _certify_moved(evidence, alpha, kind, bound)
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
@@ -120,23 +119,23 @@ def _binomial(evidence: Evidence) -> str:
 
 
 def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
-    return _ece(evidence, interior, alpha, _shifts(evidence, interior))
+    # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
+    values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
+    shifts = np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
+    return _ece(evidence, interior, alpha, shifts)
 
 
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
-    if kind == "expected-ece":
-        return _expected_ece(evidence, interior)
+    extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
     if kind == "ece":
-        return _ece(evidence, interior, alpha, np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0))
+        return _ece(evidence, interior, alpha, extras)
+    counts, extras = interior.counts[interior.is_covered], extras[interior.is_covered]
+    if kind == "expected-ece":
+        theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
+        return float((np.sqrt(0.25 / counts + evidence.delta**2) + extras).max()), theorem
     level, largest = _level(interior, alpha, kind), 0.0
-    cells = {
-        (int(count), bool(label))
-        for count, label in zip(interior.counts, interior.has_boundary_label, strict=True)
-        if count > 0
-    }
-    for count, has_boundary_label in sorted(cells):
-        extra = 1.0 / (count + 1) if has_boundary_label else 0.0
+    for count, extra in sorted(set(zip(counts.tolist(), extras.tolist(), strict=True))):
         # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
         if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
@@ -148,17 +147,15 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
 def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "Hoeffding's bound", kind)
     n, n_bins, delta = int(evidence.n_samples), int(evidence.n_bins), float(evidence.delta)
-    if evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate":
-        if kind == "expected-ece" and evidence.scheme != "umd":
-            raise GuaranteeError(
-                f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd', not {evidence.scheme!r}; bound='a-priori' covers it"
-            )
+    is_uniform_mass = evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate"
+    if kind == "expected-ece" and not (is_uniform_mass and evidence.scheme == "umd"):
+        raise GuaranteeError(
+            f"Gupta & Ramdas 2021, Theorem 4(b) is about scheme 'umd' without isolated ties, not {evidence.scheme!r} with "
+            f"ties={evidence.ties!r}; bound='a-priori' covers any partition"
+        )
+    if is_uniform_mass:
         radius = hoeffding_epsilon(n, n_bins, alpha, kind, evidence.scheme, delta)
         return radius, _paper_theorem(evidence, kind)
-    if kind == "expected-ece":
-        raise GuaranteeError(
-            "Gupta & Ramdas 2021, Theorem 4(b) is about uniform-mass bins; bound='a-priori' covers any partition"
-        )
     counts = interior.counts[interior.is_covered]
     sharing = 1 if kind == "marginal" else counts.shape[0]
     radius = math.sqrt(math.log(2.0 * sharing / alpha) / (2.0 * int(counts.min())))
@@ -178,20 +175,6 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
     if evidence.scheme == "umb":
         theorem = f"Sun, Song & Hero 2023, Lemma 4, which is {theorem}, mirrored"
     return f"{theorem}, without the union bound as in Theorem 4" if kind == "marginal" else theorem
-
-
-def _expected_ece(evidence: Evidence, interior: Interior) -> tuple[float, str]:
-    counts = interior.counts[interior.is_covered]
-    boundary = interior.has_boundary_label[interior.is_covered]
-    errors = np.sqrt(0.25 / counts + evidence.delta**2) + np.where(boundary, 1.0 / (counts + 1), 0.0)
-    theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
-    return float(errors.max()), theorem
-
-
-def _shifts(evidence: Evidence, interior: Interior) -> Float64s:
-    """How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was."""
-    values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
-    return np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
 
 
 def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s) -> tuple[float, str]:
@@ -222,10 +205,9 @@ def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_s
         return None
     known = evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
     level = sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
-    smallest = int(interior.counts.min())
     direct = ece_bound(interior.counts, n_seen, alpha)
     # Many radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
-    if 0.5 / math.sqrt(smallest) > direct:
+    if 0.5 / math.sqrt(int(interior.counts.min())) > direct:
         return None
     radius = max(exact_radius(int(count), level) for count in np.unique(interior.counts))
     return radius if radius < direct else None
@@ -253,3 +235,30 @@ def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
     if kind == "marginal":
         assumptions.append("frequencies are taken given the bin where several bins share one value")
     return tuple(assumptions)
+
+
+def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
+    """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
+    at_target = interval(evidence, alpha)  # first, because its error is the more precise one where there are no intervals
+    if (kind, bound) != ("conditional", "clopper-pearson"):
+        raise GuaranteeError(
+            f"after label shift only kind='conditional' with bound='clopper-pearson' has a certificate; kind={kind!r} with "
+            f"bound={bound!r} would need the target's bin masses, or values that are the bins' means"
+        )
+    assert evidence.rates is not None  # else there are no intervals
+    assumptions = [
+        "the calibration samples are independent draws from the source population",
+        "the scores were trained on other data",
+        "P(score | label) is the same in the target population, of which the promise speaks",
+    ]
+    for population, rate in zip(("source", "target"), evidence.rates, strict=True):
+        if rate.origin == "given":
+            assumptions.append(f"P(Y = 1) at the {population} is as given")
+        elif population == "target":
+            assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
+    if evidence.ties in ("random", "isolate"):
+        assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
+    theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
+    return certificate_from_intervals(
+        evidence, at_target, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=assumptions
+    )

@@ -116,12 +116,7 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
     mean_errors = np.where(filled, 0.5 / np.sqrt(safe), 0.0) + shift
     moves = np.where(filled, masses / safe, 0.0)
     deviation = math.sqrt(float(moves.max()) * math.log(1.0 / (0.9 * alpha)) / 2.0)
-    return min(1.0, _largest_mean(mean_errors, masses) + deviation)
-
-
-def _largest_mean(values: Float64s, upper: Float64s) -> float:
-    """The largest mean of `values` under masses that sum to 1 and stay below `upper`: fill the largest values first."""
-    order = np.argsort(-values, kind="stable")
-    reached = np.minimum(np.cumsum(upper[order]), 1.0)
-    masses = np.diff(reached, prepend=0.0)
-    return float(np.dot(masses, values[order]))
+    # The largest mean error under masses that sum to 1 and stay below these: the largest errors are filled first.
+    order = np.argsort(-mean_errors, kind="stable")
+    reached = np.minimum(np.cumsum(masses[order]), 1.0)
+    return min(1.0, float(np.dot(np.diff(reached, prepend=0.0), mean_errors[order])) + deviation)

@@ -91,22 +91,6 @@ def not_a_model(value: Any, name: str) -> InputTypeError:
     return InputTypeError(f"{name} is {kind}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator")
 
 
-def interior_of(evidence: Evidence) -> Interior:
-    """The binomial part of the tally of a model that passed `require_guarantee`. O(n_bins)."""
-    counts = np.asarray(evidence.counts, dtype=np.int64)
-    label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
-    boundary = np.zeros(counts.shape[0], dtype=np.bool_)
-    if SCHEMES[evidence.scheme].averages_boundary:
-        if evidence.n_bins_asked not in (0, evidence.n_bins):
-            raise GuaranteeError(
-                f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
-                "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
-            )
-        boundary[:-1] = counts[:-1] > 0
-    own = counts - boundary
-    return Interior(own, np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own), boundary)
-
-
 def is_moved(evidence: Evidence) -> bool:
     """Whether the values are those of other class rates than the tally's."""
     return evidence.rates is not None or evidence.odds_ratio != 1.0
@@ -160,9 +144,20 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
 
 
 def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
-    """`interior_of` after `require_guarantee`."""
+    """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins)."""
     require_guarantee(evidence, moved=moved)
-    return interior_of(evidence)
+    counts = np.asarray(evidence.counts, dtype=np.int64)
+    label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
+    boundary = np.zeros(counts.shape[0], dtype=np.bool_)
+    if SCHEMES[evidence.scheme].averages_boundary:
+        if evidence.n_bins_asked not in (0, evidence.n_bins):
+            raise GuaranteeError(
+                f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
+                "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
+            )
+        boundary[:-1] = counts[:-1] > 0
+    own = counts - boundary
+    return Interior(own, np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own), boundary)
 
 
 def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:

@@ -9,18 +9,19 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._schemes import ClassRate
 from fastbin._typing import Float64s
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior
-from fastbin.guarantees.moved import moved_interval
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 
 BinBound = Callable[[Any, Any, float], Float64s]
 
-_METHODS: dict[str, BinBound] = {
-    "clopper-pearson": clopper_pearson,
-    "hoeffding": hoeffding,
-    "empirical-bernstein": empirical_bernstein,
-    "wilson": wilson,
+# With the rule by which the bins share alpha.
+_METHODS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
+    "clopper-pearson": (clopper_pearson, sidak),
+    "hoeffding": (hoeffding, bonferroni),
+    "empirical-bernstein": (empirical_bernstein, bonferroni),
+    "wilson": (wilson, sidak),
 }
 
 
@@ -57,7 +58,7 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     -------
     ndarray of float64, shape (n_bins, 2)
         Lower and upper ends in [0, 1]. [0, 1] for a bin without samples. Where label shift moved the model, the intervals are
-        those of the target: the error of class rates that were counted is in them (`fastbin.guarantees.moved`).
+        those of the target: the error of class rates that were counted is in them.
 
     Raises
     ------
@@ -85,19 +86,16 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
     evidence = as_evidence(evidence)
     if is_moved(evidence):
-        return moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
+        return _moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
     return _of_tally(evidence, alpha, method, simultaneous)
 
 
 def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64s:
     """The intervals in the population that the tally was drawn from."""
     interior = _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
-    n_covered = int(np.count_nonzero(interior.is_covered))
-    level = alpha
-    if simultaneous and n_covered > 1:
-        share = sidak if method in ("clopper-pearson", "wilson") else bonferroni
-        level = share(alpha, n_covered)
-    return interval_of_interior(interior, _METHODS[method], level)
+    bin_bound, share = _METHODS[method]
+    n_sharing = max(1, int(np.count_nonzero(interior.is_covered))) if simultaneous else 1
+    return interval_of_interior(interior, bin_bound, share(alpha, n_sharing))
 
 
 def _whole_tally(evidence: Evidence) -> Interior:
@@ -108,3 +106,50 @@ def _whole_tally(evidence: Evidence) -> Interior:
         raise GuaranteeError("Wilson's interval is about unweighted samples; use fb.shift.weighted_interval")
     counts, label_sums = np.asarray(evidence.counts), np.asarray(evidence.label_sums)
     return Interior(counts, label_sums, label_sums, np.zeros(counts.shape, dtype=np.bool_))
+
+
+def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float64s:
+    """Equation (13); a target rate of 0 or 1, or a source rate of 1 or 0, gives 0 or 1 throughout."""
+    ones, zeros = target_rate * (1.0 - source_rate), (1.0 - target_rate) * source_rate
+    if ones == 0.0 or zeros == 0.0:
+        return np.full(values.shape, 0.0 if ones == 0.0 else 1.0)
+    return np.asarray(ones * values / (ones * values + zeros * (1.0 - values)))
+
+
+def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
+    """Intervals of a model whose values were moved to other class rates, at the target; together they cover at least 1 - alpha.
+
+    The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by
+    equation (13) of Sun, Song & Hero (2023). Class rates that were counted are not exact: each has an interval of its own, and
+    the ends are moved by the worst rates in these intervals. By the union bound this holds at any sample size, if label shift
+    does.
+
+    Half of alpha goes to the bins and the rest in equal parts to the rates that were counted; if none was, all of it goes to
+    the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+    """
+    rates = evidence.rates
+    if rates is None:
+        raise GuaranteeError(
+            f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the model does not say how "
+            "these are known (files of fastbin 0.1.0 do not); an interval without their error would not cover; move the "
+            "source model again with fb.shift.LabelShift or `fastbin adapt`"
+        )
+    for population, rate in zip(("source", "target"), rates, strict=True):
+        if rate.origin == "estimated":
+            raise GuaranteeError(
+                f"the {population} rate was estimated from {rate.n_samples} scores without labels, for which no finite-sample "
+                "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels' "
+                "(--target-labels), or give the rate with method='known' (--target-rate)"
+            )
+    n_counted = sum(rate.origin == "counted" for rate in rates)
+    share = alpha / (2.0 * n_counted) if n_counted else 0.0
+    (p_low, p_high), (q_low, q_high) = (_rate_interval(rate, share) for rate in rates)
+    ends = at_source(alpha / 2.0 if n_counted else alpha)
+    return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+
+
+def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
+    if rate.origin == "given":
+        return rate.rate, rate.rate
+    low, high = clopper_pearson([rate.n_positive], [rate.n_samples], level)[0]
+    return float(low), float(high)

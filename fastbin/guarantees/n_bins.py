@@ -10,12 +10,12 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
-from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._scalars import check_alpha, check_count, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import epsilon as epsilon_of
-from fastbin.guarantees.bound_names import check_prior_bound
+from fastbin.guarantees.apriori import samples_needed
+from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.radius import failures_above, last_where, worst_failure
-from fastbin.guarantees.samples import samples_needed
 from fastbin.intervals import sidak
 
 # The targets of auto_n_bins. Gupta & Ramdas 2021 work with (0.1, 0.1) throughout section 2.2.
@@ -75,21 +75,17 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     """
     n, alpha = check_count(n, "n"), check_alpha(alpha)
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
-    kind = check_choice(kind, "kind", ("conditional", "marginal"))
-    bound = check_prior_bound(bound, kind)
+    kind, bound = check_prior(kind, bound)
     largest = _largest_exact if bound == "a-priori" else _largest_hoeffding
     n_bins = largest(n, alpha, epsilon, kind)
     if n_bins is None:
+        best = epsilon_of(n, 1, alpha, "conditional", bound) if bound == "a-priori" or n >= 2 else 1.0
         raise GuaranteeError(
-            f"{n} samples in a single bin promise no more than {_single_bin(n, alpha, bound):.3g} at alpha={alpha:g}, not "
+            f"{n} samples in a single bin promise no more than {best:.3g} at alpha={alpha:g}, not "
             f"epsilon={epsilon:g} (Gupta & Ramdas 2021, Theorem 3); one bin keeps it from "
             f"{samples_needed(epsilon, 1, alpha, kind, bound)} samples on, or take a larger epsilon or alpha"
         )
     return n_bins
-
-
-def _single_bin(n: int, alpha: float, bound: str) -> float:
-    return epsilon_of(n, 1, alpha, "conditional", bound) if bound == "a-priori" or n >= 2 else 1.0
 
 
 def _largest_hoeffding(n: int, alpha: float, epsilon: float, kind: str) -> int | None:
@@ -276,12 +272,11 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
 
 
 def _row(n: int, n_bins: int, alpha: float) -> TradeOff:
-    hoeffding = epsilon_of(n, n_bins, alpha, "conditional", "hoeffding")
     return TradeOff(
         n_bins=n_bins,
         samples_per_bin=(n + 1) // n_bins - 1,
         conditional=epsilon_of(n, n_bins, alpha),
         marginal=epsilon_of(n, n_bins, alpha, "marginal"),
-        conditional_hoeffding=hoeffding,
+        conditional_hoeffding=epsilon_of(n, n_bins, alpha, "conditional", "hoeffding"),
         expected_ece=epsilon_of(n, n_bins, alpha, "expected-ece"),
     )

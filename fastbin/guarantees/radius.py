@@ -48,8 +48,7 @@ def _supremum(n_in_bin: int, width: int, epsilon: float) -> float:
     last = math.ceil(n_in_bin * (1.0 - epsilon) - 1e-9) - 1  # beyond it x / n + epsilon reaches 1
     if last < 0:
         return 0.0
-    first, step = 0, 1
-    worst = 0.0
+    first, worst = 0, 0.0
     if last >= _SCAN:
         edge = np.arange(64.0)
         worst = float(failures_above(np.concatenate([edge, last - edge]), n_in_bin, width, epsilon).max())
@@ -153,9 +152,6 @@ def _exact_radius(n_in_bin: int, alpha: float) -> float:
     if _supremum(n_in_bin, low, right) > alpha:
         return right
     while right - left > 1e-14:
-        middle_radius = left + (right - left) / 2.0
-        if _supremum(n_in_bin, low, middle_radius) <= alpha:
-            right = middle_radius
-        else:
-            left = middle_radius
+        middle = left + (right - left) / 2.0
+        left, right = (left, middle) if _supremum(n_in_bin, low, middle) <= alpha else (middle, right)
     return right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 
 from fastbin._schemes import ClassRate, ClassRates
@@ -51,3 +52,9 @@ def _known(rate: ClassRate) -> str:
     is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
     smoothed = ", with half a sample more of either label" if is_smoothed else ""
     return f"{value} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"
+
+
+def name_bins(bins: Sequence[int], limit: int = 8) -> str:
+    """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
+    shown = ", ".join(map(str, bins[:limit])) + (f" and {len(bins) - limit} more" if len(bins) > limit else "")
+    return f"{'bin' if len(bins) == 1 else 'bins'} {shown}"

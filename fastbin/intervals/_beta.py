@@ -54,7 +54,7 @@ def beta_quantile(a: Float64s, b: Float64s, tail: float, *, upper: bool) -> Floa
 
 
 def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
-    """The points; those that are not a root are replaced by bisection down to neighbouring doubles, rounded outwards."""
+    """The points; those that are not a root are replaced in place, by bisection down to neighbouring doubles, outwards."""
     special = special_functions()
 
     def beyond(p: Float64s, of: Any) -> Float64s:
@@ -64,15 +64,13 @@ def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bo
         wrong = ~(np.abs(beyond(points, slice(None)) - tail) <= _NEAR * tail)  # NaN is wrong too
     if not wrong.any():
         return points
-    n_wrong = np.count_nonzero(wrong)
 
     def stays_low(p: Float64s) -> Bools:
         return ~(beyond(p, wrong) <= tail if upper else beyond(p, wrong) >= tail)
 
-    low, high = neighbouring_doubles(np.zeros(n_wrong), np.ones(n_wrong), stays_low)
-    result = points.copy()
-    result[wrong] = high if upper else low
-    return result
+    low, high = neighbouring_doubles(np.zeros_like(points[wrong]), np.ones_like(points[wrong]), stays_low)
+    points[wrong] = high if upper else low
+    return points
 
 
 def _by_series(a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:

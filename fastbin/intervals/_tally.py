@@ -1,14 +1,16 @@
-"""Counts and label sums of bins, checked, and intervals around their means."""
+"""Counts, label sums, weighted sums and weighted samples of bins, checked, as intervals take them; intervals around means."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import refuse_first
+from fastbin._scalars import check_count
+from fastbin._typing import Bools, Float64s, Int64s, UInt8s
+from fastbin._validation import check_labels, check_same_length, check_sample_weight, refuse_first
 
 # Above it doubles do not represent every integer.
 MOST_SAMPLES = 2**53
@@ -40,7 +42,16 @@ def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Flo
     return array
 
 
-def as_tally(label_sums: Any, counts: Any) -> tuple[Int64s, Int64s]:
+class BinTally(NamedTuple):
+    """The tally of the bins; where a bin is empty, it has a harmless size and mean."""
+
+    sums: Int64s
+    counts: Int64s
+    filled: Int64s  # the counts, 1 for an empty bin
+    means: Float64s
+
+
+def as_tally(label_sums: Any, counts: Any) -> BinTally:
     """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts <= 2**53. O(n_bins)."""
     sizes, sums = as_counts(counts, "counts"), as_counts(label_sums, "label_sums")
     if sums.shape != sizes.shape:
@@ -54,9 +65,82 @@ def as_tally(label_sums: Any, counts: Any) -> tuple[Int64s, Int64s]:
             "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
         ),
     )
-    return sums, sizes
+    filled = np.maximum(sizes, 1)
+    return BinTally(sums, sizes, filled, sums / filled)
 
 
 def around(centres: Float64s, radii: Float64s | float) -> Float64s:
     """The intervals centre +- radius, cut to [0, 1]: a frequency lies there whatever the data say. Shape (n_bins, 2)."""
     return np.stack([np.clip(centres - radii, 0.0, 1.0), np.clip(centres + radii, 0.0, 1.0)], axis=1)
+
+
+class Rows:
+    """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
+
+    def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
+        checked = check_sample_weight(weights, "weights")
+        if checked is None:
+            raise InputError("weights is None; without weights use clopper_pearson")
+        self.weights = checked.astype(np.float64)
+        self.labels = check_labels(labels)
+        self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
+        check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
+        if self.bins.dtype.kind not in "iu":
+            raise InputTypeError(f"bins has dtype {self.bins.dtype}; bin numbers are integers from 0")
+        self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
+        refuse_first(
+            (self.bins < 0) | (self.bins >= self.n_bins),
+            lambda i: f"bins[{i}] is {self.bins[i]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}",
+        )
+        self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)
+        self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
+        refuse_first(
+            self.weights > self.bounds[self.bins],
+            lambda i: (
+                f"weights[{i}] is {self.weights[i]}, above the weight_bound {self.bounds[self.bins[i]]} of its bin; "
+                "the bound must hold in the whole population"
+            ),
+        )
+
+    def sums(self, values: Float64s) -> Float64s:
+        """The sum of `values` over each bin."""
+        return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
+
+    def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
+        """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
+        order = np.lexsort((self.labels, self.weights, self.bins))
+        ends = np.cumsum(self.counts)[:-1]
+        relative = (self.weights / self.bounds[self.bins])[order]
+        yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)
+
+
+def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
+    """One number, or one per bin, as one per bin; positive and finite."""
+    try:
+        bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
+    except ValueError as error:
+        raise InputError(f"{name} must be one number or one for each of the {n_bins} bins: {error}") from error
+    bad = ~((bounds > 0.0) & np.isfinite(bounds))
+    refuse_first(bad, lambda b: f"{name} is {bounds[b]}; it must be positive and finite, one number or one per bin")
+    return bounds
+
+
+def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> tuple[Float64s, Float64s, Float64s, Bools]:
+    """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
+    totals = as_sums(weight_sums, "weight_sums")
+    ones = as_sums(weighted_label_sums, "weighted_label_sums", totals.shape)
+    sizes = as_sums(counts, "counts", totals.shape)
+    known = (totals > 0.0) & (sizes > 0.0)
+    means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
+    filled = np.where(known, sizes, 1.0)
+    return means, np.where(known, totals / filled, 1.0), filled, known
+
+
+def last_rejected(rejects: Callable[[Float64s], Bools], shape: int | tuple[()]) -> Float64s:
+    """Elementwise the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
+    low, high = np.zeros(shape), np.ones(shape)
+    for _ in range(46):
+        middle = (low + high) / 2.0
+        rejected = rejects(middle)
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return low

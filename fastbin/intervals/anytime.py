@@ -50,11 +50,7 @@ def running_variance(labels: Any) -> float:
     3.578505921
     """
     y = check_labels(labels).astype(np.float64)
-    if y.size == 0:
-        return 0.0
-    means = np.empty_like(y)
-    means[0] = 0.5
-    means[1:] = np.cumsum(y)[:-1] / np.arange(1, y.size)
+    means = np.append(0.5, np.cumsum(y)[:-1] / np.arange(1, y.size))  # before each label; without labels the sum is 0
     return float(np.sum((y - means) ** 2))
 
 
@@ -130,11 +126,9 @@ def _around_means(
     label_sums: Any, counts: Any, running_variances: Any, alpha: float, boundary: Callable[[Float64s, float], Float64s]
 ) -> Float64s:
     """The means +- boundary / count, cut to [0, 1]."""
-    sums, sizes = as_tally(label_sums, counts)
-    filled = np.maximum(sizes, 1)
+    _, sizes, filled, means = as_tally(label_sums, counts)
     variances = np.maximum(as_sums(running_variances, "running_variances", sizes.shape), 1.0)
-    radii = boundary(variances, check_level(alpha)) / filled
-    return around(sums / filled, np.where(sizes > 0, radii, 1.0))
+    return around(means, np.where(sizes > 0, boundary(variances, check_level(alpha)) / filled, 1.0))
 
 
 @shared_docs(stitched.__doc__)
@@ -171,7 +165,7 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
            [0.4424, 0.5576]])
     """
     betaln = special_functions().betaln
-    sums, sizes = as_tally(label_sums, counts)
+    sums, sizes, *_ = as_tally(label_sums, counts)
     a, b = prior
     if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
         raise InputError(f"prior is ({a!r}, {b!r}); both parameters of the mixing distribution must be positive and finite")

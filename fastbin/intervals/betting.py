@@ -14,7 +14,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level, check_seed
 from fastbin._typing import Bools, Float64s
-from fastbin.intervals._rows import Rows, last_rejected
+from fastbin.intervals._tally import Rows, last_rejected
 from fastbin.intervals.weighted import weighted_empirical_bernstein
 
 # The stakes of `betting`, as fractions of the largest that cannot go bankrupt. The best one is about
@@ -136,8 +136,6 @@ def betting_in_order(
 def _stakes_in_order(weights: Float64s, labels: Float64s, threshold: float) -> Float64s:
     """The stake for each sample from the samples before it; the same for both ends, since it depends on squares alone."""
     n = weights.shape[0]
-    if n == 0:
-        return weights
     seen_weight, seen_ones = np.cumsum(weights), np.cumsum(weights * labels)
     before = np.concatenate([[0.5], (0.5 + seen_ones[:-1]) / (1.0 + seen_weight[:-1])])
     squares = np.concatenate([[0.0], np.cumsum((weights * (labels - before)) ** 2)[:-1]])

@@ -51,7 +51,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     array([[0.0667, 0.6525],
            [0.    , 0.3085]])
     """
-    sums, sizes = as_tally(label_sums, counts)
+    sums, sizes, *_ = as_tally(label_sums, counts)
     tail = check_level(alpha) / 2.0
     # Of the rarer label: its ends are the smaller numbers, with digits to spare. The others mirror them.
     rarer = np.minimum(sums, sizes - sums).astype(np.float64)
@@ -91,10 +91,9 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     >>> hoeffding([30], [100], alpha=0.1).round(4)
     array([[0.1776, 0.4224]])
     """
-    sums, sizes = as_tally(label_sums, counts)
-    filled = np.maximum(sizes, 1)
-    radii = np.where(sizes > 0, np.sqrt(math.log(2.0 / check_level(alpha)) / (2.0 * filled)), 1.0)
-    return around(sums / filled, radii)
+    _, sizes, filled, means = as_tally(label_sums, counts)
+    radii = np.sqrt(math.log(2.0 / check_level(alpha)) / (2.0 * filled))
+    return around(means, np.where(sizes > 0, radii, 1.0))
 
 
 @shared_docs(hoeffding.__doc__)
@@ -118,9 +117,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     array([[0.    , 0.0856],
            [0.4295, 0.5705]])
     """
-    sums, sizes = as_tally(label_sums, counts)
-    filled = np.maximum(sizes, 1)
-    means = sums / filled
+    _, sizes, filled, means = as_tally(label_sums, counts)
     log_term = math.log(3.0 / check_level(alpha))
     radii = np.sqrt(2.0 * means * (1.0 - means) * log_term / filled) + 3.0 * log_term / filled
     return around(means, np.where(sizes > 0, radii, 1.0))
@@ -151,10 +148,8 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     >>> wilson([3], [10], alpha=0.05).round(4)
     array([[0.1078, 0.6032]])
     """
-    sums, sizes = as_tally(label_sums, counts)
-    filled = np.maximum(sizes, 1)
+    sums, sizes, filled, means = as_tally(label_sums, counts)
     z = -float(special_functions().ndtri(check_level(alpha) / 2.0))
-    means = sums / filled
     centres = (means + z * z / (2.0 * filled)) / (1.0 + z * z / filled)
     radii = z * np.sqrt(means * (1.0 - means) / filled + (z / (2.0 * filled)) ** 2) / (1.0 + z * z / filled)
     intervals = around(centres, radii)

@@ -18,8 +18,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level
 from fastbin._typing import Bools, Float64s, UInt8s
-from fastbin.intervals._rows import Rows, last_rejected, positive_per_bin, weighted_means
-from fastbin.intervals._tally import around
+from fastbin.intervals._tally import Rows, around, last_rejected, positive_per_bin, weighted_means
 
 
 def self_normalised_hoeffding(

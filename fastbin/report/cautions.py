@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastbin._typing import Bools, Int64s
-from fastbin.assess.verdict import CONTRADICTED, name_bins
-from fastbin.guarantees.words import moved_by
+from fastbin.assess.verdict import CONTRADICTED
+from fastbin.guarantees.words import moved_by, name_bins
 from fastbin.intervals._beta import special_functions
 from fastbin.model import BinnedModel
 

@@ -14,7 +14,7 @@ from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
 from fastbin._typing import Float64s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
-from fastbin.guarantees.moved import move_odds
+from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood

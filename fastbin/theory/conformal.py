@@ -113,28 +113,24 @@ def conformal_sets(
     seen = check_scores(calibration_scores, name="calibration_scores").astype(np.float64)
     labels = check_labels(calibration_labels, "calibration_labels")
     check_same_length(calibration_scores=seen, calibration_labels=labels)
-    draws = None if uniforms is None else _check_uniforms(uniforms, new.shape[0])
+    if uniforms is not None:
+        draws = np.asarray(uniforms, dtype=np.float64)
+        if draws.shape != new.shape:
+            raise InputError(f"uniforms has shape {draws.shape} for {len(new)} scores; every row needs one number")
+        bad = ~((draws >= 0.0) & (draws < 1.0))
+        refuse_first(bad, lambda i: f"uniforms[{i}] is {draws[i]}; uniform numbers are in [0, 1)")
     of_seen = np.where(labels == 1, _nonconformity(seen)[1], _nonconformity(seen)[0])
     result = np.empty((new.shape[0], 2), dtype=np.bool_)
     for label, of_new in enumerate(_nonconformity(new)):
         reference = np.sort(of_seen[labels == label] if class_conditional else of_seen)
         below = np.searchsorted(reference, of_new, side="left")
-        if draws is None:
+        if uniforms is None:
             result[:, label] = below < conformal_rank(reference.shape[0], level)
         else:
             not_above = np.searchsorted(reference, of_new, side="right")
             mass = (reference.shape[0] - not_above) + draws * (not_above - below + 1)
             result[:, label] = mass > float(level * (reference.shape[0] + 1))
     return result
-
-
-def _check_uniforms(uniforms: Any, n: int) -> Float64s:
-    draws = np.asarray(uniforms, dtype=np.float64)
-    if draws.shape != (n,):
-        raise InputError(f"uniforms has shape {draws.shape} for {n} scores; every row needs one number")
-    bad = ~((draws >= 0.0) & (draws < 1.0))
-    refuse_first(bad, lambda i: f"uniforms[{i}] is {draws[i]}; uniform numbers are in [0, 1)")
-    return draws
 
 
 @shared_docs(bin_sets.__doc__)

@@ -10,6 +10,7 @@ from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_unit_interval
 from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_scores, refuse_first
+from fastbin.intervals._tally import around
 
 
 def _as_intervals(intervals: Any) -> Float64s:
@@ -55,7 +56,7 @@ def intervals_from_calibrated(values: Any, epsilon: float) -> Float64s:
     """
     centres = check_scores(values, name="values").astype(np.float64)
     radius = check_unit_interval(epsilon, "epsilon")
-    return np.stack([np.maximum(centres - radius, 0.0), np.minimum(centres + radius, 1.0)], axis=1)
+    return around(centres, radius)
 
 
 def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> tuple[Float64s, float]:

@@ -11,7 +11,7 @@ from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha, check_count
 from fastbin._typing import Float64s
 from fastbin._validation import check_scores
-from fastbin.guarantees.moved import move_odds
+from fastbin.guarantees.intervals import move_odds
 from fastbin.shift.rates import check_rate
 from fastbin.theory.risk_bounds import risk_bound
 

@@ -197,23 +197,19 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     distinct, cells = np.unique(pairs, return_inverse=True)
     level_of = distinct // by_score.n_bins
 
-    row_weights = samples.row_weights
-    masses = np.bincount(cells, row_weights)
-    ones = np.bincount(cells, row_weights * samples.labels)
-    assert by_value.values is not None
-    masses_of_all = masses / masses.sum()
-    plug_in = population_risk(by_value.values[level_of], masses_of_all, np.minimum(ones / masses, 1.0))
-
     cell_groups = Groups("values", cells.astype(np.int32), np.empty(len(distinct) - 1), None)
     labels_as_terms = samples.labels.astype(np.float64)
     fine = PairSums.of(samples, cell_groups, labels_as_terms)
     coarse = PairSums.of(samples, by_value, labels_as_terms)
     errors = PairSums.of(samples, by_value, samples.labels - samples.predictions)
+    masses = fine.weights / fine.weights.sum()
+    assert by_value.values is not None
+    plug_in = population_risk(by_value.values[level_of], masses, np.minimum(fine.terms / fine.weights, 1.0))
     rise = np.where(fine.is_known, fine.mean_products() - coarse.mean_products()[level_of], 0.0)
     return RiskEstimate(
         plug_in=plug_in,
         calibration_risk=float(np.dot(errors.weights, errors.mean_products()) / errors.weights.sum()),
-        sharpness_risk=float(np.dot(masses_of_all, rise)),
+        sharpness_risk=float(np.dot(masses, rise)),
         n_cells=len(distinct),
-        mass_left_out=float(masses_of_all[~fine.is_known].sum()),
+        mass_left_out=float(masses[~fine.is_known].sum()),
     )
