@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from fastbin.guarantees.words import moved_by, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as TextTable
 
     from fastbin.guarantees import Certificate
     from fastbin.model import BinnedModel
@@ -98,8 +98,7 @@ def empty_bins(model: BinnedModel) -> list[int]:
     """The bins without samples."""
     if model.kind != "step" or model.counts is None:
         return []
-    empty: list[int] = np.flatnonzero(model.counts == 0).tolist()
-    return empty
+    return np.flatnonzero(model.counts == 0).tolist()
 
 
 def promise(model: BinnedModel, alpha: float) -> tuple[Any, str]:
@@ -126,10 +125,17 @@ def show(out: Console, model: BinnedModel, alpha: float, max_rows: int | None = 
     for sentence in facts(model):
         out.print(sentence)
     if model.kind != "smooth":
-        out.print()
-        out.print(_table(model, alpha, max_rows))
+        samples: dict[str, Iterable[str]] = {}
+        if model.counts is not None:
+            columns = {"samples": model.counts, "label 1": model.label_sums}
+            samples = {title: [f"{number:,}" for number in column] for title, column in columns.items()}
+        print_bins(out, model, intervals(model, alpha), alpha, samples, max_rows)
     out.print()
-    certificate, sentence = promise(model, alpha)
+    print_promise(out, *promise(model, alpha))
+
+
+def print_promise(out: Console, certificate: Certificate | None, sentence: str) -> None:
+    """Print the two answers of `promise`."""
     if certificate is None:
         out.print(sentence)
     else:
@@ -143,32 +149,27 @@ def print_certificate(out: Console, certificate: Certificate, *, with_reasons: b
         out.print(certificate.explain())
 
 
-def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> TextTable:
-    ends = intervals(model, alpha)
-    titles = ["knot", "score"] if model.kind == "linear" else ["bin", "scores from", "to"]
-    if model.counts is not None:
-        titles += ["samples", "label 1"]
-    titles += ["value"]
-    if ends is not None:
-        titles += [f"{sureness(alpha)} interval"]
+def print_bins(
+    out: Console,
+    model: BinnedModel,
+    ends: Float64s | None,
+    alpha: float,
+    more: Mapping[str, Iterable[str]],
+    max_rows: int | None,
+) -> None:
+    """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends."""
     show_value = number_format(model.values)
-    rows = []
-    for row in range(model.n_bins):
-        cells = [str(row), *_scores_of(model, row)]
-        if model.counts is not None:
-            cells += [f"{model.counts[row]:,}", f"{model.label_sums[row]:,}"]
-        cells += [show_value(model.values[row])]
-        if ends is not None:
-            cells += [f"{show_value(ends[row, 0])} to {show_value(ends[row, 1])}"]
-        rows.append(cells)
-    return text_table(titles, rows, max_rows)
-
-
-def _scores_of(model: BinnedModel, row: int) -> list[str]:
-    """The score of a knot, or the two ends of a bin."""
+    bins = range(model.n_bins)
     if model.kind == "linear":
-        return [f"{model.edges[row]:.6g}"]
-    return ["" if end is None else f"{end:.6g}" for end in ends_of(model, row)]
+        columns: dict[str, Iterable[str]] = {"knot": map(str, bins), "score": [f"{edge:.6g}" for edge in model.edges]}
+    else:
+        lows, highs = zip(*(["" if end is None else f"{end:.6g}" for end in ends_of(model, row)] for row in bins), strict=True)
+        columns = {"bin": map(str, bins), "scores from": lows, "to": highs}
+    columns |= {**more, "value": map(show_value, model.values)}
+    if ends is not None:
+        columns[f"{sureness(alpha)} interval"] = [f"{show_value(low)} to {show_value(high)}" for low, high in ends]
+    out.print()
+    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows))
 
 
 def ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:
