@@ -15,7 +15,7 @@ from fastbin._keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._native.ties import row_keys
 from fastbin._typing import Bools, UInt64s
 from fastbin._validation import look_like_ids
-from fastbin.io.base import arrow
+from fastbin.io.base import arrow, as_plain
 from fastbin.io.parsing import MISSING, first_true
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class KeySource:
         """A key for each row of a batch; where it is not needed, its value does not matter."""
         if self._column is None:
             return row_keys(self._seed, len(batch), first_row)
-        column = self._text(batch.column(self._table.names.index(self._column)), first_row)
+        column = self._text(as_plain(batch.column(self._table.names.index(self._column))), first_row)
         if self._salt is None:
             return self._parse(column, first_row)
         keys = np.zeros(len(batch), np.uint64)
@@ -74,8 +74,6 @@ class KeySource:
     def _text(self, column: Any, first_row: int) -> Any:
         """The column as text without missing values."""
         pa = arrow()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         if pa.types.is_integer(column.type):
             column = column.cast(pa.string())
         elif column.type not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):

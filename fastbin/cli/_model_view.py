@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,52 +34,43 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def facts(model: BinnedModel) -> list[str]:
+def facts(model: BinnedModel) -> Iterator[str]:
     """What else a user must know about a model, one sentence each."""
-    sentences = []
     if model.score_range is None:
-        sentences.append("Scores may be any finite number.")
-    elif model.score_range != (0.0, 1.0):
+        yield "Scores may be any finite number."
+    else:
         low, high = model.score_range
-        sentences.append(f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{low:g}, {high:g}].")
-    if model.out_of_range == "clip" and model.score_range is not None:
-        low, high = model.score_range
-        sentences.append(
-            f"Finite scores outside the range are clipped: those below {low:g} are taken as {low:g}, and those above {high:g} "
-            f"as {high:g}."
-        )
+        is_clipped = model.out_of_range == "clip"
+        if (low, high) != (0.0, 1.0):
+            yield f"Scores {'are' if is_clipped else 'must be'} in [{low:g}, {high:g}]."
+        if is_clipped:
+            beyond = f"those below {low:g} are taken as {low:g}, and those above {high:g} as {high:g}"
+            yield f"Finite scores outside the range are clipped: {beyond}."
     if 0 < model.n_bins < model.n_bins_asked:
-        sentences.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
+        yield f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}."
     if model.n_tied and model.ties in ("random", "isolate"):
-        sentences.append(
+        yield (
             f"Ties: {100.0 * model.randomised_mass:.3g} % of the samples share the score of a boundary with others and got "
             f"their bin by a random key (seed {model.seed}); so will such scores at prediction."
         )
     elif model.n_tied:
-        sentences.append(
-            f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin "
-            f"{'above' if model.ties == 'upper' else 'below'} it."
-        )
-    falls = model.falls.tolist()
-    if falls:
+        side = "above" if model.ties == "upper" else "below"
+        yield f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin {side} it."
+    if falls := model.falls.tolist():
         places = f"after bin {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after bins {_listed(falls)})"
-        sentences.append(f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not.")
-    empty = empty_bins(model)
-    if empty:
-        sentences.append(
-            f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
-        )
+        yield f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not."
+    if empty := empty_bins(model):
+        yield f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
     if model.is_weighted and model.n_bins:
-        sentences.append("Values are weighted means (importance weights).")
+        yield "Values are weighted means (importance weights)."
     if model.delta > 0.0:
-        sentences.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
+        yield f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2)."
     if model.rates is not None or model.odds_ratio != 1.0:
-        sentences.append(f"Label shift: {moved_by(model.odds_ratio, model.rates)}.")
+        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
     if model.map[0] != "none":
-        sentences.append(f"Map: log-odds = {log_odds(model)}.")
+        yield f"Map: log-odds = {log_odds(model)}."
     if model.note:
-        sentences.append(f"Note: {model.note}")
-    return sentences
+        yield f"Note: {model.note}"
 
 
 def _listed(bins: list[int], limit: int = 10) -> str:

@@ -123,10 +123,9 @@ def _origin(shift: LabelShift, alpha: float) -> str:
     rate = shift.rate_
     if rate.method == "known":
         return ", as given"
-    source = {
-        "labels": f"{rate.n_samples:,} outcomes",
-        "likelihood": f"{rate.n_samples:,} scores by maximum likelihood",
-        "confusion": f"{rate.n_samples:,} scores by a confusion matrix",
+    source, kind = {
+        "labels": ("outcomes", "exact"),
+        "likelihood": ("scores by maximum likelihood", "bootstrap"),
+        "confusion": ("scores by a confusion matrix", "bootstrap"),
     }[rate.method]
-    kind = "exact" if rate.method == "labels" else "bootstrap"
-    return f", from {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"
+    return f", from {rate.n_samples:,} {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, suppress
-from types import TracebackType
+from contextlib import AbstractContextManager, closing, suppress
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ class _Stored(NamedTuple):
     types: tuple[npt.DTypeLike, ...]
 
 
-class Replay:
+class Replay(AbstractContextManager["Replay"]):
     """Batches of rows from a source that is slow to read, such as a CSV file, or that can be read only once.
 
     The source is read to its end at once. Later passes get copies from memory, or from a temporary file without a name, and so
@@ -138,10 +137,7 @@ class Replay:
             with suppress(OSError):  # a full disk, which has been reported
                 self._file.close()
 
-    def __enter__(self) -> Replay:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
