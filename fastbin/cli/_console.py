@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -75,18 +74,13 @@ def note(message: str) -> None:
     console(stderr=True).print(f"note: {message}")
 
 
-@contextmanager
-def working(what: str) -> Iterator[None]:
+def working(what: str) -> contextlib.AbstractContextManager[object]:
     """Show a spinner with these words while the block runs."""
     shown = console(stderr=True)
-    if not shown.is_terminal:
-        yield
-        return
-    with shown.status(what):
-        yield
+    return shown.status(what) if shown.is_terminal else contextlib.nullcontext()
 
 
-@contextmanager
+@contextlib.contextmanager
 def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
     """Show a progress bar while the block reads a table; pass the batches through the function that this yields."""
     shown = console(stderr=True)
@@ -94,10 +88,9 @@ def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Itera
     if small or not shown.is_terminal:
         yield lambda batches: batches
         return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=shown, transient=True) as progress:
+    with Progress(console=shown, transient=True) as progress:
         task = progress.add_task(what, total=table.total)
 
         def watched(batches: Iterable[Any]) -> Iterator[Any]:
@@ -111,11 +104,10 @@ def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Itera
 def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int | None = None) -> TextTable:
     """A table of right-aligned cells; of more than `max_rows` rows, those in the middle become one row of dots."""
     from rich import box
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
+    columns = (Column(title, justify="right", no_wrap=True) for title in titles)
+    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     if max_rows is not None and len(rows) > max_rows:
         half = max_rows // 2
         rows = [*rows[:half], ["..."] * len(titles), *rows[len(rows) - half :]]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import click
 import numpy as np
@@ -54,13 +53,9 @@ class TableOptions:
     decimal: str = "."
     encoding: str = "utf-8"
 
-    @classmethod
-    def take(cls, **values: Any) -> TableOptions:
-        """The options of a command, which must go together."""
-        options = cls(**values)
-        if options.delimiter == options.decimal:
-            raise click.UsageError(f"--delimiter and --decimal are both {options.decimal!r}; one character cannot be both")
-        return options
+    def __post_init__(self) -> None:
+        if self.delimiter == self.decimal:
+            raise click.UsageError(f"--delimiter and --decimal are both {self.decimal!r}; one character cannot be both")
 
     def open(self, path: str, watch: Callable[[bytes], object] | None = None) -> Table:
         """The table of this name; `watch` as in `open_table`."""

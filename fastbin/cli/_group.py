@@ -54,11 +54,9 @@ class CommandLine(click.Group):
     """The command ``fastbin``."""
 
     def __init__(self) -> None:
-        version = click.Option(
-            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
-        )
         names = {"help_option_names": ["-h", "--help"]}
-        super().__init__("fastbin", help=HELP, epilog=EPILOG, no_args_is_help=True, context_settings=names, params=[version])
+        super().__init__("fastbin", help=HELP, epilog=EPILOG, no_args_is_help=True, context_settings=names)
+        click.version_option(library_version(), message="fastbin %(version)s", help="Show the version.")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         modules = pkgutil.iter_modules([str(Path(__file__).parent)])
@@ -66,10 +64,7 @@ class CommandLine(click.Group):
         return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(ctx):
-            return None
-        command: click.Command = import_module(f"fastbin.cli.{name}").command
-        return command
+        return import_module(f"fastbin.cli.{name}").command if name in self.list_commands(ctx) else None
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **options: Any) -> Any:
         """Run and leave the process (click's own entry, which its test runner calls)."""
@@ -121,27 +116,20 @@ def _print_error(error: BaseException) -> int:
         return USAGE
     elif isinstance(error, click.ClickException):
         message = error.format_message()
-    elif isinstance(error, FastbinError):
-        pass
-    elif isinstance(error, ModuleNotFoundError):
+    elif isinstance(error, ModuleNotFoundError) and not isinstance(error, FastbinError):
         if error.name is None or error.name.startswith("fastbin"):
             raise error
         message = f"this needs {error.name}, which is not installed; {install_command('cli')}"
     elif isinstance(error, OSError):
-        message = _os_error(error)
+        place = "" if error.filename is None else f"{error.filename}: "
+        is_closed = error.filename is None and error.errno == errno.EBADF
+        message = "standard output is closed" if is_closed else f"{place}{error.strerror or error}"
     elif isinstance(error, MemoryError):
         message = f"not enough memory: {error}" if str(error) else "not enough memory"
-    else:
+    elif not isinstance(error, FastbinError):
         raise error
     _print_line(message)
     return code
-
-
-def _os_error(error: OSError) -> str:
-    if error.filename is None and error.errno == errno.EBADF:
-        return "standard output is closed"
-    place = f"{error.filename}: " if error.filename is not None else ""
-    return f"{place}{error.strerror or error}"
 
 
 def _print_line(message: str) -> None:
@@ -151,9 +139,3 @@ def _print_line(message: str) -> None:
         click.echo(line.encode("utf8", errors="backslashreplace").decode("utf8"), err=True)
     except OSError:
         discard(sys.stderr)
-
-
-def _show_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
-    if is_given:
-        click.echo(f"fastbin {library_version()}")
-        ctx.exit()

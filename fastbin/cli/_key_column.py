@@ -15,7 +15,7 @@ from fastbin._keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._native.ties import row_keys
 from fastbin._typing import Bools, UInt64s
 from fastbin._validation import look_like_ids
-from fastbin.io.base import arrow
+from fastbin.io.base import arrow, as_plain
 from fastbin.io.parsing import MISSING, first_true
 
 if TYPE_CHECKING:
@@ -41,33 +41,29 @@ class KeyOptions(NamedTuple):
             raise click.UsageError("--salt and --salt-file exclude each other: both say what ids are hashed with")
         if seed is not None and key is not None:
             raise click.UsageError("--seed and --key exclude each other: both say how ties are broken")
+        secret: str | bytes | None = salt
+        origin = "--salt"
         if salt_file is not None:
             # The line break that an editor leaves at the end is not part of the secret.
-            secret = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
-            return cls(key, check_salt(secret, salt_file), seed)
-        if salt is None and key is not None and ENVIRONMENT in os.environ:
-            return cls(key, check_salt(os.environ[ENVIRONMENT], ENVIRONMENT), seed)
-        return cls(key, None if salt is None else check_salt(salt, "--salt"), seed)
-
-    def source(self, table: Table) -> KeySource:
-        """The keys of a table's rows."""
-        if self.column is not None:
-            table.check_column(self.column)
-        return KeySource(table, self)
+            secret, origin = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r"), salt_file
+        elif salt is None and key is not None:
+            secret, origin = os.environ.get(ENVIRONMENT), ENVIRONMENT
+        return cls(key, None if secret is None else check_salt(secret, origin), seed)
 
 
 class KeySource:
     """Where the tie keys of a file's rows come from: a column of keys, of ids to be hashed, or row numbers and a seed."""
 
     def __init__(self, table: Table, options: KeyOptions) -> None:
-        self._table, self._column, self._salt = table, options.column, options.salt
+        self._column = None if options.column is None else table.check_column(options.column)
+        self._table, self._salt = table, options.salt
         self._seed = secrets.randbits(64) if options.seed is None else options.seed
 
     def keys(self, batch: Any, first_row: int, needed: Bools) -> UInt64s:
         """A key for each row of a batch; where it is not needed, its value does not matter."""
         if self._column is None:
             return row_keys(self._seed, len(batch), first_row)
-        column = self._text(batch.column(self._table.names.index(self._column)), first_row)
+        column = self._text(as_plain(batch.column(self._table.names.index(self._column))), first_row)
         if self._salt is None:
             return self._parse(column, first_row)
         keys = np.zeros(len(batch), np.uint64)
@@ -78,8 +74,6 @@ class KeySource:
     def _text(self, column: Any, first_row: int) -> Any:
         """The column as text without missing values."""
         pa = arrow()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         if pa.types.is_integer(column.type):
             column = column.cast(pa.string())
         elif column.type not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):

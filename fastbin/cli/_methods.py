@@ -67,18 +67,14 @@ def make_calibrator(method: str, given: Mapping[str, Any]) -> Calibrator:
     for name in given:
         if name not in known:
             _refuse(name, method, [other for other in METHODS if name in _parameters(other)])
-    made: Calibrator = calibrator(**entry.settled, **given)
-    return made
+    return calibrator(**entry.settled, **given)
 
 
 def check_threads(method: str) -> None:
     """Refuse a number of threads for a method whose fit takes none."""
-    if not _takes_threads(method):
-        _refuse("threads", method, list(filter(_takes_threads, METHODS)))
-
-
-def _takes_threads(method: str) -> bool:
-    return "n_threads" in inspect.signature(_class_of(method).fit).parameters
+    supporting = [name for name in METHODS if "n_threads" in inspect.signature(_class_of(name).fit).parameters]
+    if method not in supporting:
+        _refuse("threads", method, supporting)
 
 
 def _refuse(option: str, method: str, supporting: list[str]) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from fastbin.guarantees.words import moved_by, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as TextTable
 
     from fastbin.guarantees import Certificate
     from fastbin.model import BinnedModel
@@ -34,52 +34,43 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def facts(model: BinnedModel) -> list[str]:
+def facts(model: BinnedModel) -> Iterator[str]:
     """What else a user must know about a model, one sentence each."""
-    sentences = []
     if model.score_range is None:
-        sentences.append("Scores may be any finite number.")
-    elif model.score_range != (0.0, 1.0):
+        yield "Scores may be any finite number."
+    else:
         low, high = model.score_range
-        sentences.append(f"Scores {'must be' if model.out_of_range == 'refuse' else 'are'} in [{low:g}, {high:g}].")
-    if model.out_of_range == "clip" and model.score_range is not None:
-        low, high = model.score_range
-        sentences.append(
-            f"Finite scores outside the range are clipped: those below {low:g} are taken as {low:g}, and those above {high:g} "
-            f"as {high:g}."
-        )
+        is_clipped = model.out_of_range == "clip"
+        if (low, high) != (0.0, 1.0):
+            yield f"Scores {'are' if is_clipped else 'must be'} in [{low:g}, {high:g}]."
+        if is_clipped:
+            beyond = f"those below {low:g} are taken as {low:g}, and those above {high:g} as {high:g}"
+            yield f"Finite scores outside the range are clipped: {beyond}."
     if 0 < model.n_bins < model.n_bins_asked:
-        sentences.append(f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}.")
+        yield f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}."
     if model.n_tied and model.ties in ("random", "isolate"):
-        sentences.append(
+        yield (
             f"Ties: {100.0 * model.randomised_mass:.3g} % of the samples share the score of a boundary with others and got "
             f"their bin by a random key (seed {model.seed}); so will such scores at prediction."
         )
     elif model.n_tied:
-        sentences.append(
-            f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin "
-            f"{'above' if model.ties == 'upper' else 'below'} it."
-        )
-    falls = model.falls.tolist()
-    if falls:
+        side = "above" if model.ties == "upper" else "below"
+        yield f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin {side} it."
+    if falls := model.falls.tolist():
         places = f"after bin {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after bins {_listed(falls)})"
-        sentences.append(f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not.")
-    empty = empty_bins(model)
-    if empty:
-        sentences.append(
-            f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
-        )
+        yield f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not."
+    if empty := empty_bins(model):
+        yield f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
     if model.is_weighted and model.n_bins:
-        sentences.append("Values are weighted means (importance weights).")
+        yield "Values are weighted means (importance weights)."
     if model.delta > 0.0:
-        sentences.append(f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2).")
+        yield f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2)."
     if model.rates is not None or model.odds_ratio != 1.0:
-        sentences.append(f"Label shift: {moved_by(model.odds_ratio, model.rates)}.")
+        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
     if model.map[0] != "none":
-        sentences.append(f"Map: log-odds = {log_odds(model)}.")
+        yield f"Map: log-odds = {log_odds(model)}."
     if model.note:
-        sentences.append(f"Note: {model.note}")
-    return sentences
+        yield f"Note: {model.note}"
 
 
 def _listed(bins: list[int], limit: int = 10) -> str:
@@ -98,8 +89,7 @@ def empty_bins(model: BinnedModel) -> list[int]:
     """The bins without samples."""
     if model.kind != "step" or model.counts is None:
         return []
-    empty: list[int] = np.flatnonzero(model.counts == 0).tolist()
-    return empty
+    return np.flatnonzero(model.counts == 0).tolist()
 
 
 def promise(model: BinnedModel, alpha: float) -> tuple[Any, str]:
@@ -126,10 +116,17 @@ def show(out: Console, model: BinnedModel, alpha: float, max_rows: int | None = 
     for sentence in facts(model):
         out.print(sentence)
     if model.kind != "smooth":
-        out.print()
-        out.print(_table(model, alpha, max_rows))
+        samples: dict[str, Iterable[str]] = {}
+        if model.counts is not None:
+            columns = {"samples": model.counts, "label 1": model.label_sums}
+            samples = {title: [f"{number:,}" for number in column] for title, column in columns.items()}
+        print_bins(out, model, intervals(model, alpha), alpha, samples, max_rows)
     out.print()
-    certificate, sentence = promise(model, alpha)
+    print_promise(out, *promise(model, alpha))
+
+
+def print_promise(out: Console, certificate: Certificate | None, sentence: str) -> None:
+    """Print the two answers of `promise`."""
     if certificate is None:
         out.print(sentence)
     else:
@@ -143,32 +140,27 @@ def print_certificate(out: Console, certificate: Certificate, *, with_reasons: b
         out.print(certificate.explain())
 
 
-def _table(model: BinnedModel, alpha: float, max_rows: int | None) -> TextTable:
-    ends = intervals(model, alpha)
-    titles = ["knot", "score"] if model.kind == "linear" else ["bin", "scores from", "to"]
-    if model.counts is not None:
-        titles += ["samples", "label 1"]
-    titles += ["value"]
-    if ends is not None:
-        titles += [f"{sureness(alpha)} interval"]
+def print_bins(
+    out: Console,
+    model: BinnedModel,
+    ends: Float64s | None,
+    alpha: float,
+    more: Mapping[str, Iterable[str]],
+    max_rows: int | None,
+) -> None:
+    """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends."""
     show_value = number_format(model.values)
-    rows = []
-    for row in range(model.n_bins):
-        cells = [str(row), *_scores_of(model, row)]
-        if model.counts is not None:
-            cells += [f"{model.counts[row]:,}", f"{model.label_sums[row]:,}"]
-        cells += [show_value(model.values[row])]
-        if ends is not None:
-            cells += [f"{show_value(ends[row, 0])} to {show_value(ends[row, 1])}"]
-        rows.append(cells)
-    return text_table(titles, rows, max_rows)
-
-
-def _scores_of(model: BinnedModel, row: int) -> list[str]:
-    """The score of a knot, or the two ends of a bin."""
+    bins = range(model.n_bins)
     if model.kind == "linear":
-        return [f"{model.edges[row]:.6g}"]
-    return ["" if end is None else f"{end:.6g}" for end in ends_of(model, row)]
+        columns: dict[str, Iterable[str]] = {"knot": map(str, bins), "score": [f"{edge:.6g}" for edge in model.edges]}
+    else:
+        lows, highs = zip(*(["" if end is None else f"{end:.6g}" for end in ends_of(model, row)] for row in bins), strict=True)
+        columns = {"bin": map(str, bins), "scores from": lows, "to": highs}
+    columns |= {**more, "value": map(show_value, model.values)}
+    if ends is not None:
+        columns[f"{sureness(alpha)} interval"] = [f"{show_value(low)} to {show_value(high)}" for low, high in ends]
+    out.print()
+    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows))
 
 
 def ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:

@@ -121,7 +121,7 @@ tables = together(
     option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
     choice("--decimal", "The decimal mark in CSV files.", ".", ","),
     option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
-    collected("rows", TableOptions.take, *TableOptions.__dataclass_fields__),
+    collected("rows", TableOptions, *TableOptions.__dataclass_fields__),
 )
 
 # Where tie keys come from. With the command's own --seed, this becomes its argument `keys`, a `KeyOptions`.

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._errors import GuaranteeError
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
-from fastbin.cli._console import text_table, working
+from fastbin.cli._console import working
 from fastbin.cli._files import TableOptions, errors_in, read_all
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.guarantees.words import sureness
 from fastbin.io.columns import ColumnReader
 
 if TYPE_CHECKING:
-    from rich.table import Table as TextTable
-
     from fastbin.shift import LabelShift
 
 
@@ -113,29 +110,12 @@ def _show(shift: LabelShift, target: Output, alpha: float) -> None:
         out.print(f"Smoothing moved the estimate {rate.rate:.6g} away from 0 and 1 by half a sample of either label.")
     for sentence in _model_view.facts(shift.model_):
         out.print(sentence)
+    certificate, sentence = _model_view.promise(shift.model_, alpha)
+    ends = None if certificate is None else _model_view.intervals(shift.model_, alpha)
+    before = {"value before": [f"{value:.4f}" for value in shift.source_model_.values]}
+    _model_view.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)
     out.print()
-    try:
-        ends, certificate = shift.interval(alpha), shift.certificate(alpha)
-    except GuaranteeError as error:
-        out.print(_table(shift, None, alpha))
-        out.print()
-        out.print(f"No certificate: {error}")
-        return
-    out.print(_table(shift, ends, alpha))
-    out.print()
-    _model_view.print_certificate(out, certificate)
-
-
-def _table(shift: LabelShift, ends: Any, alpha: float) -> TextTable:
-    """The value of every bin before and now."""
-    model, before = shift.model_, shift.source_model_.values
-    titles = ["bin", "scores from", "to", "value before", "value"]
-    show_value, rows = _model_view.number_format(model.values), []
-    for b in range(model.n_bins):
-        cells = [str(b), *("" if end is None else f"{end:.6g}" for end in _model_view.ends_of(model, b))]
-        cells += [f"{before[b]:.4f}", show_value(model.values[b])]
-        rows.append(cells if ends is None else [*cells, f"{show_value(ends[b, 0])} to {show_value(ends[b, 1])}"])
-    return text_table(titles if ends is None else [*titles, f"{sureness(alpha)} interval"], rows, max_rows=30)
+    _model_view.print_promise(out, certificate, sentence)
 
 
 def _origin(shift: LabelShift, alpha: float) -> str:
@@ -143,10 +123,9 @@ def _origin(shift: LabelShift, alpha: float) -> str:
     rate = shift.rate_
     if rate.method == "known":
         return ", as given"
-    source = {
-        "labels": f"{rate.n_samples:,} outcomes",
-        "likelihood": f"{rate.n_samples:,} scores by maximum likelihood",
-        "confusion": f"{rate.n_samples:,} scores by a confusion matrix",
+    source, kind = {
+        "labels": ("outcomes", "exact"),
+        "likelihood": ("scores by maximum likelihood", "bootstrap"),
+        "confusion": ("scores by a confusion matrix", "bootstrap"),
     }[rate.method]
-    kind = "exact" if rate.method == "labels" else "bootstrap"
-    return f", from {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"
+    return f", from {rate.n_samples:,} {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"

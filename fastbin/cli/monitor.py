@@ -12,7 +12,7 @@ from fastbin._errors import FormatError, InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, reading, say_json, text_table
 from fastbin.cli._files import TableOptions, errors_in
-from fastbin.cli._key_column import KeyOptions
+from fastbin.cli._key_column import KeyOptions, KeySource
 from fastbin.cli._state import CountedFiles, StateFile, locked
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.guarantees.words import sureness
@@ -20,8 +20,6 @@ from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
 
 if TYPE_CHECKING:
-    from rich.table import Table as TextTable
-
     from fastbin.online import CalibrationMonitor, MonitorReport
 
 ALARM = 3
@@ -141,7 +139,7 @@ def _count(monitor: CalibrationMonitor, files: tuple[str, ...], rows: TableOptio
 def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions) -> None:
     """Give the monitor all rows of a table."""
     columns = rows.columns(table)
-    source = keys.source(table) if keys.column is not None else None
+    source = KeySource(table, keys) if keys.column is not None else None
     reader = ColumnReader(table, columns, label="labels", positive=rows.positive)
     with reading(table, "counting outcomes") as watched:
         for batch in watched(table.batches()):
@@ -153,23 +151,18 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
 
 
 def _print(report: MonitorReport, as_json: bool) -> None:
+    """Print the value served in every bin, and the outcomes."""
     if as_json:
         say_json(report.to_dict())
         return
-    out = console()
-    out.print(str(report), style="bold" if report.alarm else None)
-    out.print()
-    out.print(_table(report))
-
-
-def _table(report: MonitorReport) -> TextTable:
-    """The value served in every bin, and the outcomes."""
     titles = ["bin", "served", "tolerated", "outcomes", "rate", f"{sureness(report.alpha)} interval", "evidence", "found at"]
     rows = []
     for b in report.bins:
         rate = f"{b.label_sum / b.count:.4f}" if b.count else ""
         tolerated, interval = (f"{low:.4f} to {high:.4f}" for low, high in (b.tolerated, b.interval))
         since = "" if b.named_at is None else f"{b.named_at:,}"
-        cells = [str(b.bin), f"{b.value:.4f}", tolerated, f"{b.count:,}", rate, interval, f"{b.max_e_value:.3g}", since]
-        rows.append(cells)
-    return text_table(titles, rows, max_rows=30)
+        rows.append([str(b.bin), f"{b.value:.4f}", tolerated, f"{b.count:,}", rate, interval, f"{b.max_e_value:.3g}", since])
+    out = console()
+    out.print(str(report), style="bold" if report.alarm else None)
+    out.print()
+    out.print(text_table(titles, rows, max_rows=30))

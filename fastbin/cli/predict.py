@@ -57,7 +57,7 @@ def command(
     check_inputs(MODEL=model, FILE=file)
     out = Output(output, reads=(file, model), is_text=True)
     loaded, table = load_model(model), rows.open(file)
-    scorer = Scorer(loaded, table, rows.score_column(table), keys.source(table), column=column, alpha=interval, nan=nan)
+    scorer = Scorer(loaded, table, rows.score_column(table), KeySource(table, keys), column=column, alpha=interval, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --key COLUMN makes it repeatable")

@@ -62,10 +62,11 @@ def uses_threads() -> bool:
         import pyarrow
         import pyarrow.csv
 
-    too_little = "the limit on the address space (ulimit -v) leaves too little to read files"
     try:
         mmap.mmap(-1, ROOM_FOR_READING).close()
-        _share_one_arena()
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            # All threads share one malloc arena. Otherwise the GNU C library reserves 64 MB of addresses for each thread.
+            ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # other pools reserve a lot of address space beforehand
         pyarrow.set_io_thread_count(1)
         pyarrow.set_cpu_count(1)
@@ -73,14 +74,8 @@ def uses_threads() -> bool:
         with pyarrow.csv.open_csv(pyarrow.BufferReader(b"a\n1\n"), read_options=one_thread) as reader:
             list(reader)
     except (OSError, pyarrow.ArrowException) as error:
-        raise MemoryError(too_little) from error
+        raise MemoryError("the limit on the address space (ulimit -v) leaves too little to read files") from error
     return False
-
-
-def _share_one_arena() -> None:
-    """Let all threads share one malloc arena. Otherwise the GNU C library reserves 64 MB of addresses for each thread."""
-    with contextlib.suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def open_for_arrow(path: str) -> Any:
@@ -101,6 +96,11 @@ def suffixes(path: str) -> tuple[str, str | None]:
     if compression is not None:
         name = name.with_suffix("")
     return name.suffix.lower(), compression
+
+
+def as_plain(column: Any) -> Any:
+    """An Arrow array without a dictionary."""
+    return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
 
 
 class Table:
@@ -135,7 +135,7 @@ class Table:
     @property
     def can_be_read_again(self) -> bool:
         """Whether `batches` can be called more than once, which is not possible with pipes."""
-        return os.path.isfile(self.path)
+        return all(map(os.path.isfile, self.files))
 
     @property
     def files(self) -> list[str]:
@@ -145,11 +145,11 @@ class Table:
     def check_column(self, name: str) -> str:
         """The name, if exactly one column has it."""
         count = self.names.count(name)
-        if count == 1:
-            return name
         if count > 1:
             raise InputError(f"{self.path} has {count} columns named {name!r}; rename them")
-        raise InputError(f"{self.path} has no column {name!r}; it has {self.list_names()}")
+        if count == 0:
+            raise InputError(f"{self.path} has no column {name!r}; it has {self.list_names()}")
+        return name
 
     def list_names(self, limit: int = 30) -> str:
         """The columns, for a message."""

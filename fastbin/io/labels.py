@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Array, Bools
-from fastbin.io.base import Table, arrow
+from fastbin.io.base import Table, arrow, as_plain
 from fastbin.io.parsing import MISSING, as_number, first_true, read_numbers
 
 
@@ -60,7 +60,7 @@ class Labels:
 
     def _compare(self, column: Any, first_row: int) -> Bools:
         pa = arrow()
-        values, positive = self._values(column)
+        values, positive = self._values(as_plain(column))
         if values.null_count:
             row = first_row + first_true(values.is_null())
             raise InputError(f"{self._table.place(row)}, column {self._name}: the label is missing; remove such rows first")
@@ -81,8 +81,6 @@ class Labels:
     def _values(self, column: Any) -> tuple[Any, Any]:
         """The column and the positive value in a type in which they can be compared."""
         pa = arrow()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         kind, text = column.type, str(self._positive)
         if pa.types.is_boolean(kind):
             if text.lower() not in ("true", "false"):

@@ -73,10 +73,6 @@ class ManyTables(Table):
     def files(self) -> list[str]:
         return list(self._files)
 
-    @property
-    def can_be_read_again(self) -> bool:
-        return True
-
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         self._starts, done, row = [], 0, 0
         for file in self._files:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect
 from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Array
-from fastbin.io.base import Table, arrow
+from fastbin.io.base import Table, arrow, as_plain
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
 MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
@@ -31,8 +31,7 @@ def read_numbers(
         Whether a missing value becomes NaN instead of an error.
     """
     pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = as_plain(column)
     if pa.types.is_binary(column.type) and table.is_text:
         column = _parse(table, name, _without_missing(column), first_row, whole)
     elif pa.types.is_decimal(column.type):
@@ -73,10 +72,10 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) ->
     """Text as int64 (if `whole`), float64 or bool, whichever is the first that fits all values."""
     pa = arrow()
     for kind in (*([pa.int64()] if whole else []), pa.float64(), pa.bool_()):
-        parsed = _try_to_parse(column, kind, table.decimal)
-        if parsed is not None:
+        if (parsed := _try_to_parse(column, kind, table.decimal)) is not None:
             return parsed
-    row = _first_unparsable(column, pa.float64(), table.decimal)
+    # The first that is no float64, by bisection over the rows up to which all can be parsed.
+    row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
     place = table.place(first_row + row)
@@ -98,9 +97,3 @@ def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
             return pa.compute.utf8_trim_whitespace(text).cast(kind)
     except pa.ArrowInvalid:
         return None
-
-
-def _first_unparsable(column: Any, kind: Any, decimal: str) -> int:
-    """The first value that does not fit the type: the end of the shortest start that cannot be parsed."""
-    sizes = range(1, len(column))
-    return bisect_left(sizes, True, key=lambda size: _try_to_parse(column.slice(0, size), kind, decimal) is None)

@@ -6,7 +6,6 @@ import errno
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, suppress
-from types import TracebackType
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -138,7 +137,7 @@ class Replay(AbstractContextManager["Replay"]):
             with suppress(OSError):  # a full disk, which has been reported
                 self._file.close()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

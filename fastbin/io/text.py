@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from fastbin._errors import InputError
@@ -40,10 +41,15 @@ class CsvTable(Table):
         encoding: str = "utf-8",
         watch: Callable[[bytes], object] | None = None,
     ) -> None:
-        self.path, self.decimal = path, _check_decimal(decimal, delimiter)
+        if decimal not in (".", ","):
+            raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
+        if decimal == delimiter:
+            raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
+        self.path, self.decimal = path, decimal
         self._encoding, self._watch = _check_encoding(encoding), watch
         self._stream = self._open()
-        self._start = self._first_bytes()
+        with self._reworded_errors():
+            self._start = bytes(self._stream.read(HEADER_BYTES))
         self.delimiter, self.names = self._header(delimiter)
         if self.can_be_read_again:
             self._stream.close()
@@ -61,15 +67,7 @@ class CsvTable(Table):
             stream = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
             stream = stream if self._watch is None else _Stream(stream.read, self._watch)
             stream = arrow().PythonFile(stream, mode="r")
-        if self._encoding == "utf-8":
-            return stream
-        return arrow().PythonFile(_Stream(_Decoded(stream, self._encoding, self.path).read), mode="r")
-
-    def _first_bytes(self) -> bytes:
-        try:
-            return bytes(self._stream.read(HEADER_BYTES))
-        except OSError as error:
-            raise InputError(self._reworded(error)) from None
+        return stream if self._encoding == "utf-8" else arrow().transcoding_input_stream(stream, self._encoding, "utf-8")
 
     def _header(self, delimiter: str | None) -> tuple[str, list[str]]:
         if not self._start.strip():
@@ -80,9 +78,7 @@ class CsvTable(Table):
         text = self._start.decode("utf-8-sig", errors="replace")
         candidates = [one for one in USUAL_DELIMITERS if one != self.decimal] if delimiter is None else [delimiter]
         try:
-            headers = [
-                next((record for record in csv.reader(io.StringIO(text), delimiter=one) if record), []) for one in candidates
-            ]
+            headers = [next(filter(None, csv.reader(io.StringIO(text), delimiter=one)), []) for one in candidates]
         except csv.Error as error:
             raise InputError(f"{self.path} has no readable header: {error}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
@@ -100,8 +96,7 @@ class CsvTable(Table):
         elif self._stream is None:
             raise InputError(f"{self.path} is not a regular file and can be read only once; save it to a file first")
         else:
-            start, rest, self._stream = io.BytesIO(self._start), self._stream, None
-            stream = pa.PythonFile(_Stream(lambda size: start.read(size) or bytes(rest.read(size))), mode="r")
+            stream, self._stream = pa.PythonFile(_Stream(self._stream.read, start=self._start), mode="r"), None
         # One thread: several are not faster here, and with them an error does not tell the number of its row.
         options = {
             "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes()),
@@ -110,12 +105,19 @@ class CsvTable(Table):
                 column_types=dict.fromkeys(self.names, pa.binary()), include_columns=list(columns or [])
             ),
         }
+        with self._reworded_errors(), stream, pa.csv.open_csv(stream, **options) as reader:
+            for batch in reader:
+                self.done = self._file.tell() if self.total is not None else 0
+                yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
+
+    @contextmanager
+    def _reworded_errors(self) -> Iterator[None]:
+        """Errors about the content, raised inside, as errors about the file."""
         try:
-            with stream, pa.csv.open_csv(stream, **options) as reader:
-                for batch in reader:
-                    self.done = self._file.tell() if self.total is not None else 0
-                    yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
-        except (pa.ArrowInvalid, OSError) as error:
+            yield
+        except UnicodeError as error:
+            raise InputError(f"{self.path} is not in the encoding {self._encoding}: {error}") from None
+        except (arrow().ArrowInvalid, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # not about the content
                 raise
             raise InputError(self._reworded(error)) from None
@@ -140,7 +142,7 @@ class CsvTable(Table):
         if not self.can_be_read_again:
             return f"{'standard input' if self.path == '-' else self.path}, row {record}"
         line = 1
-        with self._open() as stream:
+        with self._reworded_errors(), self._open() as stream:
             text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding="latin-1", newline="")
             reader = csv.reader(text, delimiter=self.delimiter)
             for fields in reader:
@@ -157,36 +159,23 @@ def _block_bytes() -> int:
 
 
 class _Stream(io.RawIOBase):
-    """A function that returns bytes, as a Python file; `watch` is called with all that is read."""
+    """A function that returns bytes, as a Python file, after bytes of the `start`; `watch` is called with all that is read."""
 
-    def __init__(self, read: Callable[[int], bytes], watch: Callable[[bytes], object] | None = None) -> None:
-        self._read, self._watch = read, watch
+    def __init__(
+        self, read: Callable[[int], bytes], watch: Callable[[bytes], object] | None = None, start: bytes = b""
+    ) -> None:
+        self._read, self._watch, self._start = read, watch, start
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._read(len(buffer))
+        data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
+        data = data or self._read(len(buffer))
         if self._watch is not None:
             self._watch(data)
         buffer[: len(data)] = data
         return len(data)
-
-
-class _Decoded:
-    """A stream in another encoding, as UTF-8."""
-
-    def __init__(self, stream: Any, encoding: str, path: str) -> None:
-        self._path, self._rest = path, b""
-        self._text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding, newline="")
-
-    def read(self, size: int) -> bytes:
-        try:
-            data = self._rest or self._text.read(size).encode("utf8")
-        except UnicodeError as error:
-            raise InputError(f"{self._path} is not in the encoding {self._text.encoding}: {error}") from None
-        self._rest = data[size:]
-        return data[:size]
 
 
 def _check_encoding(encoding: str) -> str:
@@ -196,11 +185,3 @@ def _check_encoding(encoding: str) -> str:
     except (LookupError, TypeError, ValueError):
         raise InputError(f"encoding is {encoding!r}, which Python does not know; try utf-8 or latin-1") from None
     return name
-
-
-def _check_decimal(decimal: str, delimiter: str | None) -> str:
-    if decimal not in (".", ","):
-        raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
-    if decimal == delimiter:
-        raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
-    return decimal

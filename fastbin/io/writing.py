@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._files import is_replaceable
-from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, suffixes
-
-
-class Writer(Protocol):
-    """Writes record batches of one schema."""
-
-    def write(self, batch: Any) -> None:
-        """Append the rows of a batch."""
-
-    def close(self) -> None:
-        """Write what is still to be written; the file underneath stays open."""
+from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
 
 
 def schema_of(table: Table, numbers: Sequence[str] = ()) -> Any:
@@ -42,8 +32,11 @@ def format_of(path: str, table: Table) -> str:
     return ".csv" if table.is_text or path == "-" else ".parquet"
 
 
-def open_writer(file: Any, path: str, table: Table, schema: Any) -> Writer:
-    """A writer of the format of `format_of`, into a binary file. CSV keeps a table's delimiter and decimal mark."""
+def open_writer(file: Any, path: str, table: Table, schema: Any) -> _CsvWriter | _ParquetWriter:
+    """A writer of the format of `format_of`, into a binary file. CSV keeps a table's delimiter and decimal mark.
+
+    Its `write` appends a record batch; its `close` writes what is left, and the file underneath stays open.
+    """
     suffix = format_of(path, table)
     if suffix in PARQUET_SUFFIXES:
         return _ParquetWriter(file, schema, table.is_text)
@@ -72,7 +65,7 @@ class _CsvWriter:
 
     def write(self, batch: Any) -> None:
         if len(batch):
-            self._write_rows([self._text(column) for column in batch.columns])
+            self._write_rows([self._text(as_plain(column)) for column in batch.columns])
 
     def close(self) -> None:
         if self._is_compressed:
@@ -80,8 +73,6 @@ class _CsvWriter:
 
     def _text(self, column: Any) -> Any:
         pa = arrow()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         if not pa.types.is_binary(column.type):
             is_number = pa.types.is_floating(column.type)
             column = column.cast(pa.string())

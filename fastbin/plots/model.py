@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha
-from fastbin._typing import Float64s
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.plots._style import Axes, annotate, axes_or_new, draw_diagonal, finish, series
@@ -44,7 +45,8 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
     colour, (low, high), bands = series(0).colour, _range_of(model), None
     if model.kind == "step":
         ends = np.concatenate([[low], model.edges, [high]])
-        bands = _intervals_of(model, alpha) if intervals else None
+        with suppress(GuaranteeError):
+            bands = model.interval(alpha) if intervals else None
         if bands is not None:
             for side in bands.T:
                 ax.stairs(side, ends, color=colour, linewidth=0.7, alpha=0.6, baseline=None)
@@ -63,13 +65,6 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
     ax.set(xlim=(low, high), xlabel="score", ylabel="probability")
     ax.set_ylim(bottom=0.0)
     return finish(ax, legend="upper left")
-
-
-def _intervals_of(model: BinnedModel, alpha: float) -> Float64s | None:
-    try:
-        return model.interval(alpha)
-    except GuaranteeError:
-        return None
 
 
 def _range_of(model: BinnedModel) -> tuple[float, float]:

@@ -98,8 +98,8 @@ def risk_plot(
         raise InputError(f"lengths differ, or there is no point: {shapes}; every number of bins needs one of each")
     ax = axes_or_new(ax)
     total = parts[0] + parts[1]
-    names = ("risk", "calibration risk", "sharpness risk")
-    for index, (name, risk) in enumerate(zip(names, (total, *parts), strict=True)):
+    risks = {"risk": total, "calibration risk": parts[0], "sharpness risk": parts[1]}
+    for index, (name, risk) in enumerate(risks.items()):
         look = series(index)
         ax.plot(x, risk, color=look.colour, linestyle=look.dashes, linewidth=1.8 if index == 0 else 1.3, label=name)
     if bounds is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.report.cautions import cautions_of
 
+BRIER_PARTS = ("calibration", "sharpness", "uncertainty")
 Predictor = BinnedModel | Calibrator | Any
 
 
@@ -73,9 +74,7 @@ class Scorecard:
             "debiased squared error": squared,
             "- approximate interval": interval,
             "Brier score": f"{self.brier.score:.4f}",
-            "- calibration": f"{self.brier.calibration:.4f}",
-            "- sharpness": f"{self.brier.sharpness:.4f}",
-            "- uncertainty": f"{self.brier.uncertainty:.4f}",
+            **{f"- {part}": f"{getattr(self.brier, part):.4f}" for part in BRIER_PARTS},
             "log loss": "infinite" if math.isinf(self.log_loss) else f"{self.log_loss:.4f}",
             "AUC": "unknown" if math.isnan(self.roc_auc) else f"{self.roc_auc:.4f}",
             "distinct values": f"{self.n_values:,}",
@@ -91,9 +90,7 @@ class Scorecard:
             "debiased_squared_ece": None if squared is None else squared.estimate,
             "debiased_squared_ece_interval": None if squared is None else list(squared.interval),
             "brier_score": self.brier.score,
-            "brier_calibration": self.brier.calibration,
-            "brier_sharpness": self.brier.sharpness,
-            "brier_uncertainty": self.brier.uncertainty,
+            **{f"brier_{part}": getattr(self.brier, part) for part in BRIER_PARTS},
             "log_loss": self.log_loss if math.isfinite(self.log_loss) else None,
             "roc_auc": self.roc_auc if math.isfinite(self.roc_auc) else None,
         }
@@ -222,9 +219,10 @@ class _TestSet(NamedTuple):
         return predictions[self.kept]
 
 
-def _score(name: str, predictions: Any, labels: Any, alpha: float, **options: Any) -> Scorecard:
-    """The numbers on one predictor's probabilities; the options are `n_bins` and `sample_weight` of `reliability_table`."""
-    weights = {"sample_weight": options["sample_weight"]}
+def _score(name: str, predictions: Any, samples: Samples, alpha: float, n_bins: int) -> Scorecard:
+    """The numbers on one predictor's probabilities."""
+    labels, weights = samples.labels, {"sample_weight": samples.weights}
+    options: dict[str, Any] = {"n_bins": n_bins, **weights}
     table = assess.reliability_table(predictions, labels, alpha=alpha, **options)
     curve = assess.validity_curve(predictions, labels, **options)
     try:
@@ -305,10 +303,7 @@ def assess_model(
     test = _TestSet.of(model, scores, labels, sample_weight, keys)
     samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
-
-    def scored(name: str, predictions: Any) -> Scorecard:
-        return _score(name, predictions, samples.labels, alpha, n_bins=groups, sample_weight=samples.weights)
-
+    scored = partial(_score, samples=samples, alpha=alpha, n_bins=groups)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None

@@ -76,8 +76,7 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
     if few := bins_where(bin_counts < FEW):
         verb, them = ("holds", "it") if np.count_nonzero(bin_counts < FEW) == 1 else ("hold", "them")
         yield f"{few} {verb} fewer than {FEW} test samples: the test says little about {them}."
-    falls = model.falls.tolist()
-    if falls:
+    if falls := model.falls.tolist():
         yield (
             f"The probability falls from one bin to the next {'once' if len(falls) == 1 else f'{len(falls)} times'} (after "
             f"{name_bins(falls)}) although the score rises: the order of samples there is changed. "

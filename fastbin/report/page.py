@@ -64,10 +64,9 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
-    when = datetime.date.today() if date is None else date
     sections = [
         _section("In short", _summary(assessment)),
-        _section("Cautions", _cautions(assessment)),
+        _section("Cautions", _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""),
         _section("The model", facts_table(_model_facts(assessment.model, model_source))),
         _section("What is promised", _promises(assessment)),
         _section("The test set", facts_table(_test_facts(assessment, test_source))),
@@ -77,7 +76,7 @@ def render_report(
         _section("How to read this", READING),
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
-    made = f"Made with fastbin {escape(library_version())} on {when.isoformat()}."
+    made = f"Made with fastbin {escape(library_version())} on {(date or datetime.date.today()).isoformat()}."
     body = f"<header><h1>{escape(title)}</h1><p class='made'>{made}</p></header>{''.join(sections)}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n'
@@ -137,10 +136,6 @@ def _summary(assessment: Assessment) -> str:
     n = len(assessment.cautions)
     paragraphs.append(_paragraph("There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."))
     return "".join(paragraphs)
-
-
-def _cautions(assessment: Assessment) -> str:
-    return _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""
 
 
 def _promises(assessment: Assessment) -> str:
