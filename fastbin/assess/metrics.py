@@ -282,9 +282,8 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     0.164252
     """
     samples = check_samples(predictions, labels, sample_weight)
-    predictions, positive = samples.predictions, samples.labels == 1
     with np.errstate(divide="ignore"):
-        losses = np.where(positive, -np.log(predictions), -np.log1p(-predictions))
+        losses = np.where(samples.labels == 1, -np.log(samples.predictions), -np.log1p(-samples.predictions))
     return samples.mean(losses) + 0.0  # no negative zero
 
 

@@ -172,8 +172,7 @@ def reliability_table(
     >>> round(table.ece(), 4)
     0.14
     """
-    if alpha is not None:
-        alpha = check_alpha(alpha)
+    alpha = None if alpha is None else check_alpha(alpha)
     samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
     totals, ones = groups.sums(samples.weights), groups.sums(samples.row_weights * samples.labels)
     seen = totals > 0.0

@@ -15,12 +15,6 @@ from fastbin.guarantees.evidence import Evidence
 from fastbin.guarantees.words import name_bins, sureness
 
 
-def _up(value: float, digits: int) -> str:
-    """A bound rounded to `digits` places, upwards, so that the printed number is still a bound."""
-    scale = 10.0**digits
-    return f"{math.ceil(value * scale - 1e-9) / scale:.{digits}f}"
-
-
 @dataclass(frozen=True)
 class Certificate:
     """What a fitted model promises, with which probability, and on which assumptions.
@@ -93,7 +87,8 @@ class Certificate:
         return "\n- ".join([f"Theorem: {self.theorem}.\nAssumptions:", *self.assumptions])
 
     def __str__(self) -> str:
-        samples, distance = f"{self.n_samples:,} calibration samples", _up(self.epsilon, 4)
+        samples = f"{self.n_samples:,} calibration samples"
+        distance = f"{math.ceil(self.epsilon * 1e4 - 1e-9) / 1e4:.4f}"  # rounded upwards, so it is still a bound
         left_out = ""
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"

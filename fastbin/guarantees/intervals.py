@@ -85,17 +85,15 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     """
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
     evidence = as_evidence(evidence)
-    if is_moved(evidence):
-        return _moved_interval(evidence, alpha, lambda share: _of_tally(evidence, share, method, simultaneous))
-    return _of_tally(evidence, alpha, method, simultaneous)
+    bin_bound, level_of = _METHODS[method]
 
+    def at_source(alpha_of_bins: float) -> Float64s:
+        """The intervals in the population that the tally was drawn from."""
+        interior = _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
+        n_sharing = max(1, int(np.count_nonzero(interior.is_covered))) if simultaneous else 1
+        return interval_of_interior(interior, bin_bound, level_of(alpha_of_bins, n_sharing))
 
-def _of_tally(evidence: Evidence, alpha: float, method: str, simultaneous: bool) -> Float64s:
-    """The intervals in the population that the tally was drawn from."""
-    interior = _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
-    bin_bound, share = _METHODS[method]
-    n_sharing = max(1, int(np.count_nonzero(interior.is_covered))) if simultaneous else 1
-    return interval_of_interior(interior, bin_bound, share(alpha, n_sharing))
+    return _moved_interval(evidence, alpha, at_source) if is_moved(evidence) else at_source(alpha)
 
 
 def _whole_tally(evidence: Evidence) -> Interior:

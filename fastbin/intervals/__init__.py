@@ -23,8 +23,7 @@ from __future__ import annotations
 
 from fastbin.intervals.anytime import beta_binomial, stitched
 from fastbin.intervals.betting import betting, betting_in_order
-from fastbin.intervals.binomial import clopper_pearson, empirical_bernstein, hoeffding, wilson
-from fastbin.intervals.levels import bonferroni, sidak
+from fastbin.intervals.binomial import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from fastbin.intervals.weighted import self_normalised_hoeffding, weighted_empirical_bernstein
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Intervals for the frequency of label 1 in a bin whose count is fixed: label sum ~ Binomial(count, frequency)."""
+"""Intervals for the frequency of label 1 in a bin whose count is fixed: label sum ~ Binomial(count, frequency).
+
+And the level of each of several bins, by which they share one failure probability.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_level
+from fastbin._scalars import check_count, check_level
 from fastbin._typing import Float64s
 from fastbin.intervals._beta import beta_quantile, special_functions
 from fastbin.intervals._tally import around, as_tally
@@ -157,3 +160,55 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     intervals[sums == sizes, 1] = 1.0
     intervals[sizes == 0] = 0.0, 1.0
     return intervals
+
+
+def sidak(alpha: float, n_bins: int) -> float:
+    """The failure probability per bin that gives `alpha` over `n_bins` independent bins: 1 - (1 - alpha)^(1/n_bins).
+
+    Given where the samples fell, the label sums of different bins are independent (Gupta & Ramdas 2021, Lemma 2 and the
+    Markov property in its proof), so the product form holds with equality and nothing is lost to a union bound.
+
+    Parameters
+    ----------
+    alpha : float
+        Failure probability over all bins, from 1e-110 to 1/2.
+    n_bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        Failure probability of one bin.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Examples
+    --------
+    >>> round(sidak(0.1, 10), 6)
+    0.010481
+    """
+    alpha, n_bins = check_level(alpha), check_count(n_bins, "n_bins")
+    if n_bins == 1:
+        return alpha
+    return -math.expm1(math.log1p(-alpha) / n_bins)
+
+
+@shared_docs(sidak.__doc__)
+def bonferroni(alpha: float, n_bins: int) -> float:
+    """The failure probability per bin that gives `alpha` over `n_bins` bins that may depend on each other: alpha / n_bins.
+
+    {Parameters}
+
+    {Returns}
+
+    {Raises}
+
+    Examples
+    --------
+    >>> bonferroni(0.1, 10)
+    0.01
+    """
+    return check_level(alpha) / check_count(n_bins, "n_bins")

@@ -186,10 +186,9 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     """
     n_cells = check_count(n_cells, "n_cells", maximum=2**24)
     score_column = check_scores(scores, None).astype(np.float64, copy=False)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
     samples = check_samples(predictions, labels, sample_weight)
-    if weights is not None and len(weights) == len(score_column):
-        score_column = score_column[weights > 0]
+    if sample_weight is not None and len(sample_weight) == len(score_column):
+        score_column = score_column[np.asarray(sample_weight) > 0]
     check_same_length(predictions=samples.predictions, scores=score_column)
     by_value = group_samples(samples, "values", 1)
     by_score = group_samples(Samples(score_column, samples.labels, samples.weights), "uniform-mass", n_cells)
