@@ -109,13 +109,8 @@ def _print_error(error: BaseException) -> int:
         return 0
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         code, message = INTERRUPTED, "interrupted"
-    elif isinstance(error, click.UsageError):
-        _print_line(error.format_message())
-        if error.ctx is not None:
-            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
-        return USAGE
     elif isinstance(error, click.ClickException):
-        message = error.format_message()
+        code, message = error.exit_code, error.format_message()
     elif isinstance(error, ModuleNotFoundError) and not isinstance(error, FastbinError):
         if error.name is None or error.name.startswith("fastbin"):
             raise error
@@ -129,6 +124,8 @@ def _print_error(error: BaseException) -> int:
     elif not isinstance(error, FastbinError):
         raise error
     _print_line(message)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
     return code
 
 

@@ -16,7 +16,7 @@ from fastbin._native.ties import row_keys
 from fastbin._typing import Bools, UInt64s
 from fastbin._validation import look_like_ids
 from fastbin.io.base import arrow, as_plain
-from fastbin.io.parsing import MISSING, first_true
+from fastbin.io.parsing import first_true, without_missing
 
 if TYPE_CHECKING:
     from fastbin.io import Table
@@ -78,10 +78,9 @@ class KeySource:
             column = column.cast(pa.string())
         elif column.type not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
             self._refuse(0, f"holds {column.type}; keys are integers, ids are integers or text")
-        column = column.cast(pa.binary())
-        missing = pa.compute.is_in(column.fill_null(b""), value_set=pa.array(MISSING, pa.binary()))
-        if pa.compute.any(missing).as_py():
-            self._refuse(first_row + first_true(missing), "the value is missing")
+        column = without_missing(column.cast(pa.binary()))
+        if column.null_count:
+            self._refuse(first_row + first_true(column.is_null()), "the value is missing")
         return column
 
     def _parse(self, column: Any, first_row: int) -> UInt64s:

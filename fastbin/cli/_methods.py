@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -16,14 +15,13 @@ if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """Where a method's class is, and which of its parameters the name of the method determines."""
 
     module: str
     class_name: str
     about: str
-    settled: Mapping[str, Any] = field(default_factory=dict)
+    settled: Mapping[str, Any] = {}
     ignores: tuple[str, ...] = ()  # parameters of the class that have no effect here
 
 

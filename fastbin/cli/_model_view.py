@@ -11,7 +11,7 @@ from fastbin._errors import GuaranteeError
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s
 from fastbin.cli._console import text_table
-from fastbin.guarantees.words import moved_by, sureness
+from fastbin.guarantees.words import moved_by, number_format, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -149,16 +149,16 @@ def print_bins(
     max_rows: int | None,
 ) -> None:
     """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends."""
-    show_value = number_format(model.values)
+    form = number_format(model.values.tolist())
     bins = range(model.n_bins)
     if model.kind == "linear":
         columns: dict[str, Iterable[str]] = {"knot": map(str, bins), "score": [f"{edge:.6g}" for edge in model.edges]}
     else:
         lows, highs = zip(*(["" if end is None else f"{end:.6g}" for end in ends_of(model, row)] for row in bins), strict=True)
         columns = {"bin": map(str, bins), "scores from": lows, "to": highs}
-    columns |= {**more, "value": map(show_value, model.values)}
+    columns |= {**more, "value": [f"{value:{form}}" for value in model.values]}
     if ends is not None:
-        columns[f"{sureness(alpha)} interval"] = [f"{show_value(low)} to {show_value(high)}" for low, high in ends]
+        columns[f"{sureness(alpha)} interval"] = [f"{low:{form}} to {high:{form}}" for low, high in ends]
     out.print()
     out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows))
 
@@ -171,9 +171,3 @@ def ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:
     if row < model.n_bins - 1:
         high = float(model.edges[row])
     return low, high
-
-
-def number_format(values: Float64s) -> Any:
-    """A function that formats with four decimal places, or with four digits if a value is below 0.001."""
-    smallest = min((float(value) for value in values if value > 0.0), default=1.0)
-    return (lambda value: f"{value:.4f}") if smallest >= 1e-3 else (lambda value: f"{value:.3e}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import reduce, wraps
 from typing import Any
 
 import click
@@ -66,13 +66,7 @@ DELIMITER = _Checked("one character", _delimiter)
 
 def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 def collected(argument: str, make: Callable[..., Any], *names: str) -> Callable[[Command], Command]:

@@ -31,10 +31,9 @@ class StateFile:
         self.content = self._read()
 
     def _read(self) -> bytes | None:
-        try:
+        with suppress(FileNotFoundError):
             return Path(self.path).read_bytes()
-        except FileNotFoundError:
-            return None
+        return None
 
     def save(self, monitor: CalibrationMonitor) -> None:
         """Write the new state in place of the old one, if no other program has changed it."""
@@ -120,14 +119,10 @@ class CountedFiles:
 
     def check_digest(self, digest: bytes, path: str) -> None:
         """The same for a pipe that has been read to its end."""
-        if not self._again:
-            name = display_name(path)
-            if digest in self._here:
-                raise InputError(
-                    f"{name} holds the same as {display_name(self._here[digest])}; outcomes count once, unless --again is given"
-                )
-            if digest in self._monitor.seen:
-                raise InputError(f"{name} was counted before; outcomes count once, unless --again is given")
+        here = self._here.get(digest)
+        if not self._again and (here is not None or digest in self._monitor.seen):
+            why = "was counted before" if here is None else f"holds the same as {display_name(here)}"
+            raise InputError(f"{display_name(path)} {why}; outcomes count once, unless --again is given")
         self._here[digest] = path
 
     def mark(self) -> None:

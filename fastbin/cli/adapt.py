@@ -58,7 +58,6 @@ def command(
     method: str,
     rows: TableOptions,
     quiet: bool,
-    alpha: float,
     **settings: Any,
 ) -> None:
     """Move MODEL to a population in which label 1 is more or less frequent.
@@ -77,7 +76,6 @@ def command(
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores)
     out = Output(output, reads=(model, *files))
     loaded = load_model(model)
-    settings["alpha"] = alpha
     if target_labels is not None:
         shift = _fit(LabelShift(loaded, method="labels", **settings), "labels", rows, target_labels)
     elif target_scores is not None:
@@ -86,7 +84,7 @@ def command(
         shift = LabelShift(loaded, method="known", target_rate=target_rate, **settings).fit()
     out.write(shift.model_.to_bytes())
     if not quiet:
-        _show(shift, out, alpha)
+        _show(shift, out, settings["alpha"])
 
 
 def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> LabelShift:

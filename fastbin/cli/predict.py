@@ -81,7 +81,6 @@ class Scorer:
         for name in self._new:
             if name in table.names:
                 raise InputError(f"{table.path} has a column {name!r} already; name the new one by --column NAME")
-        self._split_edges = np.empty(0)
         if model.needs_key:
             self._split_edges = model.edges[(model.edge_keys > 0) & (model.edge_keys < 2**64 - 1)]
         self.n_by_key = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 
 from fastbin._schemes import ClassRate, ClassRates
@@ -21,6 +21,16 @@ def sureness(alpha: float) -> str:
         return f"1 - {alpha:.6g}"
     percent = 100 * (1 - Decimal(repr(float(alpha))))
     return f"{Context(prec=_DIGITS, rounding=ROUND_FLOOR).plus(percent).normalize():f} %"
+
+
+def number_format(values: Iterable[float]) -> str:
+    """The format of probabilities: four decimal places, or four digits if one is below 0.001.
+
+    >>> number_format([0.25, 0.0]), number_format([0.25, 1e-5])
+    ('.4f', '.3e')
+    """
+    smallest = min((value for value in values if value > 0.0), default=1.0)
+    return ".4f" if smallest >= 1e-3 else ".3e"
 
 
 def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:

@@ -110,6 +110,8 @@ class Table:
     ----------
     path : str
         "-" for the standard input.
+    files : list of str
+        The files that it consists of.
     names : list of str
         Its columns.
     done, total : int or None
@@ -117,6 +119,7 @@ class Table:
     """
 
     path: str
+    files: list[str]
     names: list[str]
     is_text: bool  # whether every column is text, which only its reader can interpret
     decimal: str = "."  # the mark in numbers that are text
@@ -136,11 +139,6 @@ class Table:
     def can_be_read_again(self) -> bool:
         """Whether `batches` can be called more than once, which is not possible with pipes."""
         return all(map(os.path.isfile, self.files))
-
-    @property
-    def files(self) -> list[str]:
-        """The files that the table consists of."""
-        return [self.path]
 
     def check_column(self, name: str) -> str:
         """The name, if exactly one column has it."""

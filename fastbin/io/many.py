@@ -45,12 +45,11 @@ class ManyTables(Table):
     """The rows of several files, one file after the other. All have the same columns in the same order."""
 
     def __init__(self, path: str, files: Sequence[str], open_one: Callable[[str], Table]) -> None:
-        self.path = path
-        self._files, self._open_one = list(files), open_one
-        first = self._open(self._files[0])
+        self.path, self.files, self._open_one = path, list(files), open_one
+        first = self._open(self.files[0])
         self.names, self.schema, self.is_text, self.decimal = first.names, first.schema, first.is_text, first.decimal
         self.delimiter = getattr(first, "delimiter", ",")
-        totals = [first.total, *(self._check(self._open(file), first).total for file in self._files[1:])]
+        totals = [first.total, *(self._check(self._open(file), first).total for file in self.files[1:])]
         self.total = None if None in totals else sum(total for total in totals if total is not None)
         self._starts = [0]  # the row at which each of the files begins, as far as they have been read
 
@@ -69,13 +68,9 @@ class ManyTables(Table):
                 raise InputError(f"{table.path}, column {name}: holds {here.type}, but in {first.path} {there.type}")
         return table
 
-    @property
-    def files(self) -> list[str]:
-        return list(self._files)
-
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         self._starts, done, row = [], 0, 0
-        for file in self._files:
+        for file in self.files:
             self._starts.append(row)
             table = self._open(file)
             if table.names != self.names:
@@ -88,4 +83,4 @@ class ManyTables(Table):
 
     def place(self, row: int) -> str:
         number = bisect_right(self._starts, row) - 1
-        return self._open(self._files[number]).place(row - self._starts[number])
+        return self._open(self.files[number]).place(row - self._starts[number])

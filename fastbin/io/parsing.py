@@ -33,7 +33,7 @@ def read_numbers(
     pa = arrow()
     column = as_plain(column)
     if pa.types.is_binary(column.type) and table.is_text:
-        column = _parse(table, name, _without_missing(column), first_row, whole)
+        column = _parse(table, name, without_missing(column), first_row, whole)
     elif pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
@@ -59,7 +59,7 @@ def as_number(text: str) -> float | None:
         return None
 
 
-def _without_missing(column: Any) -> Any:
+def without_missing(column: Any) -> Any:
     """Text with nulls for the spellings of a missing value."""
     pa = arrow()
     missing = pa.compute.is_in(column, value_set=pa.array(MISSING, pa.binary()))

@@ -45,7 +45,7 @@ class CsvTable(Table):
             raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
         if decimal == delimiter:
             raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
-        self.path, self.decimal = path, decimal
+        self.path, self.files, self.decimal = path, [path], decimal
         self._encoding, self._watch = _check_encoding(encoding), watch
         self._stream = self._open()
         with self._reworded_errors():

@@ -16,20 +16,19 @@ class _TypedTable(Table):
     format: str  # with its article, for messages
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path, self.files = path, [path]
         with open_for_arrow(path) as file:
             self.schema, self.total = self._describe(self._open(file))
         self.names = self.schema.names
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
-        pa = arrow()
         self.done = 0
         try:
             with open_for_arrow(self.path) as file:
                 for batch in self._read(self._open(file), None if columns is None else list(columns), chunk_rows):
                     self.done += len(batch)
                     yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
-        except (pa.ArrowInvalid, OSError) as error:
+        except (arrow().ArrowInvalid, OSError) as error:
             raise InputError(f"{self.path} is damaged: {_first_sentence(error)}") from None
 
     def _open(self, file: Any) -> Any:

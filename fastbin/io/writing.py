@@ -98,8 +98,6 @@ class _CsvWriter:
         if not any(mark in text for mark in (b'"', b"\r", b"\n", self._delimiter)):
             return column
         special = pa.compute.match_substring_regex(column, b'["\r\n' + re.escape(self._delimiter) + b"]")
-        if not pa.compute.any(special).as_py():
-            return column
         mark, nothing = pa.scalar(b'"', pa.binary()), pa.scalar(b"", pa.binary())
         doubled = pa.compute.replace_substring(column, b'"', b'""')
         return pa.compute.if_else(special, pa.compute.binary_join_element_wise(mark, doubled, mark, nothing), column)
@@ -116,10 +114,9 @@ class _ParquetWriter:
         self._writer = pa.parquet.ParquetWriter(_kept(file), self._schema)
 
     def write(self, batch: Any) -> None:
-        pa = arrow()
         try:
             self._writer.write_batch(batch.cast(self._schema))
-        except pa.ArrowInvalid as error:
+        except arrow().ArrowInvalid as error:
             raise InputError(f"the columns cannot be written as Parquet: {error}") from None
 
     def close(self) -> None:

@@ -126,16 +126,15 @@ def _list(texts: Iterable[str], attribute: str = "") -> str:
 
 def _summary(assessment: Assessment) -> str:
     promise = str(next(iter(assessment.certificates), "This model carries no finite-sample guarantee."))
-    paragraphs = [_paragraph(promise, "promise")]
+    page = _paragraph(promise, "promise")
     if assessment.check is not None:
-        paragraphs.append(_paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}"))
+        page += _paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}")
     ece = f"On {assessment.n_samples:,} test samples the expected calibration error is {assessment.after.ece:.4f}"
     if assessment.before is not None:
         ece += f", and that of the scores themselves {assessment.before.ece:.4f}"
-    paragraphs.append(_paragraph(f"{ece} (plug-in estimates, which noise makes too large)."))
     n = len(assessment.cautions)
-    paragraphs.append(_paragraph("There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."))
-    return "".join(paragraphs)
+    cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
+    return page + _paragraph(f"{ece} (plug-in estimates, which noise makes too large).") + _paragraph(cautions)
 
 
 def _promises(assessment: Assessment) -> str:

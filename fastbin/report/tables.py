@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from fastbin.assess import CertificateCheck
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.words import number_format, sureness
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.report.assessment import Assessment
 
@@ -30,12 +30,6 @@ def facts_table(facts: dict[str, str]) -> str:
     return f'<table class="facts"><tbody>{rows}</tbody></table>'
 
 
-def _places(values: Iterable[float]) -> str:
-    """A format of four places, or of four digits for tiny probabilities."""
-    smallest = min((value for value in values if value > 0.0), default=1.0)
-    return ".4f" if smallest >= 1e-3 else ".3e"
-
-
 def _range(ends: Iterable[float], form: str) -> str:
     low, high = ends
     return f"{low:{form}} to {high:{form}}"
@@ -46,7 +40,7 @@ def bins_table(assessment: Assessment) -> str:
     model = assessment.model
     if assessment.bin_counts is None:
         return ""
-    form = _places(model.values.tolist())
+    form = number_format(model.values.tolist())
     low, high = ("", "") if model.score_range is None else (f"{end:.6g}" for end in model.score_range)
     edges = [f"{edge:.6g}" for edge in model.edges.tolist()]
     columns: dict[str, Iterable[str]] = {
