@@ -179,7 +179,7 @@ def groups_at_ranks(const uint64_t[::1] packed, const int64_t[::1] ranks):
     n_ones : int
         All rows with label 1.
     """
-    cdef Py_ssize_t i, row = 0, group, n = packed.shape[0]
+    cdef Py_ssize_t i, row = 0, n = packed.shape[0]
     cdef int64_t n_ones = 0, below = 0, below_ones = 0
     cdef uint64_t word = 0
     scores, columns = np.empty(ranks.shape[0]), np.empty((4, ranks.shape[0]), np.int64)

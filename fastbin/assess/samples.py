@@ -14,8 +14,7 @@ from fastbin._fit.order import boundary_ranks
 from fastbin._fit.rows import Rows, boundary_groups
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores
-from fastbin.intervals._tally import refuse_first
+from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores, refuse_first
 from fastbin.model import BinnedModel
 
 # Sums of counts are made in doubles, which hold integers up to here.
