@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 class FixedEdges(Binning):
-    """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values."""
+    """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+    empty_bins_ : ndarray of int64
+        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
+    """
 
     monotone: bool
 
@@ -87,7 +94,7 @@ def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool, limit: int =
     )
 
 
-@shared_docs(PARAMETERS)
+@shared_docs(PARAMETERS, FixedEdges.__doc__)
 @dataclass(eq=False, repr=False)
 class ExplicitBinning(FixedEdges):
     """Histogram binning between edges of the user's own.
@@ -97,16 +104,11 @@ class ExplicitBinning(FixedEdges):
     edges : array-like of float
         The inner edges, rising strictly, within `score_range` and above its low end. A score equal to an edge lies above it.
         They must have been fixed before the calibration samples were seen: no guarantee survives edges that looked at labels.
-    monotone : bool
-        Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
+    {monotone}
     {score_range}
     {out_of_range}
 
-    Attributes
-    ----------
-    model_ : BinnedModel
-    empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
+    {Attributes}
 
     See Also
     --------

@@ -20,7 +20,7 @@ from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler
 
 
-@shared_docs(PARAMETERS)
+@shared_docs(PARAMETERS, FixedEdges.__doc__)
 @dataclass(eq=False, repr=False)
 class FixedWidthBinning(FixedEdges):
     """Fixed-width (equal-width) histogram binning.
@@ -33,17 +33,12 @@ class FixedWidthBinning(FixedEdges):
         Bins of equal width on the scaled line, pulled back to edges on the line of the scores: the model is one step function,
         and scoring never evaluates the map. The scaler must increase, and must have been fitted on other samples: bins have
         to be fixed before the calibration samples are seen.
-    monotone : bool
-        Whether values are made non-decreasing at the least cost to the certificate; see `monotone_model`.
+    {monotone}
     score_range : (low, high)
         Where scores must lie. Without a scaler the bins divide it; with one, it is the scaler's.
     {out_of_range}
 
-    Attributes
-    ----------
-    model_ : BinnedModel
-    empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
+    {Attributes}
 
     See Also
     --------

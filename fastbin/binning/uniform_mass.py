@@ -142,6 +142,7 @@ class UniformMassBinning(Binning):
         self.model_ = checked.model(bins, n_bins)
         return self
 
+    @shared_docs(FIT_PARAMETERS)
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
         """Fit to rows that come in batches, over and over: to more than fits into memory.
 
@@ -156,9 +157,7 @@ class UniformMassBinning(Binning):
         progress : callable, optional
             Called after each batch with the number of the pass, from 1, and the rows seen in it.
 
-        Returns
-        -------
-        self
+        {Returns}
 
         Raises
         ------

@@ -126,17 +126,9 @@ class ImportanceWeightedBinning(Calibrator):
     score_range: tuple[float, float] | None = (0.0, 1.0)
 
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        *,
-        relative_mass: Any = None,
-        source_scores: Any = None,
-        target_scores: Any = None,
-        keys: Any = None,
-        estimated: bool = False,
-    ) -> Self:
+        self, scores: Any, labels: Any, sample_weight: Any = None, *, relative_mass: Any = None, source_scores: Any = None,
+        target_scores: Any = None, keys: Any = None, estimated: bool = False,
+    ) -> Self:  # fmt: skip
         """Fit to labelled source samples and their weights.
 
         Parameters
