@@ -332,7 +332,7 @@ def test_bins_within_a_distance_and_as_json() -> None:
 
 def test_bins_refuses_what_cannot_be() -> None:
     assert "promise no more than" in refusal("bins", "--n", "50", "--epsilon", "0.01")
-    assert "need n >= 2 n_bins" in refusal("bins", "--n", "50", "--n-bins", "40")
+    assert "needs n >= 2 n_bins" in refusal("bins", "--n", "50", "--n-bins", "40")
     assert refusal("bins", code=2) == "Missing option '--n'."
 
 
