@@ -228,7 +228,6 @@ class Split(NamedTuple):
     part: Array
     position: Int64s  # where each sample stood before, among rows that are repeated by their frequencies
     own_keys: bool  # keys that the caller brought
-    key_seed: int
 
     def take(self, part: int) -> Rows:
         """The samples of one part, with their keys and importance weights."""
@@ -282,7 +281,7 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     part = np.empty(len(scores), np.int8)
     part[by_split_key] = np.searchsorted(np.cumsum(sizes), np.arange(len(scores)), side="right")
     samples = Rows(scores, labels, None, rows.score_range, None if weights is None else weights[position], order.key)
-    return Split(samples, part, position, rows.keys is not None, key_seed)
+    return Split(samples, part, position, rows.keys is not None)
 
 
 def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, scheme: str, ties: str) -> Int64s:
