@@ -23,17 +23,18 @@ class Scheme(NamedTuple):
     continuable: bool = False  # its tally holds independent draws from its bins, and nothing else
 
 
+# Rules for equal scores at a boundary among the samples.
+DIVIDING = ("whole", "random", "upper")
+
 SCHEMES = {
     "other": Scheme(0, "step function of unknown origin"),
-    "umd": Scheme(
-        1, "uniform-mass binning without sample splitting (umd)", ("random", "upper", "isolate"), True, continuable=True
-    ),
-    "ze": Scheme(2, "uniform-mass binning, boundary labels averaged (ze)", ("random", "upper"), True, averages_boundary=True),
-    "ums": Scheme(3, "uniform-mass binning with sample splitting (ums)", ("random", "upper"), True, continuable=True),
-    "umb": Scheme(4, "uniform-mass binning, bins closed on the right (umb)", ("random", "lower"), True, averages_boundary=True),
+    "umd": Scheme(1, "uniform-mass binning without sample splitting (umd)", DIVIDING, True, continuable=True),
+    "ze": Scheme(2, "uniform-mass binning, boundary labels averaged (ze)", DIVIDING, True, averages_boundary=True),
+    "ums": Scheme(3, "uniform-mass binning with sample splitting (ums)", DIVIDING, True, continuable=True),
+    "umb": Scheme(4, "uniform-mass binning, bins closed on the right (umb)", ("whole", "random"), True, averages_boundary=True),
     "fixed-width": Scheme(10, "fixed-width binning", label_free=True, continuable=True),
     "explicit": Scheme(11, "binning at edges given in advance", label_free=True, continuable=True),
-    "scaling-binning": Scheme(20, "scaling-binning", ("random", "upper", "isolate"), label_free=True),
+    "scaling-binning": Scheme(20, "scaling-binning", DIVIDING, label_free=True),
     "isotonic": Scheme(30, "isotonic regression"),
     "platt": Scheme(40, "Platt scaling"),
     "temperature": Scheme(41, "temperature scaling"),
