@@ -1,0 +1,100 @@
+"""What whole ties promise: the twin of the certificates of a fit by ``ties="whole"``.
+
+A bin that ends at a group of equal scores holds T samples, under the condition that at least r of them stand at the edge. Its
+label sum is then not binomial, but lies, in order of probability, between that of T draws from the bin and r chosen samples
+plus T - r draws. Which of the two bounds which limit depends on whether the rate at the edge is above that of the bin, which is
+not known: so the interval is the hull of both.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from reference.bounds import clopper_pearson, exact_radius, sidak
+from reference.whole_ties import WholeBin, WholeTies
+
+__all__ = ["bin_interval", "epsilon", "intervals", "one_sided_radius", "radii"]
+
+
+def bin_interval(b: WholeBin, level: float) -> tuple[float, float]:
+    """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""
+    whole, without = _interval(b.x, b.T, level), _interval(b.x - b.f, b.T - b.r, level)
+    return min(whole[0], without[0]), max(whole[1], without[1])
+
+
+def intervals(fit: WholeTies, level: float) -> list[tuple[float, float]]:
+    """Of all bins. If no boundary is tied, those of Gupta & Ramdas 2021: never decided bin by bin, since a single sample at
+    an edge does not say that its score is no atom."""
+    if fit.n_tied > 0:
+        return [bin_interval(b, level) for b in fit.bins]
+    if fit.scheme == "umd":
+        return [_interval(b.x - b.y, b.T - b.r, level) for b in fit.bins]
+    # The label of a boundary is averaged in every bin but the last, and is not a draw from the bin. Only the sum is kept, so
+    # the other labels sum to x or to x - 1.
+    found = []
+    for i, b in enumerate(fit.bins):
+        boundary = int(i < fit.n_bins - 1)
+        own = b.T - boundary
+        found.append((_interval(max(b.x - boundary, 0), own, level)[0], _interval(min(b.x, own), own, level)[1]))
+    return found
+
+
+def epsilon(
+    fit: WholeTies, alpha: float, kind: str = "conditional", bound: str = "clopper-pearson", values: list[float] | None = None
+) -> float:
+    """The certificate: the largest distance from the value of a bin to its rate.
+
+    "conditional", and the "ece" that follows from it, shares alpha among the bins that are there by Sidak; "marginal" gives
+    each bin alpha. Before labels are seen ("a-priori", "hoeffding") the values are the means.
+    """
+    level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
+    return min(1.0, max(radii(fit, level, bound, values)))
+
+
+def radii(fit: WholeTies, level: float, bound: str = "clopper-pearson", values: list[float] | None = None) -> list[float]:
+    """One for each bin."""
+    if bound == "clopper-pearson":
+        served = [float(value) for value in fit.values] if values is None else values
+        limits = intervals(fit, level)
+        return [max(high - value, value - low) for value, (low, high) in zip(served, limits, strict=True)]
+    if fit.n_tied > 0:
+        return [_tied_radius(b, level, bound, fit.scheme) for b in fit.bins]
+    if bound == "hoeffding":
+        raise ValueError("without ties Hoeffding's bound is the closed formula of the paper")
+    if fit.scheme == "umd":
+        return [exact_radius(b.T - b.r, level) for b in fit.bins]
+    own = [(b.T - (i < fit.n_bins - 1), b.T) for i, b in enumerate(fit.bins)]
+    return [exact_radius(n, level) + (1.0 / T if n < T else 0.0) for n, T in own]
+
+
+def _tied_radius(b: WholeBin, level: float, bound: str, scheme: str) -> float:
+    """The mean of T labels, and that of T - r, may each be off by a tail of level / 2, and the value may lie between them.
+
+    Leaving one label out of T moves their mean by at most 1 / T; leaving out r - 1 more moves that of T - 1 by at most
+    (r - 1) / (T - 1), and leaving out r of T moves it by at most r / T.
+    """
+    of = one_sided_radius if bound == "a-priori" else _hoeffding
+    if b.r == 0:
+        return of(b.T, level)
+    if scheme == "umd":
+        return max(of(b.T, level) + 1.0 / b.T, of(b.T - b.r, level) + (b.r - 1) / (b.T - 1))
+    return max(of(b.T, level), of(b.T - b.r, level) + b.r / b.T)
+
+
+@cache
+def one_sided_radius(n: int, level: float) -> float:
+    """The least distance by which a mean of n labels lies above its expectation with probability level / 2 at most.
+
+    For a label sum of x the probability of x or more is level / 2 at the lower Clopper-Pearson limit, and below it smaller.
+    """
+    return 1.0 if n == 0 else max(x / n - clopper_pearson(x, n, level)[0] for x in range(n + 1))
+
+
+def _hoeffding(n: int, level: float) -> float:
+    return 1.0 if n == 0 else math.sqrt(math.log(2.0 / level) / (2.0 * n))
+
+
+@cache
+def _interval(x: int, n: int, level: float) -> tuple[float, float]:
+    return clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0)

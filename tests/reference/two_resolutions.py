@@ -1,0 +1,195 @@
+"""Fine values over coarse evidence: the bound on the distance between the mean served in a bin and the rate of the bin.
+
+Inside each evidence bin stand fine edges, at ranks that n and the number of bins alone decide. The served values, one per step,
+may depend on all labels in any way: where a fine edge stands in its bin is known up to the law of an order statistic, so the
+mean of ANY values lies within bounds that hold for all of them at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+
+from reference.bounds import _largest, binomial_cdf, clopper_pearson, sidak
+from reference.hull import bin_interval
+from reference.uniform_mass import boundary_ranks
+from reference.whole_ties import WholeTies
+
+__all__ = [
+    "SHARE",
+    "BinBound",
+    "FineEdge",
+    "beta_quantile",
+    "bin_candidates",
+    "bound_edges",
+    "edge_bound",
+    "fine_edges",
+    "fine_ranks",
+    "inside",
+    "mean_served",
+    "step_counts",
+]
+
+SHARE = 0.1  # of the failure probability of a bin: what the edges get
+
+
+def fine_ranks(n: int, n_bins: int, cells: int | None = None) -> list[int]:
+    """The candidate ranks of all fine edges, from 1 and ascending, with the ranks of the evidence edges among them.
+
+    Known before a score is seen. Each nominal bin is divided into m cells of nearly equal counts: 1,000 in all at most, 50 in a
+    bin, and at least four samples in a cell. `cells` is another m.
+    """
+    cuts = boundary_ranks(n, n_bins)
+    starts, ends = [0, *(k - 1 for k in cuts)], [*(k - 1 for k in cuts), n]
+    ranks = set(cuts)
+    for b, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        interior = end - start - (b > 0)
+        m = cells or max(1, min(1000 // n_bins, 50, interior // 4))
+        ranks |= {start + (end - start) * j // m + 1 for j in range(1, m)}
+    return sorted(ranks)
+
+
+@dataclass(frozen=True)
+class FineEdge:
+    """Below all samples of one score: `rank` is the least candidate that stands in the group, `below` the samples under it.
+
+    `lower_rank` is a candidate whose sample lies below the edge, 0 if there is none. Both ranks are those among all samples.
+    """
+
+    score: float
+    rank: int
+    below: int
+    lower_rank: int
+
+
+def bin_candidates(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[int]:
+    """The candidates of a bin: above the rank of its own edge, and not above the samples below its next edge."""
+    own = fit.bins[b].cut
+    first = own.rank if own is not None else 0
+    last = _samples_below(fit, b) + fit.bins[b].T
+    return [k for k in ranks if first < k <= last]
+
+
+def fine_edges(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[FineEdge]:
+    """The fine edges of a bin, ascending. Candidates at the score of the bin's own edge give none, equal ones give one."""
+    candidates, own = bin_candidates(fit, b, ranks), fit.bins[b].cut
+    found: dict[float, FineEdge] = {}
+    for k in candidates:
+        score = fit.scores[k - 1]
+        if score in found or (own is not None and score == own.score) or score == fit.scores[0]:
+            continue
+        below = bisect_left(fit.scores, score)
+        # The law of an order statistic bounds what lies below the sample at a rank. Without ties that sample stands at the
+        # edge. With ties the edge moved down to the start of the group, and only a candidate under it is surely below.
+        stands_at_edge = fit.n_tied == 0 and below == k - 1
+        under = max((other for other in candidates if other <= below), default=0)
+        found[score] = FineEdge(score, k, below, k if stands_at_edge else under)
+    return list(found.values())
+
+
+def step_counts(fit: WholeTies, b: int, edges: Sequence[FineEdge]) -> list[int]:
+    """The samples of each step of a bin, by which its values are averaged."""
+    start = _samples_below(fit, b)
+    ends = [start, *(edge.below for edge in edges), start + fit.bins[b].T]
+    return [after - before for before, after in pairwise(ends)]
+
+
+def _samples_below(fit: WholeTies, b: int) -> int:
+    return sum(other.T for other in fit.bins[:b])
+
+
+@cache
+def beta_quantile(level: float, rank: int, n: int) -> float:
+    """The quantile of Beta(rank, n + 1 - rank), the law of order statistic number `rank` of n uniform numbers.
+
+    It lies below p with the probability that a binomial of n and p is at least `rank`. 0 for rank 0, 1 for n + 1.
+    """
+    if rank <= 0 or rank > n:
+        return float(rank > n)
+    chance = Fraction(level)
+    return _largest(lambda p: 1 - binomial_cdf(rank - 1, n, p) <= chance)
+
+
+def bound_edges(T: int, r: int, ranks: Sequence[int], lower_ranks: Sequence[int], gamma: float) -> list[tuple[float, float]]:
+    """For each fine edge [lo, hi]: the share of its bin that lies below it is outside with probability gamma at most.
+
+    T samples of which at least r stand at the edge of the bin; ranks are those among the T. Without ties T is the number of
+    samples inside the bin, and r = 0.
+    """
+    return [
+        (beta_quantile(gamma / 2, lower - r, T - r), beta_quantile(1 - gamma / 2, rank, T))
+        for rank, lower in zip(ranks, lower_ranks, strict=True)
+    ]
+
+
+def mean_served(values: Sequence[float], shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The least and the greatest mean of `values` when each edge is within its bounds.
+
+    The mean is v_m - sum D_j u_j, with D_j the step at edge j and u_j the share below it.
+    """
+    steps = [after - before for before, after in pairwise(values)]
+    products = [(step * low, step * high) for step, (low, high) in zip(steps, shares, strict=True)]
+    return values[-1] - sum(max(pair) for pair in products), values[-1] - sum(min(pair) for pair in products)
+
+
+@dataclass(frozen=True)
+class BinBound:
+    """The interval of the rate, that of the mean served, the bounds of the fine edges, and the distance that is promised."""
+
+    interval: tuple[float, float]
+    served: tuple[float, float]
+    shares: list[tuple[float, float]]
+    epsilon: float
+
+
+def edge_bound(
+    fit: WholeTies,
+    values: Sequence[Sequence[float]],
+    ranks: Sequence[int],
+    alpha: float,
+    kind: str = "conditional",
+    labelled: Sequence[tuple[int, int]] | None = None,
+) -> list[BinBound]:
+    """The certificate of a fit under "umd" that serves these values, one list per bin with one value per step.
+
+    `labelled`: where scores without labels have placed edges too, the label sum and the count of the labelled samples inside
+    each bin (see `inside`); the labels of the fit are then not looked at. Only without ties.
+    """
+    if labelled is not None and fit.n_tied > 0:
+        raise ValueError("scores without labels are for fits without ties")
+    level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
+    bounds = []
+    for b, (whole, served) in enumerate(zip(fit.bins, values, strict=True)):
+        candidates, edges, start = bin_candidates(fit, b, ranks), fine_edges(fit, b, ranks), _samples_below(fit, b)
+        share = SHARE if candidates else 0.0
+        # Without ties the sample at the edge is left out, and the T - r inside are draws from the bin.
+        T, r, skipped = (whole.T, whole.r, 0) if fit.n_tied > 0 else (whole.T - whole.r, 0, whole.r)
+        gamma = share * level / max(len(candidates), 1)
+        places = [edge.rank - start - skipped for edge in edges]
+        lower_places = [max(edge.lower_rank - start - skipped, 0) for edge in edges]
+        shares = bound_edges(T, r, places, lower_places, gamma)
+        own_level = (1 - share) * level
+        x, n = labelled[b] if labelled is not None else (whole.x - whole.y, T)
+        limits = bin_interval(whole, own_level) if fit.n_tied > 0 else _clopper_pearson(x, n, own_level)
+        mean = mean_served(served, shares)
+        bounds.append(BinBound(limits, mean, shares, max(limits[1] - mean[0], mean[1] - limits[0])))
+    return bounds
+
+
+def inside(fit: WholeTies, scores: Sequence[float], labels: Sequence[int]) -> list[tuple[int, int]]:
+    """Label sum and count of these samples strictly between the edges of each bin."""
+    tally = [(0, 0)] * fit.n_bins
+    for score, label in zip(scores, labels, strict=True):
+        b = fit.bin_of(score)
+        if score not in fit.edges:
+            tally[b] = (tally[b][0] + label, tally[b][1] + 1)
+    return tally
+
+
+@cache
+def _clopper_pearson(x: int, n: int, level: float) -> tuple[float, float]:
+    return clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0)

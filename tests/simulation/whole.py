@@ -1,0 +1,208 @@
+"""Whole ties, for many samples at once, in NumPy and SciPy alone: the third writing of what `reference.whole_ties` states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+from simulation.draws import digest_of, draw_labels
+from simulation.laws import Array, Integers, Law
+
+__all__ = ["Fits", "clopper_pearson", "fit", "hull", "level_of", "ranks_of", "simulated"]
+
+Bools = npt.NDArray[np.bool_]
+BLOCK = 2_000_000  # samples that are drawn at once
+
+
+@dataclass
+class Fits:
+    """Arrays of shape (repetitions, n_bins asked); column b is the bin whose lower edge has the rank number b, 0 the lowest.
+
+    Under "umb" upper for lower, and n_bins - 1 the highest. `is_there` tells the bins that there are, and `tied` the
+    repetitions in which a boundary is tied.
+    """
+
+    scheme: str
+    is_there: Bools
+    tied: Bools
+    T: Integers
+    x: Integers
+    C: Integers
+    r: Integers
+    f: Integers
+    y: Integers
+    rates: Array
+    masses: Array
+
+    @property
+    def n_bins(self) -> Integers:
+        return self.is_there.sum(axis=1)
+
+    @property
+    def leaves_out(self) -> Integers:
+        """The samples at the edge that the value leaves out."""
+        return ((self.r > 0) & (self.scheme == "umd")).astype(np.int64)
+
+    @property
+    def values(self) -> Array:
+        left_out = self.leaves_out
+        return (self.x - left_out * self.y) / np.maximum(self.T - left_out, 1)
+
+    def tally(self) -> tuple[Any, ...]:
+        """(T, x, r, f, y) of the bins of each repetition."""
+        return tuple(
+            [tuple(int(part[i, b]) for part in (self.T, self.x, self.r, self.f, self.y)) for b in np.flatnonzero(there)]
+            for i, there in enumerate(self.is_there)
+        )
+
+
+def ranks_of(n: int, n_bins: int, scheme: str) -> list[int]:
+    """k_1, ..., k_(B-1)."""
+    return [n * b // n_bins if scheme == "umb" else -(-b * (n + 1) // n_bins) for b in range(1, n_bins)]
+
+
+def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds: npt.NDArray[np.uint64]) -> Fits:
+    """Fits to rows of ascending scores."""
+    repetitions, n = scores.shape
+    if scheme == "umb":
+        mirrored = _cut(scores[:, ::-1], labels[:, ::-1], [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))], seeds, True)
+        columns = {name: part[:, ::-1] if part.ndim == 2 else part for name, part in mirrored.items()}
+        last = np.where(columns["r"] > 0, law.past(columns.pop("edge")), 1.0)
+        first = np.concatenate([np.zeros((repetitions, 1)), last[:, :-1]], axis=1)
+        # A bin that is not there has no upper edge of its own: it is the next one below that is there that counts.
+        first = np.maximum.accumulate(np.where(np.roll(columns["is_there"], 1, axis=1), first, 0.0), axis=1)
+    else:
+        columns = _cut(scores, labels, ranks_of(n, n_bins, scheme), seeds, False)
+        first = np.where(columns["r"] > 0, columns.pop("edge"), 0.0)
+        last = np.concatenate([first[:, 1:], np.ones((repetitions, 1))], axis=1)
+        there_above = np.concatenate([columns["is_there"][:, 1:], np.ones((repetitions, 1), np.bool_)], axis=1)
+        last = np.minimum.accumulate(np.where(there_above, last, 1.0)[:, ::-1], axis=1)[:, ::-1]
+    masses = np.where(columns["is_there"], last - first, 1.0)
+    rates = np.where(columns["is_there"], (law.ones_below(last) - law.ones_below(first)) / masses, 0.0)
+    fits = Fits(scheme, rates=rates, masses=masses * columns["is_there"], **columns)
+    if scheme == "ze":
+        _as_without_ties(fits)
+    return fits
+
+
+def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.uint64], mirrored: bool) -> dict[str, Any]:
+    """From the top. Bin 0 is what is left below all cuts."""
+    repetitions, n = scores.shape
+    rows, at = np.arange(repetitions), np.array([0, *ranks]) - 1
+    changes = scores[:, 1:] != scores[:, :-1]
+    places = np.arange(1, n, dtype=np.int32)
+    starts, ends = np.zeros((repetitions, n), np.int32), np.full((repetitions, n), n, np.int32)
+    np.maximum.accumulate(np.where(changes, places, 0), axis=1, out=starts[:, 1:])
+    ends[:, :-1] = np.minimum.accumulate(np.where(changes, places, n)[:, ::-1], axis=1)[:, ::-1]
+    sums = np.zeros((repetitions, n + 1), np.int32)
+    np.cumsum(labels, axis=1, out=sums[:, 1:])
+
+    below, past = starts[:, at].astype(np.int64), ends[:, at].astype(np.int64)  # of column 0 nothing is used
+    ones_below, ones_past = (np.take_along_axis(sums, end, axis=1).astype(np.int64) for end in (below, past))
+    edge, C, ones = scores[:, at], past - below, ones_past - ones_below
+    names = ("T", "x", "r", "f", "y")
+    columns: dict[str, Any] = {name: np.zeros_like(C) for name in names}
+    is_there, left = np.zeros(C.shape, np.bool_), np.full(repetitions, n)
+    for b in range(len(ranks), 0, -1):
+        rank, after = ranks[b - 1], [*ranks, n + 1][b]
+        cuts = (rank <= left) & (4 * (left - rank + 1) >= 3 * (after - rank))
+        columns["T"][:, b] = np.where(cuts, left - below[:, b], 0)
+        columns["x"][:, b] = np.where(cuts, sums[rows, left] - ones_below[:, b], 0)
+        columns["r"][:, b] = np.where(cuts, rank - below[:, b], 0)
+        is_there[:, b] = cuts
+        left = np.where(cuts, below[:, b], left)
+    columns["T"][:, 0], columns["x"][:, 0], is_there[:, 0] = left, sums[rows, left], left > 0
+
+    # The digest reads groups in ascending order, and counts what lies below them.
+    groups = [edge[:, 1:], below[:, 1:], ones_below[:, 1:], C[:, 1:], ones[:, 1:]]
+    if mirrored:
+        groups = [g[:, ::-1] for g in (edge[:, 1:], n - past[:, 1:], sums[:, -1:] - ones_past[:, 1:], C[:, 1:], ones[:, 1:])]
+    digests = digest_of(seeds, *groups)
+    drawn = np.nonzero(columns["r"])
+    columns["f"][drawn], columns["y"][drawn] = draw_labels(
+        digests[drawn[0]], edge[drawn], C[drawn], ones[drawn], columns["r"][drawn]
+    )
+    C[:, 0] = 0
+    return {**columns, "C": C, "edge": edge, "is_there": is_there, "tied": (C > 1).any(axis=1)}
+
+
+def _as_without_ties(fits: Fits) -> None:
+    """Gupta & Ramdas 2021, Corollary 1: without ties "ze" counts the label of a boundary in the bin below."""
+    plain = ~fits.tied[:, None] & (fits.r > 0)
+    for part, moved in ((fits.T, plain.astype(np.int64)), (fits.x, np.where(plain, fits.y, 0))):
+        part -= moved
+        part[:, :-1] += moved[:, 1:]
+    for part in (fits.r, fits.f, fits.y):
+        part[plain] = 0
+
+
+def simulated(
+    law: Law,
+    n: int,
+    n_bins: int,
+    scheme: str,
+    repetitions: int,
+    *,
+    rng: np.random.Generator,
+    seed: int | None = None,
+    measure: Callable[[Fits], Array],
+) -> Array:
+    """What `measure` makes of `repetitions` fits, one row each: all at this seed, or each at a random one."""
+    found = []
+    for size in _blocks(repetitions, n):
+        scores, labels = law.draw(rng, (size, n))
+        seeds = rng.integers(2**64, size=size, dtype=np.uint64) if seed is None else np.full(size, seed, np.uint64)
+        found.append(measure(fit(law, scores, labels, n_bins, scheme, seeds)))
+    return np.concatenate(found)
+
+
+def _blocks(repetitions: int, n: int) -> Iterator[int]:
+    most = max(1, BLOCK // n)
+    for start in range(0, repetitions, most):
+        yield min(most, repetitions - start)
+
+
+# ------------------------------------------------------------------------------------------------- the promise
+
+
+def clopper_pearson(x: Integers, n: Integers, level: Array) -> tuple[Array, Array]:
+    """Both limits; 0 and 1 without samples."""
+    low = np.where(x > 0, betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1.0, level / 2.0), 0.0)
+    failures = np.maximum(n - x, 1)
+    high = np.where(x < n, betaincinv(n - failures + 1.0, failures, 1.0 - level / 2.0), 1.0)
+    return low, high
+
+
+def level_of(fits: Fits, alpha: float, kind: str) -> Array:
+    """The failure probability of each bin, of shape (repetitions, 1)."""
+    if kind == "marginal":
+        return np.full((len(fits.tied), 1), alpha)
+    return -np.expm1(np.log1p(-alpha) / fits.n_bins)[:, None]
+
+
+def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
+    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] where there is no bin."""
+    shape = fits.T.shape
+    low, high, levels = np.zeros(shape), np.ones(shape), np.broadcast_to(levels, shape)
+    tied = fits.is_there & fits.tied[:, None]
+    low[tied], high[tied] = _hull_of(*(part[tied] for part in (fits.T, fits.x, fits.r, fits.f)), levels[tied])
+    plain = fits.is_there & ~fits.tied[:, None]
+    T, x = fits.T[plain], fits.x[plain]
+    if fits.scheme == "umd":
+        low[plain], high[plain] = clopper_pearson(x - fits.y[plain], T - fits.r[plain], levels[plain])
+    else:  # the label of the boundary is in the sum, in every bin but the last, and nothing else is kept of it
+        boundary = np.ones(shape, np.int64)
+        boundary[:, -1] = 0
+        own = T - boundary[plain]
+        low[plain] = clopper_pearson(np.maximum(x - boundary[plain], 0), own, levels[plain])[0]
+        high[plain] = clopper_pearson(np.minimum(x, own), own, levels[plain])[1]
+    return low, high
+
+
+def _hull_of(T: Integers, x: Integers, r: Integers, f: Integers, levels: Array) -> tuple[Array, Array]:
+    whole, without = clopper_pearson(x, T, levels), clopper_pearson(x - f, T - r, levels)
+    return np.minimum(whole[0], without[0]), np.maximum(whole[1], without[1])
