@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
 from reference.keys import GOLDEN
 
 __all__ = ["digest_of", "draw_labels"]

@@ -33,9 +33,7 @@ class Law:
 
     def __post_init__(self) -> None:
         ends = np.append(self.starts[1:], 1.0)
-        rises = np.where(
-            self.is_atom, self.atom_rates * (ends - self.starts), self.integral(ends) - self.integral(self.starts)
-        )
+        rises = np.where(self.is_atom, self.atom_rates * (ends - self.starts), self.integral(ends) - self.integral(self.starts))
         object.__setattr__(self, "ends", ends)
         object.__setattr__(self, "ones_before", np.concatenate([[0.0], np.cumsum(rises)]))
 

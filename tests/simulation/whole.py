@@ -69,14 +69,16 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
     """Fits to rows of ascending scores."""
     repetitions, n = scores.shape
     if scheme == "umb":
-        mirrored = _cut(scores[:, ::-1], labels[:, ::-1], [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))], seeds, True)
+        mirrored = _cut(
+            scores[:, ::-1], labels[:, ::-1], [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))], seeds, True
+        )
         columns = {name: part[:, ::-1] if part.ndim == 2 else part for name, part in mirrored.items()}
         last = np.where(columns["r"] > 0, law.past(columns.pop("edge")), 1.0)
         first = np.concatenate([np.zeros((repetitions, 1)), last[:, :-1]], axis=1)
         # A bin that is not there has no upper edge of its own: it is the next one below that is there that counts.
         first = np.maximum.accumulate(np.where(np.roll(columns["is_there"], 1, axis=1), first, 0.0), axis=1)
     else:
-        columns = _cut(scores, labels, ranks_of(n, n_bins, scheme), seeds, False)
+        columns = _cut(scores, labels, ranks_of(n, n_bins, scheme), seeds, mirrored=False)
         first = np.where(columns["r"] > 0, columns.pop("edge"), 0.0)
         last = np.concatenate([first[:, 1:], np.ones((repetitions, 1))], axis=1)
         there_above = np.concatenate([columns["is_there"][:, 1:], np.ones((repetitions, 1), np.bool_)], axis=1)
@@ -89,7 +91,7 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
     return fits
 
 
-def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.uint64], mirrored: bool) -> dict[str, Any]:
+def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.uint64], *, mirrored: bool) -> dict[str, Any]:
     """From the top. Bin 0 is what is left below all cuts."""
     repetitions, n = scores.shape
     rows, at = np.arange(repetitions), np.array([0, *ranks]) - 1
