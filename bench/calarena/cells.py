@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import gzip
 import io
-import json
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
 from bench.calarena.measures import Losses, is_contradicted, losses, probabilities
-from bench.calarena.methods import Method, certificate_of, seed_of
+from bench.calarena.methods import Method, certificate_of, radii_of, seed_of
 from bench.calarena.score_sets import ScoreSet, draws
 
-__all__ = ["Cell", "Results", "run", "warm_up"]
+__all__ = ["Cell", "load_cells", "quiet", "run", "save_cells", "warm_up"]
 
 Float64s = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -53,6 +54,7 @@ class Cell:
     epsilon: float | None = None  # what its certificate promises at 90 %, on average; None without one
     n_promises: int = 0
     n_contradicted: int = 0
+    n_outside: int = 0  # answers below 0 or above 1, which were moved there
     failure: str = ""
 
     @property
@@ -89,10 +91,11 @@ class _Outcome:
     predict_seconds: float
     epsilon: float | None
     contradicted: bool | None
+    n_outside: int
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Some libraries print while they fit."""
     with (
         warnings.catch_warnings(),
@@ -111,21 +114,18 @@ def _outcome(method: Method, draw: _Draw) -> _Outcome:
     middle = time.perf_counter()
     answer = fitted.predict(draw.test_scores)
     end = time.perf_counter()
-    predictions = probabilities(answer, len(draw.test_scores))
+    predictions, n_outside = probabilities(answer, len(draw.test_scores))
     certificate, contradicted = certificate_of(fitted.model), None
     if certificate is not None and fitted.model is not None:
         bins = fitted.model.assign(draw.test_scores, seed=seed_of(fitted.model))
-        radii = np.full(certificate.n_bins, certificate.epsilon)
-        if certificate.radii is not None:
-            radii = np.array(certificate.radii)
-        radii[list(certificate.uncovered_bins)] = 1.0
-        contradicted = is_contradicted(predictions, draw.test_labels, bins.astype(np.int64), radii)
+        contradicted = is_contradicted(predictions, draw.test_labels, bins.astype(np.int64), radii_of(certificate))
     return _Outcome(
         losses=losses(predictions, draw.test_labels, draw.test_bins),
         fit_seconds=middle - start,
         predict_seconds=end - middle,
         epsilon=None if certificate is None else certificate.epsilon,
         contradicted=contradicted,
+        n_outside=n_outside,
     )
 
 
@@ -136,7 +136,7 @@ def _cell(score_set: ScoreSet, method: Method, drawn: Sequence[_Draw]) -> Cell:
     if method.max_rows is not None and n > method.max_rows:
         return Cell(*place, failure=f"not run on more than {method.max_rows} rows: too slow")
     try:
-        with _quiet():
+        with quiet():
             outcomes = [_outcome(method, draw) for draw in drawn]
     except Exception as error:  # whatever a library raises is its answer here
         return Cell(*place, failure=f"{type(error).__name__}: {error}".splitlines()[0][:200])
@@ -150,6 +150,7 @@ def _cell(score_set: ScoreSet, method: Method, drawn: Sequence[_Draw]) -> Cell:
         epsilon=float(np.mean(epsilons)) if epsilons else None,
         n_promises=sum(outcome.contradicted is not None for outcome in outcomes),
         n_contradicted=sum(outcome.contradicted is True for outcome in outcomes),
+        n_outside=sum(outcome.n_outside for outcome in outcomes),
     )
 
 
@@ -159,59 +160,40 @@ def warm_up(methods: Sequence[Method]) -> None:
     scores = rng.random(400)
     labels = (rng.random(400) < scores).astype(np.uint8)
     for method in methods:
-        with _quiet(), contextlib.suppress(Exception):  # a real cell will say it
+        with quiet(), contextlib.suppress(Exception):  # a real cell will say it
             method.fit(scores, labels).predict(scores)
 
 
 def run(score_set: ScoreSet, n: int, methods: Sequence[Method], repeats: int) -> list[Cell]:
     """The cells of one score set at one number of calibration rows."""
-    with _quiet():
+    with quiet():
         drawn = [_Draw.of(score_set, n, repeat) for repeat in range(repeats)]
     return [_cell(score_set, method, drawn) for method in methods]
 
 
-@dataclass
-class Results:
-    """Saved cells, with what they were measured on."""
+def load_cells(path: Path) -> list[Cell]:
+    """The cells of a file that `save_cells` wrote."""
+    types = {name: str(annotation) for name, annotation in Cell.__annotations__.items()}
+    with gzip.open(path, "rt", encoding="utf8", newline="") as file:
+        return [Cell(**{name: _parsed(text, types[name]) for name, text in row.items()}) for row in csv.DictReader(file)]
 
-    about: dict[str, str]
-    repeats: int
-    cells: dict[tuple[str, int, str], Cell]
 
-    @classmethod
-    def load(cls, path: Path) -> Results:
-        content = json.loads(path.read_text(encoding="utf8"))
-        cells = [Cell(**dict(zip(content["columns"], row, strict=True))) for row in content["rows"]]
-        return cls(content["about"], content["repeats"], {cell.key: cell for cell in cells})
+def _parsed(text: str, annotation: str) -> Any:
+    if annotation.startswith("float"):
+        return float(text) if text else None
+    return int(text) if annotation == "int" else text
 
-    def add(self, cells: Sequence[Cell]) -> None:
-        """New cells replace old ones of the same set, size and method."""
-        self.cells.update({cell.key: cell for cell in cells})
 
-    def save(self, path: Path) -> None:
-        """As JSON, one row a line."""
-        columns = list(Cell.__annotations__)
-        rows = [[_rounded(value) for value in asdict(cell).values()] for cell in self.cells.values()]
-        text = ",\n".join(json.dumps(row) for row in rows)
-        head = f'"about": {json.dumps(self.about)},\n"repeats": {self.repeats},\n"columns": {json.dumps(columns)}'
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'{{\n{head},\n"rows": [\n{text}\n]\n}}\n', encoding="utf8")
-
-    def save_csv(self, path: Path) -> None:
-        """As CSV, one cell a line."""
-        import csv
-
-        with path.open("w", encoding="utf8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(Cell.__annotations__)
-            writer.writerows([_rounded(value) for value in asdict(cell).values()] for cell in self.cells.values())
+def save_cells(path: Path, cells: Sequence[Cell]) -> None:
+    """As compressed CSV with a line of names, one cell a line; equal cells give equal bytes."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Cell.__annotations__)
+    writer.writerows([_rounded(value) for value in asdict(cell).values()] for cell in cells)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.getvalue().encode("utf8"), mtime=0))
 
 
 def _rounded(value: object) -> object:
     """Seven digits are more than the draws tell."""
     return float(f"{value:.7g}") if isinstance(value, float) else value
-
-
-def say(text: str) -> None:
-    """Progress, beside the table."""
-    print(text, file=sys.stderr, flush=True)

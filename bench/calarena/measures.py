@@ -29,14 +29,15 @@ class Losses:
     binned_ece: float  # of the evidence bins, the same for all methods
 
 
-def probabilities(answer: Any, n: int) -> Float64s:
-    """What a method answered, refused unless it is n probabilities."""
+def probabilities(answer: Any, n: int) -> tuple[Float64s, int]:
+    """What a method answered, moved into [0, 1], and how many answers were outside; refused unless it is n numbers."""
     found = np.asarray(answer, dtype=np.float64)
     if found.shape != (n,):
         raise ValueError(f"answered an array of shape {found.shape} for {n} scores")
-    if not (np.isfinite(found).all() and found.min() >= 0.0 and found.max() <= 1.0):
-        raise ValueError(f"answered {found[~((found >= 0.0) & (found <= 1.0))][0]}, which is no probability")
-    return found
+    if not np.isfinite(found).all():
+        raise ValueError(f"answered {found[~np.isfinite(found)][0]}")
+    inside = np.clip(found, 0.0, 1.0)
+    return inside, int(np.count_nonzero(inside != found))
 
 
 def binned_error(predictions: Float64s, labels: UInt8s, bins: Int64s) -> float:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import fastbin as fb
 
-__all__ = ["ALPHA", "BASELINE", "OURS", "RAW", "Fitted", "Method", "certificate_of", "our_methods", "seed_of"]
+__all__ = ["ALPHA", "BASELINE", "OURS", "RAW", "Fitted", "Method", "certificate_of", "our_methods", "radii_of", "seed_of"]
 
 Float64s = npt.NDArray[np.float64]
 UInt8s = npt.NDArray[np.uint8]
@@ -68,6 +68,14 @@ def certificate_of(model: fb.BinnedModel | None) -> Any:
         return model.certificate(alpha=ALPHA)
     except fb.GuaranteeError:
         return None
+
+
+def radii_of(certificate: Any) -> Float64s:
+    """What a certificate promises for each bin: 1 for bins that it leaves out."""
+    given = certificate.epsilon if certificate.radii is None else certificate.radii
+    radii = np.broadcast_to(np.asarray(given, dtype=np.float64), certificate.n_bins).copy()
+    radii[list(certificate.uncovered_bins)] = 1.0
+    return radii
 
 
 def _ours(name: str, make: Callable[[], Any]) -> Method:
