@@ -16,7 +16,7 @@ from bench.calarena.coverage import Coverage, promising, simulate
 from bench.calarena.methods import RAW, Method, our_methods
 from bench.calarena.peers import peer_methods, versions
 from bench.calarena.score_sets import ALL, DATA_VARIABLE, SIZES, Loader, catalogue, default_folder, missing_files, sizes_of
-from bench.calarena.summary import claims, losses_table, promises_table, summarise
+from bench.calarena.summary import FROM, claims, losses_table, promises_table, summarise
 from bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -122,9 +122,12 @@ def report(out: Path) -> str:
         *reversed(first.values()),
         *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
     ]
+    if any(line.log_loss is not None for line in lines):
+        picture.draw(out / PICTURE, lines, f"{len(sets)} score sets, {cells[0].repeats} draws each")
+    else:
+        parts.append(f"no cell has {FROM:,} rows or more: no picture")
     text = "\n\n".join(parts[:4]) + "\n\n" + "\n".join(parts[4:])
     (out / TABLE).write_text(text + "\n", encoding="utf8")
-    picture.draw(out / PICTURE, lines, f"{len(sets)} score sets, {cells[0].repeats} draws each")
     return text
 
 

@@ -62,11 +62,15 @@ def _promises(axes: Any, places: Sequence[float], lines: Sequence[Line]) -> None
     for place, line in zip(places, lines, strict=True):
         epsilon = line.epsilons.get(EPSILON_SIZE)
         if epsilon is None:
-            axes.text(0.005, place, "nothing", va="center", fontsize=7, color="0.55")
+            axes.annotate(
+                "nothing", (0.0, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7, color="0.55"
+            )
             continue
         axes.barh(place, epsilon, height=0.6, color=COLOURS[OURS], alpha=0.75)
         held = "" if line.coverage is None else f", held {line.coverage:.1%}"
-        axes.text(epsilon + 0.005, place, f"{epsilon:.3f}{held}", va="center", fontsize=7)
+        axes.annotate(
+            f"{epsilon:.3f}{held}", (epsilon, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7
+        )
     largest = max((line.epsilons.get(EPSILON_SIZE, 0.0) for line in lines), default=0.0)
     axes.set_xlim(0.0, max(0.1, largest) * 1.75)
     axes.set_title(f"proved at {1 - ALPHA:.0%}, n = {EPSILON_SIZE:,}", fontsize=10)
