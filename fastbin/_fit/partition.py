@@ -47,7 +47,7 @@ class Partition:
     @classmethod
     def of(cls, model: BinnedModel) -> Partition:
         """The bins of a step model."""
-        partition = cls(np.array(model.edges), np.array(model.edge_keys), model.score_range)
+        partition = cls(np.array(model.bin_edges), np.array(model.bin_edge_keys), model.score_range)
         partition._model = model
         return partition
 

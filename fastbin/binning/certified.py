@@ -22,8 +22,7 @@ from fastbin._scalars import check_choice, check_count, check_n_bins, check_scor
 from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange, as_scores, check_scores
 from fastbin.model import BinnedModel
-from fastbin.scaling.value_maps import VALUES
-from fastbin.scaling.recentre import RECENTRE, value_steps
+from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -207,7 +206,7 @@ class _Checked(NamedTuple):
         if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
             raise InputError(f"n_bins is {given.n_bins}; a certified calibration has at most {MOST_STEPS} evidence bins")
         check_choice(given.values, "values", VALUES)
-        check_choice(given.recentre, "recentre", RECENTRE)
+        check_choice(given.recentre, "recentre", RECENTRINGS)
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, check_seed(given.seed), check_score_range(given.score_range))
 
@@ -243,12 +242,12 @@ class _Checked(NamedTuple):
         is_weighted = "weight_sums" in evidence
         names = ("weight_sums", "weighted_label_sums") if is_weighted else ("counts", "label_sums")
         values = value_steps(
-            fitted.scores, *(steps[name] for name in names), fitted.first_step, *(evidence[name] for name in names),
+            FineCells(fitted.scores, *(steps[name] for name in names)), fitted.first_step, *(evidence[name] for name in names),
             int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
             score_range=self.score_range,
         )  # fmt: skip
         parts = {**evidence, **bins.origin()}
-        if given.values in ("mean", "jeffreys"):
+        if given.values in BIN_MEANS:
             parts["values"] = values[fitted.first_step]  # one value a bin
         else:
             parts |= {"values": values, **fitted.parts()}

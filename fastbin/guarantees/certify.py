@@ -90,7 +90,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound)
-    if has_steps(evidence):
+    if evidence.scheme == "certified" or has_steps(evidence):
         return certify_steps(evidence, alpha, kind, bound)
     interior = require_interior(evidence)
     covered = interior.is_covered

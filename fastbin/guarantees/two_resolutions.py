@@ -41,28 +41,28 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     expected = "data" if kind == "ece" else "clopper-pearson"
     if evidence.scheme != "certified" or kind == "expected-ece" or bound != expected:
         raise GuaranteeError(
-            f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and this model has "
-            f"{evidence.n_steps} values in {evidence.n_bins} bins; take kind='conditional' or 'marginal' with "  # type: ignore[attr-defined]
-            "bound='clopper-pearson', or kind='ece' with bound='data'"
+            f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model were "
+            "fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson', or kind='ece' with bound='data'"
         )
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
     level = alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(covered)))
-    masses = StepMasses(evidence)
-    low, high = masses.average_ends(SHARE_OF_MASSES * level)
-    rates = np.where(
-        (masses.n_cuts > 0)[:, None],
-        interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level),
-        interval_of_interior(interior, clopper_pearson, level),
-    )
+    rates = interval_of_interior(interior, clopper_pearson, level)
+    if has_steps(evidence):
+        masses = StepMasses(evidence)
+        low, high = masses.average_ends(SHARE_OF_MASSES * level)
+        shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
+        rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
+    else:
+        low = high = np.asarray(evidence.values, np.float64)
     radii = np.where(covered, np.minimum(np.maximum(rates[:, 1] - low, high - rates[:, 0]), 1.0), 1.0)
     share = " at level alpha for each bin" if kind == "marginal" else ", with Sidak's level over the bins"
     binomial = "those of independent draws, or bounded by them where whole groups of equal scores lie at edges"
     return certificate_of(
         evidence, float(radii[covered].max()), covered, alpha=float(alpha), kind=kind, bound=bound,
         theorem=_THEOREM.format(share=share, binomial=binomial), assumptions=_assumptions(evidence, kind),
-        radii=tuple(radii.tolist()), n_steps=int(evidence.n_steps),  # type: ignore[attr-defined]
+        radii=tuple(radii.tolist()), n_steps=int(evidence.n_steps) if has_steps(evidence) else 0,  # type: ignore[attr-defined]
     )  # fmt: skip
 
 
