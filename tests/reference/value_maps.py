@@ -143,15 +143,12 @@ def beta(z: Row, zeros: Row, ones: Row, probabilities: bool) -> list[float]:
 def spline(z: Row, zeros: Row, ones: Row, probabilities: bool) -> list[float]:
     counts = [a + b for a, b in zip(zeros, ones, strict=True)]
     x, total = standardised(z, counts), math.fsum(counts)
-    knots = []
+    knots: list[int] = []
     for fortieths in (2, 11, 20, 29, 38):
-        cumulative = 0.0
-        for value, count in zip(x, counts, strict=True):
-            cumulative += count
-            if cumulative * 40.0 >= fortieths * total:
-                knots.append(value)
-                break
-    t = sorted(set(knots))
+        place = next(i for i in range(len(x)) if math.fsum(counts[: i + 1]) * 40.0 >= fortieths * total)
+        if not knots or (x[place] - x[knots[-1]] > 1e-3 and z[place] - z[knots[-1]] > 1e-6):
+            knots.append(place)
+    t = [x[place] for place in knots]
     if len(t) < 3:
         return beta(z, zeros, ones, probabilities)
 

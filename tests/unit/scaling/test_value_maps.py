@@ -179,7 +179,7 @@ def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
     monkeypatch.setattr(ridge, "MOST_STEPS", 2)
     scores, counts, ones = of_truth(lambda s: s**5)
     for values in ("beta", "logistic", "quadratic", "spline"):
-        with pytest.warns(fb.FastbinWarning, match=re.escape(f"the value map {values!r} did not converge")):
+        with pytest.warns(fb.FastbinWarning, match=re.escape(f"the map {values!r} did not converge")):
             steps = steps_of(scores, counts, ones, values=values)
         assert np.isfinite(steps).all()
         assert np.abs(steps - scores**5).max() < 0.2  # the best so far
