@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
-__all__ = ["Fits", "clopper_pearson", "fit", "hull", "level_of", "ranks_of", "simulated"]
+__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "hull", "level_of", "ranks_of", "simulated"]
 
 Bools = npt.NDArray[np.bool_]
 BLOCK = 2_000_000  # samples that are drawn at once
@@ -37,6 +37,7 @@ class Fits:
     y: Integers
     rates: Array
     masses: Array
+    lowest: Array  # position of the lower end
 
     @property
     def n_bins(self) -> Integers:
@@ -85,7 +86,7 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
         last = np.minimum.accumulate(np.where(there_above, last, 1.0)[:, ::-1], axis=1)[:, ::-1]
     masses = np.where(columns["is_there"], last - first, 1.0)
     rates = np.where(columns["is_there"], (law.ones_below(last) - law.ones_below(first)) / masses, 0.0)
-    fits = Fits(scheme, rates=rates, masses=masses * columns["is_there"], **columns)
+    fits = Fits(scheme, rates=rates, masses=masses * columns["is_there"], lowest=first, **columns)
     if scheme == "ze":
         _as_without_ties(fits)
     return fits
@@ -155,14 +156,15 @@ def simulated(
 ) -> Array:
     """What `measure` makes of `repetitions` fits, one row each: all at this seed, or each at a random one."""
     found = []
-    for size in _blocks(repetitions, n):
+    for size in blocks(repetitions, n):
         scores, labels = law.draw(rng, (size, n))
         seeds = rng.integers(2**64, size=size, dtype=np.uint64) if seed is None else np.full(size, seed, np.uint64)
         found.append(measure(fit(law, scores, labels, n_bins, scheme, seeds)))
     return np.concatenate(found)
 
 
-def _blocks(repetitions: int, n: int) -> Iterator[int]:
+def blocks(repetitions: int, n: int) -> Iterator[int]:
+    """How many to draw at once, to bound memory."""
     most = max(1, BLOCK // n)
     for start in range(0, repetitions, most):
         yield min(most, repetitions - start)
