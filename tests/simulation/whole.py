@@ -70,9 +70,8 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
     """Fits to rows of ascending scores."""
     repetitions, n = scores.shape
     if scheme == "umb":
-        mirrored = _cut(
-            scores[:, ::-1], labels[:, ::-1], [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))], seeds, True
-        )
+        ranks = [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))]
+        mirrored = _cut(scores[:, ::-1], labels[:, ::-1], ranks, seeds, mirrored=True)
         columns = {name: part[:, ::-1] if part.ndim == 2 else part for name, part in mirrored.items()}
         last = np.where(columns["r"] > 0, law.past(columns.pop("edge")), 1.0)
         first = np.concatenate([np.zeros((repetitions, 1)), last[:, :-1]], axis=1)
