@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 from simulation.laws import Array, Integers, Law
-from simulation.whole import Fits, blocks, clopper_pearson, fit, hull, level_of, ranks_of
+from simulation.whole import Fits, blocks, clopper_pearson, fit, groups_of, hull, level_of, ranks_of
 
 from reference.two_resolutions import SHARE, fine_ranks
 
@@ -64,6 +64,9 @@ def edges_of(
     repetitions, n = scores.shape
     fits = fit(law, scores, labels, n_bins, "umd", rng.integers(2**64, size=repetitions, dtype=np.uint64))
     ranks = np.array(fine_ranks(n, n_bins))
+    # Tied or not is decided over all candidates at once.
+    group, size = groups_of(scores)
+    fits.tied |= (size[:, ranks - 1] > 1).any(axis=1)
     plain = ~fits.tied[:, None]
     start = np.cumsum(fits.T, axis=1) - fits.T
     first = start + fits.r  # the rank of the bin's own edge
@@ -73,9 +76,6 @@ def edges_of(
         of_bin[inside] = b
     candidates = np.stack([(of_bin == b).sum(axis=1) for b in range(n_bins)], axis=1)
 
-    changes = scores[:, 1:] != scores[:, :-1]
-    group = np.zeros((repetitions, n), np.int32)
-    np.maximum.accumulate(np.where(changes, np.arange(1, n, dtype=np.int32), 0), axis=1, out=group[:, 1:])
     below = group[:, ranks - 1].astype(np.int64)
     at = np.maximum(of_bin, 0)
 
@@ -91,7 +91,7 @@ def edges_of(
     elif lower == "own":
         under = np.broadcast_to(ranks, below.shape)
     else:
-        under = np.where(plain & (below == ranks - 1), ranks, under)
+        under = np.where(plain, ranks, under)
 
     # Without ties the sample at the edge of the bin is left out, and the others are draws from the bin.
     left_out = np.where(plain, fits.r, 0)

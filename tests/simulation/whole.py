@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
-__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "hull", "level_of", "ranks_of", "simulated"]
+__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "groups_of", "hull", "level_of", "ranks_of", "simulated"]
 
 Bools = npt.NDArray[np.bool_]
 BLOCK = 2_000_000  # samples that are drawn at once
@@ -95,15 +95,12 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
     """From the top. Bin 0 is what is left below all cuts."""
     repetitions, n = scores.shape
     rows, at = np.arange(repetitions), np.array([0, *ranks]) - 1
-    changes = scores[:, 1:] != scores[:, :-1]
-    places = np.arange(1, n, dtype=np.int32)
-    starts, ends = np.zeros((repetitions, n), np.int32), np.full((repetitions, n), n, np.int32)
-    np.maximum.accumulate(np.where(changes, places, 0), axis=1, out=starts[:, 1:])
-    ends[:, :-1] = np.minimum.accumulate(np.where(changes, places, n)[:, ::-1], axis=1)[:, ::-1]
+    starts, sizes = groups_of(scores)
     sums = np.zeros((repetitions, n + 1), np.int32)
     np.cumsum(labels, axis=1, out=sums[:, 1:])
 
-    below, past = starts[:, at].astype(np.int64), ends[:, at].astype(np.int64)  # of column 0 nothing is used
+    below = starts[:, at].astype(np.int64)  # of column 0 nothing is used
+    past = below + sizes[:, at]
     ones_below, ones_past = (np.take_along_axis(sums, end, axis=1).astype(np.int64) for end in (below, past))
     edge, C, ones = scores[:, at], past - below, ones_past - ones_below
     names = ("T", "x", "r", "f", "y")
@@ -130,6 +127,16 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
     )
     C[:, 0] = 0
     return {**columns, "C": C, "edge": edge, "is_there": is_there, "tied": (C > 1).any(axis=1)}
+
+
+def groups_of(scores: Array) -> tuple[Integers, Integers]:
+    """For each of ascending scores, how many samples lie below it, and how many have it."""
+    repetitions, n = scores.shape
+    changes, places = scores[:, 1:] != scores[:, :-1], np.arange(1, n, dtype=np.int32)
+    below, past = np.zeros((repetitions, n), np.int32), np.full((repetitions, n), n, np.int32)
+    np.maximum.accumulate(np.where(changes, places, 0), axis=1, out=below[:, 1:])
+    past[:, :-1] = np.minimum.accumulate(np.where(changes, places, n)[:, ::-1], axis=1)[:, ::-1]
+    return below, past - below
 
 
 def _as_without_ties(fits: Fits) -> None:
