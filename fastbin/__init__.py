@@ -9,7 +9,8 @@ array([0.4, 1. ])
 
 Calibrators, each with ``fit(scores, labels)``, ``predict(scores)`` and a ``model_``:
 
-    UniformMassBinning      bins of equal mass, with a guarantee known before the labels; also for batches
+    CertifiedCalibration    smooth values inside certified bins: the best probabilities, and a promise about their averages
+    UniformMassBinning      bins of equal mass, with a guarantee known before the labels: the tightest promise
     ScalingBinning          a smooth map, averaged over such bins
     FixedWidthBinning       bins of equal width
     ExplicitBinning         bins between given edges
@@ -66,6 +67,7 @@ from fastbin.model import BinnedModel
 if TYPE_CHECKING:
     from fastbin import assess, guarantees, intervals, io, online, plots, report, shift, theory
     from fastbin._keys import hash_keys
+    from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
     from fastbin.binning.isotonic import IsotonicCalibration
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     __all__ = [
         "BetaScaling",
         "BinnedModel",
+        "CertifiedCalibration",
         "ExplicitBinning",
         "FastbinError",
         "FastbinWarning",
@@ -117,6 +120,7 @@ if TYPE_CHECKING:
 # What fitting, certificates and reports need is imported at its first use, so that a service that scores never pays for it.
 _HOMES = {
     "BetaScaling": "fastbin.scaling",
+    "CertifiedCalibration": "fastbin.binning.certified",
     "ExplicitBinning": "fastbin.binning.explicit",
     "FixedWidthBinning": "fastbin.binning.fixed_width",
     "VennAbers": "fastbin.binning.venn",

@@ -23,28 +23,32 @@ class Scheme(NamedTuple):
     continuable: bool = False  # its tally holds independent draws from its bins, and nothing else
 
 
+# Rules for equal scores at a boundary among the samples.
+DIVIDING = ("whole", "random", "upper")
+
 SCHEMES = {
     "other": Scheme(0, "step function of unknown origin"),
-    "umd": Scheme(
-        1, "uniform-mass binning without sample splitting (umd)", ("random", "upper", "isolate"), True, continuable=True
-    ),
-    "ze": Scheme(2, "uniform-mass binning, boundary labels averaged (ze)", ("random", "upper"), True, averages_boundary=True),
-    "ums": Scheme(3, "uniform-mass binning with sample splitting (ums)", ("random", "upper"), True, continuable=True),
-    "umb": Scheme(4, "uniform-mass binning, bins closed on the right (umb)", ("random", "lower"), True, averages_boundary=True),
+    "umd": Scheme(1, "uniform-mass binning without sample splitting (umd)", DIVIDING, True, continuable=True),
+    "ze": Scheme(2, "uniform-mass binning, boundary labels averaged (ze)", DIVIDING, True, averages_boundary=True),
+    "ums": Scheme(3, "uniform-mass binning with sample splitting (ums)", DIVIDING, True, continuable=True),
+    "umb": Scheme(4, "uniform-mass binning, bins closed on the right (umb)", ("whole", "random"), True, averages_boundary=True),
     "fixed-width": Scheme(10, "fixed-width binning", label_free=True, continuable=True),
     "explicit": Scheme(11, "binning at edges given in advance", label_free=True, continuable=True),
-    "scaling-binning": Scheme(20, "scaling-binning", ("random", "upper", "isolate"), label_free=True),
+    "scaling-binning": Scheme(20, "scaling-binning", DIVIDING, label_free=True),
+    "certified": Scheme(21, "evidence bins of uniform mass with finer values inside (certified)", ("whole",), label_free=True),
     "isotonic": Scheme(30, "isotonic regression"),
     "platt": Scheme(40, "Platt scaling"),
     "temperature": Scheme(41, "temperature scaling"),
     "beta": Scheme(42, "beta calibration"),
+    "quadratic": Scheme(43, "quadratic map of the logit"),
+    "spline": Scheme(44, "natural spline of the logit"),
 }
 
 # Words for the enumerators of fastbin.h; tests/test_header.py compares the two.
 SCHEME_WORDS = {scheme.code: word for word, scheme in SCHEMES.items()}
 KINDS = {0: "step", 1: "linear", 2: "smooth"}
-MAPS = {0: "none", 1: "logistic", 2: "beta"}
-TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate"}
+MAPS = {0: "none", 1: "logistic", 2: "beta", 3: "quadratic", 4: "spline"}
+TIES = {0: "none", 1: "random", 2: "upper", 3: "lower", 4: "isolate", 5: "whole"}
 TIES_CODES = {word: code for code, word in TIES.items()}
 RATE_ORIGINS = {0: "none", 1: "given", 2: "counted", 3: "estimated"}
 OUT_OF_RANGE = {0: "refuse", 1: "clip"}
@@ -54,7 +58,8 @@ WEIGHTS = {0: "given", 1: "estimated"}
 PARTS = (
     "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "kind",
     "scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "score_range", "delta", "odds_ratio", "seed", "note",
-    "pairs", "rates", "out_of_range", "weights", "fingerprint",
+    "pairs", "rates", "out_of_range", "weights", "fingerprint", "first_step", "step_counts", "unlabelled_counts", "tie_counts",
+    "edges_share", "clip", "knots",
 )  # fmt: skip
 
 WORDS = {
@@ -62,7 +67,9 @@ WORDS = {
     "weights": WEIGHTS,
 }  # fmt: skip
 
-DTYPES = {"edge_keys": np.uint64, "counts": np.int64, "label_sums": np.int64}
+DTYPES = {"edge_keys": np.uint64} | dict.fromkeys(
+    ("counts", "label_sums", "first_step", "step_counts", "unlabelled_counts", "tie_counts"), np.int64
+)
 
 
 class ClassRate(NamedTuple):
@@ -167,6 +174,7 @@ def check_parameters(parameters: Any) -> tuple[float, ...]:
 
 COLUMNS = (
     "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "pairs",
+    "first_step", "step_counts", "unlabelled_counts", "tie_counts", "knots",
 )  # fmt: skip
 INTEGERS = {
     "n_bins_asked": (-(2**63), 2**31 - 1), "n_samples": (-(2**63), 2**63 - 1), "n_positive": (-(2**63), 2**63 - 1),
@@ -190,7 +198,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         **columns,
         **{name: code_of(name, parts[name]) for name in ("kind", "scheme", "ties", "map", "out_of_range", "weights")},
         **{name: check_integer(parts[name], name, *limits) for name, limits in INTEGERS.items()},
-        **{name: check_number(parts[name], name) for name in ("delta", "odds_ratio")},
+        **{name: check_number(parts[name], name) for name in ("delta", "odds_ratio", "edges_share", "clip")},
         "map_parameters": check_parameters(parts["map_parameters"]),
         "score_min": low,
         "score_max": high,
@@ -203,14 +211,26 @@ def native_parts(**parts: Any) -> dict[str, Any]:
 def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
     """The arrays of a model as C takes them. It takes their lengths and types on trust, so they are checked here."""
     columns = {name: None if given is None else _column(given, name) for name, given in values.items()}
-    n_bins = 0 if columns["values"] is None else len(columns["values"])
-    n_edges = n_bins if kind == "linear" else max(0, n_bins - 1)
+    n_values = 0 if columns["values"] is None else len(columns["values"])
+    first_step, knots = columns["first_step"], columns["knots"]
+    n_bins = n_values if first_step is None or kind != "step" else first_step.size
+    n_edges = n_values if kind == "linear" else max(0, n_values - 1)
+    of_values = dict.fromkeys(("values", "step_counts", "unlabelled_counts"), (n_values,))
+    shapes = {"edges": (n_edges,), "edge_keys": (n_edges,), "pairs": (n_values, 2), **of_values, "tie_counts": (n_bins, 3)}
+    shapes["first_step"] = (n_bins,) if kind == "step" else (0,)
+    shapes["knots"] = (0 if knots is None else len(knots) if knots.ndim else 1, 3)
     for name, column in columns.items():
-        shape = (n_edges,) if name in ("edges", "edge_keys") else (n_bins, 2) if name == "pairs" else (n_bins,)
+        shape = shapes.get(name, (n_bins,))
         if column is not None and column.shape != shape:
-            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_bins} values needs {shape}")
+            bins = "" if n_bins == n_values else f" and {n_bins} bins"
+            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_values} values{bins} needs {shape}")
     if columns["edges"] is None and n_edges:
-        raise InputError(f"edges is None; a {kind} model with {n_bins} values needs {n_edges}")
+        raise InputError(f"edges is None; a {kind} model with {n_values} values needs {n_edges}")
+    if columns["step_counts"] is None and n_bins < n_values:
+        raise InputError(f"step_counts is None; a model with {n_values} steps in {n_bins} bins needs the samples in each step")
+    for name in ("step_counts", "unlabelled_counts"):
+        if first_step is None and columns[name] is not None:
+            raise InputError(f"{name} is given without first_step; only bins of several steps have one")
     for names in (("counts", "label_sums"), ("weight_sums", "weighted_label_sums", "weight_square_sums")):
         if len({columns[name] is None for name in names}) > 1:
             raise InputError(f"{', '.join(names[:-1])} and {names[-1]} come together or not at all")

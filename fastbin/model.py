@@ -42,23 +42,29 @@ IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", 
 
 
 class BinnedModel(NativeModel):
-    """A calibrated step function: edges, one value per bin, and the tally that each value came from.
+    """A calibrated step function: edges, one value per step, and a tally per bin.
 
     Not made directly: by `fit` of a calibrator (as its ``model_``), `fastbin.load`, `from_bytes` or `from_parts`. A sample with
-    score s and key k lies at or above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``; its bin is the
-    number of such edges, from 0.
+    score s and key k lies at or above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``; its step is the
+    number of such edges, from 0. A bin is a run of steps: of one step, unless the model has two resolutions.
 
     Attributes
     ----------
-    edges : float64 (n_bins - 1,)
-    edge_keys : uint64 (n_bins - 1,)
-    values : float64 (n_bins,)
+    edges : float64 (n_steps - 1,)
+    edge_keys : uint64 (n_steps - 1,)
+    values : float64 (n_steps,)
     counts, label_sums : int64 (n_bins,), or None for a model without a tally
     weight_sums, weighted_label_sums, weight_square_sums : float64 (n_bins,), or None for an unweighted model
-    n_bins, n_bins_asked, n_samples, n_positive, n_tied, seed : int
+    n_bins, n_steps, n_bins_asked, n_samples, n_positive, n_tied, seed : int
     delta, odds_ratio : float
-    pairs : float64 (n_bins, 2), or None
+    pairs : float64 (n_steps, 2), or None
     fingerprint : int
+    first_step : int64 (n_bins,)
+    step_counts, unlabelled_counts : int64 (n_steps,), or None
+    tie_counts : int64 (n_bins, 3), or None
+    bin_edges, bin_edge_keys, bin_values : arrays of n_bins - 1 and n_bins
+    edges_share, clip : float
+    knots : float64 (k, 3), or None
 
     Notes
     -----
@@ -96,6 +102,13 @@ class BinnedModel(NativeModel):
         out_of_range: str = "refuse",
         weights: str = "given",
         fingerprint: int = 0,
+        first_step: Any = None,
+        step_counts: Any = None,
+        unlabelled_counts: Any = None,
+        tie_counts: Any = None,
+        edges_share: float = 0.0,
+        clip: float = 0.0,
+        knots: Any = None,
     ) -> BinnedModel:
         """A model from its parts, all of which are checked.
 
@@ -118,6 +131,9 @@ class BinnedModel(NativeModel):
             How the weights of a weighted model are known.
         fingerprint : int
             Of the samples of the fit; 0 for none.
+        first_step, step_counts, unlabelled_counts, tie_counts, edges_share, clip, knots : optional
+            As the attributes of these names. `first_step` and `step_counts` make a model of two resolutions, whose `counts`,
+            `label_sums`, weight sums and `tie_counts` have one entry for each bin, and the others one for each step.
 
         Raises
         ------
@@ -179,7 +195,7 @@ class BinnedModel(NativeModel):
 
     @property
     def ties(self) -> str:
-        """What the fit did about equal scores: "random", "upper", "lower", "isolate" or "none"."""
+        """What the fit did about equal scores: "whole", "random", "upper", "lower", "isolate" or "none"."""
         return TIES[self._codes[2]]
 
     @property
@@ -246,7 +262,8 @@ class BinnedModel(NativeModel):
         Returns
         -------
         float64 (n_bins, 2)
-            Lower and upper ends; [0, 1] for a bin without samples.
+            Lower and upper ends; [0, 1] for a bin without samples. In a model of two resolutions they are about the bin's
+            rate, not about the value of a step: an end may lie between the values that the bin serves.
 
         Raises
         ------
@@ -359,4 +376,5 @@ class BinnedModel(NativeModel):
 
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
+        bins += f", {self.n_steps} steps" if self.has_steps else ""
         return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"

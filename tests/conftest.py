@@ -14,8 +14,10 @@ settings.load_profile("fastbin")
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # the examples of plots need no window
 
-# A shell without job control starts what runs in the background with interrupts ignored, and children inherit that. The
-# commands honour it, but the tests that interrupt them are about those that do not.
+# A shell without job control starts what runs in the background with interrupts ignored, nohup with hangups ignored, and
+# children inherit that. The commands honour it, but the tests that interrupt them are about those that do not.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -15,17 +15,20 @@
 #define RATE_SIZE 56
 #define RULE_SIZE 8
 #define PRNT_SIZE 8
+#define CLIP_SIZE 8
 
 /* In the order in which they are written. Evidence without which an interval would come out wrong must be understood. */
-enum section { CORE, EDGE, EKEY, VALU, TALY, WGHT, RATE, PAIR, RULE, PRNT, NOTE, N_SECTIONS };
+enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, PRNT, NOTE, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [CORE] = {TAG('C', 'O', 'R', 'E'), MUST_UNDERSTAND}, [EDGE] = {TAG('E', 'D', 'G', 'E'), MUST_UNDERSTAND},
     [EKEY] = {TAG('E', 'K', 'E', 'Y'), MUST_UNDERSTAND}, [VALU] = {TAG('V', 'A', 'L', 'U'), MUST_UNDERSTAND},
-    [TALY] = {TAG('T', 'A', 'L', 'Y'), 0},               [WGHT] = {TAG('W', 'G', 'H', 'T'), 0},
-    [RATE] = {TAG('R', 'A', 'T', 'E'), MUST_UNDERSTAND}, [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND},
-    [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND}, [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},
-    [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
+    [EVID] = {TAG('E', 'V', 'I', 'D'), MUST_UNDERSTAND}, [TALY] = {TAG('T', 'A', 'L', 'Y'), 0},
+    [WGHT] = {TAG('W', 'G', 'H', 'T'), 0},               [TIES] = {TAG('T', 'I', 'E', 'S'), MUST_UNDERSTAND},
+    [STEP] = {TAG('S', 'T', 'E', 'P'), MUST_UNDERSTAND}, [RATE] = {TAG('R', 'A', 'T', 'E'), MUST_UNDERSTAND},
+    [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND}, [CLIP] = {TAG('C', 'L', 'I', 'P'), MUST_UNDERSTAND},
+    [SPLN] = {TAG('S', 'P', 'L', 'N'), MUST_UNDERSTAND}, [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND},
+    [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},               [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
 };
 
 static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
@@ -34,13 +37,19 @@ static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
 static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   size_t n_bins = (size_t)spec->n_bins;
   size_t n_edges = (size_t)fastbin_n_edges(spec);
+  size_t n_values = (size_t)fastbin_n_values(spec);
   sizes[CORE] = CORE_SIZE;
   sizes[EDGE] = sizes[EKEY] = 8 * n_edges;
-  sizes[VALU] = 8 * n_bins;
+  sizes[VALU] = 8 * n_values;
+  sizes[EVID] = spec->first_step ? 8 * n_bins : 0;
   sizes[TALY] = spec->counts ? 16 * n_bins : 0;
   sizes[WGHT] = spec->weight_sums ? 24 * n_bins : 0;
+  sizes[TIES] = spec->tie_counts ? 24 * n_bins + 8 : 0;
+  sizes[STEP] = spec->step_counts ? (spec->unlabelled_counts ? 16 : 8) * n_values : 0;
   sizes[RATE] = spec->source_rate_origin != FASTBIN_RATE_NONE ? RATE_SIZE : 0;
-  sizes[PAIR] = spec->pairs ? 16 * n_bins : 0;
+  sizes[PAIR] = spec->pairs ? 16 * n_values : 0;
+  sizes[CLIP] = spec->clip > 0.0 ? CLIP_SIZE : 0;
+  sizes[SPLN] = 24 * (size_t)spec->n_knots;
   sizes[RULE] = spec->out_of_range || spec->weights ? RULE_SIZE : 0;
   sizes[PRNT] = spec->fingerprint ? PRNT_SIZE : 0;
   sizes[NOTE] = spec->note_size;
@@ -56,7 +65,7 @@ static unsigned char *put_core(unsigned char *at, const fastbin_model_spec *spec
   at = put_u32(at, (uint32_t)spec->ties);
   at = put_u32(at, (uint32_t)spec->map);
   at = put_doubles(at, spec->map_parameters, 4);
-  at = put_u32(at, (uint32_t)spec->n_bins);
+  at = put_u32(at, (uint32_t)fastbin_n_values(spec));
   at = put_u32(at, (uint32_t)spec->n_bins_asked);
   at = put_double(at, spec->score_min);
   at = put_double(at, spec->score_max);
@@ -83,6 +92,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
   const fastbin_model_spec *spec = content;
   size_t n_bins = (size_t)spec->n_bins;
   size_t n_edges = (size_t)fastbin_n_edges(spec);
+  size_t n_values = (size_t)fastbin_n_values(spec);
   switch ((enum section)section) {
     case CORE:
       return put_core(at, spec);
@@ -92,17 +102,28 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       for (size_t i = 0; i < n_edges; i++) at = put_u64(at, spec->edge_keys[i]);
       return at;
     case VALU:
-      return put_doubles(at, spec->values, n_bins);
+      return put_doubles(at, spec->values, n_values);
+    case EVID:
+      return put_counts(at, spec->first_step, n_bins);
     case TALY:
       return put_counts(put_counts(at, spec->counts, n_bins), spec->label_sums, n_bins);
     case WGHT:
       at = put_doubles(at, spec->weight_sums, n_bins);
       at = put_doubles(at, spec->weighted_label_sums, n_bins);
       return put_doubles(at, spec->weight_square_sums, n_bins);
+    case TIES:
+      return put_double(put_counts(at, spec->tie_counts, 3 * n_bins), spec->edges_share);
+    case STEP:
+      at = put_counts(at, spec->step_counts, n_values);
+      return spec->unlabelled_counts ? put_counts(at, spec->unlabelled_counts, n_values) : at;
     case RATE:
       return put_rates(at, spec);
     case PAIR:
-      return put_doubles(at, spec->pairs, 2 * n_bins);
+      return put_doubles(at, spec->pairs, 2 * n_values);
+    case CLIP:
+      return put_double(at, spec->clip);
+    case SPLN:
+      return put_doubles(at, spec->knots, 3 * (size_t)spec->n_knots);
     case RULE:
       return put_u32(put_u32(at, (uint32_t)spec->out_of_range), (uint32_t)spec->weights);
     case PRNT:
@@ -171,13 +192,20 @@ static void take_rule(const unsigned char *at, fastbin_model_spec *spec) {
   spec->weights = take_i32(&at);
 }
 
+static void take_clip(const unsigned char *at, fastbin_model_spec *spec) { spec->clip = take_double(&at); }
+
+static void take_fingerprint(const unsigned char *at, fastbin_model_spec *spec) { spec->fingerprint = take_u64(&at); }
+
 /* The sections of a fixed size, which determine the sizes of the others. Members of absent sections stay 0. */
 static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *spec) {
   static const struct {
     enum section section;
     size_t size;
     void (*take)(const unsigned char *at, fastbin_model_spec *spec);
-  } fixed[] = {{CORE, CORE_SIZE, take_core}, {RATE, RATE_SIZE, take_rates}, {RULE, RULE_SIZE, take_rule}};
+  } fixed[] = {
+      {CORE, CORE_SIZE, take_core}, {RATE, RATE_SIZE, take_rates},       {RULE, RULE_SIZE, take_rule},
+      {CLIP, CLIP_SIZE, take_clip}, {PRNT, PRNT_SIZE, take_fingerprint},
+  };
   memset(spec, 0, sizeof *spec);
   spec->struct_size = sizeof *spec;
   if (!payloads[CORE].start) return FASTBIN_ERROR_CONTENT;
@@ -187,8 +215,24 @@ static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *sp
     if (found->size != fixed[i].size) return FASTBIN_ERROR_CONTENT;
     fixed[i].take(found->start, spec);
   }
-  if (payloads[PRNT].size == PRNT_SIZE) spec->fingerprint = get_u64(payloads[PRNT].start);
   return FASTBIN_OK;
+}
+
+/*
+ * CORE counts steps, of which a bin is one unless EVID says otherwise. Nothing else tells how many bins or knots there are; the
+ * sizes of all sections are compared with these numbers next.
+ */
+static int take_lengths(const payload *payloads, fastbin_model_spec *spec) {
+  if (spec->n_bins < 0 || spec->n_bins > FASTBIN_MAX_BINS) return 0;
+  if (spec->kind == FASTBIN_STEP) spec->n_steps = spec->n_bins;
+  if (payloads[EVID].start) {
+    size_t n_bins = payloads[EVID].size / 8;
+    if (spec->kind != FASTBIN_STEP || n_bins == 0 || n_bins >= (size_t)spec->n_steps) return 0;
+    spec->n_bins = (int32_t)n_bins;
+  }
+  if (payloads[SPLN].size / 24 > FASTBIN_MAX_KNOTS) return 0;
+  spec->n_knots = (int32_t)(payloads[SPLN].size / 24);
+  return 1;
 }
 
 /* The sizes that writing gives to the sections of this spec; optional sections count where they are present. */
@@ -197,7 +241,10 @@ static int sections_fit(const payload *payloads, const fastbin_model_spec *spec)
   static const double some_doubles[1];
   fastbin_model_spec shape = *spec;
   size_t sizes[N_SECTIONS];
-  if (spec->n_bins < 0 || spec->n_bins > FASTBIN_MAX_BINS) return 0;
+  shape.first_step = payloads[EVID].start ? some_counts : NULL;
+  shape.tie_counts = payloads[TIES].start ? some_counts : NULL;
+  shape.step_counts = payloads[STEP].start ? some_counts : NULL;
+  shape.unlabelled_counts = payloads[STEP].size > 8 * (size_t)fastbin_n_values(spec) ? some_counts : NULL;
   shape.counts = payloads[TALY].start ? some_counts : NULL;
   shape.weight_sums = payloads[WGHT].start ? some_doubles : NULL;
   shape.pairs = payloads[PAIR].start ? some_doubles : NULL;
@@ -209,7 +256,8 @@ static int sections_fit(const payload *payloads, const fastbin_model_spec *spec)
 static int fixed_are_canonical(const fastbin_model_spec *spec) {
   const double doubles[] = {spec->map_parameters[0], spec->map_parameters[1], spec->map_parameters[2],
                             spec->map_parameters[3], spec->score_min,         spec->score_max,
-                            spec->delta,             spec->source_rate,       spec->target_rate};
+                            spec->delta,             spec->source_rate,       spec->target_rate,
+                            spec->edges_share,       spec->clip};
   for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; i++) {
     if (is_negative_zero(doubles[i])) return 0;
   }
@@ -245,10 +293,31 @@ static const int64_t *decode_counts(const payload *from, unsigned char **free_pa
   return to;
 }
 
+static void decode_steps(const payload *payloads, fastbin_model_spec *spec, unsigned char **free_part, int *canonical) {
+  int64_t unlabelled = 0;
+  spec->first_step = decode_counts(&payloads[EVID], free_part);
+  spec->step_counts = decode_counts(&payloads[STEP], free_part);
+  if (payloads[STEP].size == 8 * (size_t)fastbin_n_values(spec)) return;
+  if (spec->step_counts) spec->unlabelled_counts = spec->step_counts + spec->n_steps;
+  for (int32_t i = 0; spec->unlabelled_counts && i < spec->n_steps; i++) unlabelled |= spec->unlabelled_counts[i];
+  if (spec->unlabelled_counts && unlabelled == 0) *canonical = 0;
+}
+
+static void decode_ties(const payload *from, fastbin_model_spec *spec, unsigned char **free_part) {
+  payload counts = *from;
+  if (!from->start) return;
+  counts.size -= 8;
+  spec->tie_counts = decode_counts(&counts, free_part);
+  spec->edges_share = double_of(get_u64(from->start + counts.size));
+}
+
 /* The model of sections whose sizes have been checked. `scratch` has room for all of them. */
 static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, fastbin_model **model) {
-  int canonical = fixed_are_canonical(spec);
   fastbin_status status;
+  int canonical;
+  decode_ties(&payloads[TIES], spec, &scratch);
+  canonical = fixed_are_canonical(spec);
+  decode_steps(payloads, spec, &scratch, &canonical);
   spec->edges = decode_doubles(&payloads[EDGE], &scratch, &canonical);
   spec->edge_keys = decode_keys(&payloads[EKEY], &scratch);
   spec->values = decode_doubles(&payloads[VALU], &scratch, &canonical);
@@ -260,6 +329,7 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
     spec->weight_square_sums = spec->weighted_label_sums + spec->n_bins;
   }
   spec->pairs = decode_doubles(&payloads[PAIR], &scratch, &canonical);
+  spec->knots = decode_doubles(&payloads[SPLN], &scratch, &canonical);
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
   if (!canonical) return FASTBIN_ERROR_CONTENT;
@@ -281,7 +351,7 @@ fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model 
   /* CORE comes first, also before sections of later versions. */
   if (payloads[CORE].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   if (!fastbin_known_enumerators(&spec)) return FASTBIN_ERROR_FORMAT_VERSION;
-  if (!sections_fit(payloads, &spec)) return FASTBIN_ERROR_CONTENT;
+  if (!take_lengths(payloads, &spec) || !sections_fit(payloads, &spec)) return FASTBIN_ERROR_CONTENT;
   scratch = malloc(size); /* the sections are part of these bytes, so they fit in as many */
   if (!scratch) return FASTBIN_ERROR_MEMORY;
   status = decode(payloads, &spec, scratch, model);

@@ -45,9 +45,10 @@
 #include "numbers.h"
 
 struct fastbin_model {
-  score_index index;       /* first, so that what a search reads lies in few cache lines */
-  int is_plain;            /* a step function without randomised values: what scoring is tuned for */
-  fastbin_model_spec spec; /* what describe() shows; its pointers point into this allocation */
+  score_index index;          /* first, so that what a search reads lies in few cache lines */
+  int is_plain;               /* a step function without randomised values: what scoring is tuned for */
+  const int32_t *bin_of_step; /* n_steps; NULL where each bin is one step */
+  fastbin_model_spec spec;    /* what describe() shows; its pointers point into this allocation */
 };
 
 /* Keeps rare code out of hot functions; turns the arguments of small loops into constants. */
@@ -59,9 +60,23 @@ struct fastbin_model {
 #define ALWAYS_INLINE inline
 #endif
 
-/* The number of edges (knots, for a LINEAR model) of a spec whose kind is known. */
+/* The number of values, and of edges (knots, for a LINEAR model), of a spec whose kind is known and whose n_steps is not 0 for
+   "n_bins" any more. */
+static inline int32_t fastbin_n_values(const fastbin_model_spec *spec) {
+  return spec->kind == FASTBIN_STEP ? spec->n_steps : spec->n_bins;
+}
+
 static inline int32_t fastbin_n_edges(const fastbin_model_spec *spec) {
-  return spec->kind == FASTBIN_STEP ? spec->n_bins - 1 : spec->n_bins;
+  return spec->kind == FASTBIN_STEP ? spec->n_steps - 1 : spec->n_bins;
+}
+
+/* Whether bins are runs of several steps; then first_step and step_counts are given. */
+static inline int fastbin_has_steps(const fastbin_model_spec *spec) { return spec->n_steps > spec->n_bins; }
+
+/* Where a bin begins among the steps; the end of the last bin for b = n_bins. Edge i lies between the steps i and i + 1. */
+static inline int32_t fastbin_first_step(const fastbin_model_spec *spec, int32_t b) {
+  if (!spec->first_step) return b;
+  return b < spec->n_bins ? (int32_t)spec->first_step[b] : spec->n_steps;
 }
 
 /* validate.c: all checks of fastbin_model_create(); and those of the enumerators, which a newer version may have added to. */

@@ -32,11 +32,6 @@ keys_function *fastbin_keys_function(void) {
 
 uint64_t fastbin_row_key(uint64_t seed, uint64_t row) { return row_key(stream_base(seed, STREAM_PREDICT), row); }
 
-/* Both levels are mixed, so that neither nearby scores nor nearby ranks within a group give related keys. */
-static uint64_t group_base(uint64_t seed, uint64_t stream, double score) {
-  return mix(stream_base(seed, stream) ^ bits_of(without_negative_zero(score)));
-}
-
 static uint64_t key_in_group(uint64_t seed, uint64_t stream, double score, uint64_t j) {
   return cap_key(mix(group_base(seed, stream, score) + (j + 1) * KEY_STEP));
 }

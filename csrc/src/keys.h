@@ -8,12 +8,14 @@
 
 #include "numbers.h"
 
-/* The first 64 bits of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7), sqrt(11): separate streams of one seed. */
+/* The first 64 bits of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7), sqrt(11), sqrt(13): separate streams of one
+   seed. */
 #define STREAM_FIT UINT64_C(0x6A09E667F3BCC908)
 #define STREAM_PREDICT UINT64_C(0xBB67AE8584CAA73B)
 #define STREAM_SPLIT UINT64_C(0x3C6EF372FE94F82B)
 #define STREAM_VALUE UINT64_C(0xA54FF53A5F1D36F1)
 #define STREAM_ROWS UINT64_C(0x510E527FADE682D1)
+#define STREAM_DRAW UINT64_C(0x9B05688C2B3E6C1F)
 
 /* 2^64 divided by the golden ratio, odd: the step of the counter, as in SplitMix64. */
 #define KEY_STEP UINT64_C(0x9E3779B97F4A7C15)
@@ -39,6 +41,14 @@ static inline uint64_t row_word(double score, uint64_t label, double weight) {
 
 static inline uint64_t stream_base(uint64_t seed, uint64_t stream) { return mix(seed + stream); }
 
+/* Both levels are mixed, so that neither nearby scores nor nearby ranks within a group give related keys. */
+static inline uint64_t group_base(uint64_t seed, uint64_t stream, double score) {
+  return mix(stream_base(seed, stream) ^ bits_of(without_negative_zero(score)));
+}
+
+/* A word as a multiple of 2^-53 in [0, 1). */
+static inline double uniform_of(uint64_t word) { return (double)(word >> 11) * 0x1p-53; }
+
 /* 2^64 - 1 is not a key: as an edge key it means "above every key". */
 static inline uint64_t cap_key(uint64_t key) { return key - (key == UINT64_MAX); }
 
@@ -50,8 +60,7 @@ keys_function *fastbin_keys_function(void);
 
 /* Value randomisation (Gupta and Ramdas 2021, Algorithm 2): V(key) uniform on [0, 1), value = (v + delta V) / (1 + delta). */
 static inline double randomised_value(double value, double delta, uint64_t key) {
-  double uniform = (double)(mix(cap_key(key) + STREAM_VALUE) >> 11) * 0x1p-53;
-  return (value + delta * uniform) / (1.0 + delta);
+  return (value + delta * uniform_of(mix(cap_key(key) + STREAM_VALUE))) / (1.0 + delta);
 }
 
 #endif /* FASTBIN_KEYS_H */

@@ -307,21 +307,38 @@ fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *r
   return FASTBIN_OK;
 }
 
-fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row) {
+/* The search finds steps; this makes bins of them. Also of those of missing scores, which are some steps. */
+static void bins_of_steps(const int32_t *bin_of_step, int32_t *steps, size_t n) {
+  if (!bin_of_step) return;
+  for (size_t i = 0; i < n; i++) steps[i] = bin_of_step[steps[i]];
+}
+
+/* Steps, or with a table the bins that it gives for them. */
+static fastbin_status assign_rows(const fastbin_model *model, const fastbin_rows *rows, const int32_t *bin_of_step,
+                                  int32_t *assigned, size_t *bad_row) {
   batch b;
-  fastbin_status status = begin(&b, model, rows, bins);
+  fastbin_status status = begin(&b, model, rows, assigned);
   if (status != FASTBIN_OK) return status;
   if (model->spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
   for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
-    take_block(&b, start, bins);
-    status = search_block(&b, NULL, bins + start, bad_row);
+    take_block(&b, start, assigned);
+    status = search_block(&b, NULL, assigned + start, bad_row);
     if (status != FASTBIN_OK) return status;
+    bins_of_steps(bin_of_step, assigned + start, b.n);
     if (!b.has_missing) continue;
     for (size_t i = 0; i < b.n; i++) {
-      if (is_nan(b.scores[i])) bins[start + i] = -1;
+      if (is_nan(b.scores[i])) assigned[start + i] = -1;
     }
   }
   return FASTBIN_OK;
+}
+
+fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row) {
+  return assign_rows(model, rows, model->bin_of_step, bins, bad_row);
+}
+
+fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row) {
+  return assign_rows(model, rows, NULL, steps, bad_row);
 }
 
 /* `width` is a constant in the common cases, so that the copy is a few moves. */
@@ -341,6 +358,7 @@ fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *ro
     take_block(&b, start, out);
     status = search_block(&b, NULL, b.bins, bad_row);
     if (status != FASTBIN_OK) return status;
+    bins_of_steps(model->bin_of_step, b.bins, b.n);
     switch (width) {
       case 1:
         copy_rows(&b, table, 1, out + start);

@@ -34,10 +34,54 @@ static double sloped_log(double slope, double x) {
   return slope * (x == 0.0 ? -infinity() : log(x));
 }
 
+/* p0 + z p1 + z^2 p2 for a z that may be infinite. */
+static double quadratic(const double *p, double z) {
+  double slope = p[2] == 0.0 ? p[1] : p[1] + z * p[2];
+  return slope == 0.0 ? p[0] : p[0] + z * slope;
+}
+
+/* The line of this slope through (x, y), at a z other than x that may be infinite. */
+static double line(double x, double y, double slope, double z) { return slope == 0.0 ? y : y + slope * (z - x); }
+
+/*
+ * The natural spline through knots of (position, value, second derivative), at any z but NaN. Positions, values and derivatives
+ * are at most 1e100 in size, so no product below overflows; a slope may, but it is multiplied by what is not 0.
+ */
+static double spline(const double *knots, size_t n_knots, double z) {
+  const double *left, *right;
+  size_t low = 0, high = n_knots - 1;
+  double width, a, b;
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    if (z < knots[3 * middle]) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  left = knots + 3 * low;
+  right = knots + 3 * high;
+  width = right[0] - left[0];
+  if (z < left[0]) return line(left[0], left[1], (right[1] - left[1]) / width - width * right[2] / 6.0, z);
+  if (z > right[0]) return line(right[0], right[1], (right[1] - left[1]) / width + width * left[2] / 6.0, z);
+  a = (right[0] - z) / width;
+  b = (z - left[0]) / width;
+  return a * left[1] + b * right[1] + ((a * a * a - a) * left[2] + (b * b * b - b) * right[2]) * (width * width) / 6.0;
+}
+
+static double clipped(double x, double clip) { return smaller(larger(x, clip), 1.0 - clip); }
+
 double fastbin_smooth_value(const fastbin_model *model, double score) {
-  const double *p = model->spec.map_parameters;
-  if (model->spec.map == FASTBIN_MAP_LOGISTIC) return logistic(p[0] * score + p[1]);
-  return logistic(sloped_log(p[0], score) - sloped_log(p[1], 1.0 - score) + p[2]);
+  const fastbin_model_spec *spec = &model->spec;
+  const double *p = spec->map_parameters;
+  double chance, complement, z;
+  if (spec->map == FASTBIN_MAP_LOGISTIC) return logistic(p[0] * score + p[1]);
+  chance = clipped(score, spec->clip);
+  complement = clipped(1.0 - score, spec->clip);
+  if (spec->map == FASTBIN_MAP_BETA) return logistic(sloped_log(p[0], chance) - sloped_log(p[1], complement) + p[2]);
+  z = sloped_log(1.0, chance) - sloped_log(1.0, complement);
+  if (spec->map == FASTBIN_MAP_QUADRATIC) return logistic(quadratic(p, z));
+  return logistic(spline(spec->knots, (size_t)spec->n_knots, z));
 }
 
 /* Between knots, clamped to their values: rounding may carry the straight line an ulp beyond them. */
@@ -90,10 +134,16 @@ fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uin
   return FASTBIN_OK;
 }
 
-fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin) {
+fastbin_status fastbin_step_one(const fastbin_model *model, double score, uint64_t key, int32_t *step) {
   fastbin_status status = fastbin_admit_score(model, &score);
   if (model->spec.kind != FASTBIN_STEP) status = FASTBIN_ERROR_ARGUMENT;
-  *bin = status == FASTBIN_OK ? (int32_t)index_bin(&model->index, score, key) : -1;
+  *step = status == FASTBIN_OK ? (int32_t)index_bin(&model->index, score, key) : -1;
+  return status;
+}
+
+fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin) {
+  fastbin_status status = fastbin_step_one(model, score, key, bin);
+  if (status == FASTBIN_OK && model->bin_of_step) *bin = model->bin_of_step[*bin];
   return status;
 }
 

@@ -25,19 +25,19 @@ const char *fastbin_status_string(fastbin_status status) {
     case FASTBIN_ERROR_SCORE_RANGE:
       return "a score is outside the model's range, or infinite";
     case FASTBIN_ERROR_EDGES:
-      return "the edges are not finite, or not in ascending order of (edge, key)";
+      return "the edges are not finite or not in ascending order of (edge, key), or the bins have no such first steps";
     case FASTBIN_ERROR_VALUES:
       return "a value is not in [0, 1]";
     case FASTBIN_ERROR_TALLY:
-      return "a count is negative, or a label sum is not between 0 and its count";
+      return "a count is negative, a label sum is not between 0 and its count, or counts of ties or steps contradict the tally";
     case FASTBIN_ERROR_WEIGHTS:
       return "the weight sums are negative, not finite, only partly given, or such as no weights have";
     case FASTBIN_ERROR_RANGE:
       return "the score range is empty or NaN";
     case FASTBIN_ERROR_MAP:
-      return "the map parameters are not finite, or the model cannot have this map";
+      return "the map parameters, clip or knots are not finite or out of bounds, or the model cannot have this map";
     case FASTBIN_ERROR_ORIGIN:
-      return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible";
+      return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is impossible";
     case FASTBIN_ERROR_MAGIC:
       return "not a fastbin model, or damaged by a text-mode transfer";
     case FASTBIN_ERROR_FORMAT_VERSION:

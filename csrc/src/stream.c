@@ -13,6 +13,9 @@
 /* Making                                                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+/* The edge between the bins b and b + 1; steps inside a bin are no concern of a stream. */
+static int32_t edge_above(const fastbin_model_spec *spec, int32_t b) { return fastbin_first_step(spec, b + 1) - 1; }
+
 static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
   return spec->edge_keys[edge] != FASTBIN_KEY_ABOVE && spec->edge_keys[edge] != FASTBIN_KEY_BELOW;
 }
@@ -31,7 +34,7 @@ fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **st
   made->partition = partition;
   made->spec = spec;
   made->has_variance = 1;
-  for (int32_t i = 0; i < spec.n_bins - 1; i++) made->splits_ties |= splits_ties(&spec, i);
+  for (int32_t b = 0; b < spec.n_bins - 1; b++) made->splits_ties |= splits_ties(&spec, edge_above(&spec, b));
   *stream = made;
   return FASTBIN_OK;
 }
@@ -50,13 +53,21 @@ fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream 
   return status == FASTBIN_OK ? fastbin_stream_over(partition, stream) : status;
 }
 
+/* Whether the samples of some bin placed its edge, so that later ones are not drawn as they were. */
+static int is_conditioned(const fastbin_model_spec *spec) {
+  for (int32_t b = 0; spec->tie_counts && b < spec->n_bins; b++) {
+    if (spec->tie_counts[3 * (size_t)b] > 0) return 1;
+  }
+  return 0;
+}
+
 fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream) {
   const fastbin_model_spec *spec;
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
-  /* The tally of a label-shifted model counts samples of another population. */
-  if (!spec->counts || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
+  /* The tally of a label-shifted model counts samples of another population, and one of whole ties is conditioned on them. */
+  if (!spec->counts || is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
       spec->source_rate_origin != FASTBIN_RATE_NONE) {
     fastbin_stream_free(*stream);
     *stream = NULL;
@@ -84,11 +95,15 @@ void fastbin_stream_free(fastbin_stream *stream) {
 /* Counting                                                                                                      */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+static int is_tied_at(const fastbin_model_spec *spec, int32_t edge, double score) {
+  return score == spec->edges[edge] && splits_ties(spec, edge);
+}
+
 /* Whether an edge that splits ties has this score. Of the edges of one score, one that splits ties is next to the sample. */
 static int is_tied(const fastbin_stream *stream, int32_t bin, double score) {
   const fastbin_model_spec *spec = &stream->spec;
-  return (bin > 0 && score == spec->edges[bin - 1] && splits_ties(spec, bin - 1)) ||
-         (bin < spec->n_bins - 1 && score == spec->edges[bin] && splits_ties(spec, bin));
+  return (bin > 0 && is_tied_at(spec, edge_above(spec, bin - 1), score)) ||
+         (bin < spec->n_bins - 1 && is_tied_at(spec, edge_above(spec, bin), score));
 }
 
 static void count_sample(fastbin_stream *stream, int32_t bin, double score, int label) {
@@ -172,20 +187,36 @@ fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *count
   return FASTBIN_OK;
 }
 
-/* The three arrays of a snapshot, in one allocation. */
+/* The arrays of a snapshot, in one allocation. */
 struct columns {
   double *values;
   int64_t *counts;
   int64_t *label_sums;
+  double *edges;
+  uint64_t *edge_keys;
 };
 
 static int allocate_columns(struct columns *columns, size_t n_bins) {
-  unsigned char *bytes = malloc(3 * 8 * n_bins); /* the stream itself is as large */
+  unsigned char *bytes = malloc(5 * 8 * n_bins); /* the stream and its model are as large */
   if (!bytes) return 0;
   columns->values = (double *)(void *)bytes;
   columns->counts = (int64_t *)(void *)(bytes + 8 * n_bins);
   columns->label_sums = (int64_t *)(void *)(bytes + 16 * n_bins);
+  columns->edges = (double *)(void *)(bytes + 24 * n_bins);
+  columns->edge_keys = (uint64_t *)(void *)(bytes + 32 * n_bins);
   return 1;
+}
+
+/* The edges between bins alone: outcomes are counted in bins, so there is nothing to give their steps values by. */
+static void leave_steps(fastbin_model_spec *spec, const struct columns *columns) {
+  for (int32_t b = 0; b < spec->n_bins - 1; b++) {
+    columns->edges[b] = spec->edges[edge_above(spec, b)];
+    columns->edge_keys[b] = spec->edge_keys[edge_above(spec, b)];
+  }
+  spec->edges = columns->edges;
+  spec->edge_keys = columns->edge_keys;
+  spec->n_steps = spec->n_bins;
+  spec->first_step = spec->step_counts = spec->unlabelled_counts = NULL;
 }
 
 /* The values of a snapshot are the means of its own samples, without label shift. */
@@ -209,7 +240,12 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
     columns.values[b] = count > 0 ? (double)columns.label_sums[b] / (double)count : 0.5;
   }
   spec.scheme = FASTBIN_SCHEME_EXPLICIT;
-  if (!stream->has_fit) spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
+  leave_steps(&spec, &columns);
+  if (!stream->has_fit) {
+    spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
+    spec.tie_counts = NULL;
+    spec.edges_share = 0.0;
+  }
   spec.values = columns.values;
   spec.counts = columns.counts;
   spec.label_sums = columns.label_sums;
@@ -228,8 +264,10 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
 }
 
 static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
-  size_t n_edges = (size_t)a->n_bins - 1;
-  if (a->n_bins != b->n_bins || a->score_min != b->score_min || a->score_max != b->score_max) return 0;
+  size_t n_edges = (size_t)a->n_steps - 1;
+  if (a->n_bins != b->n_bins || a->n_steps != b->n_steps) return 0;
+  if (a->score_min != b->score_min || a->score_max != b->score_max) return 0;
+  if (a->first_step && memcmp(a->first_step, b->first_step, (size_t)a->n_bins * sizeof *a->first_step) != 0) return 0;
   return n_edges == 0 || (memcmp(a->edges, b->edges, n_edges * sizeof *a->edges) == 0 &&
                           memcmp(a->edge_keys, b->edge_keys, n_edges * sizeof *a->edge_keys) == 0);
 }

@@ -17,10 +17,13 @@ static int is_scheme(int32_t scheme) {
     case FASTBIN_SCHEME_FIXED_WIDTH:
     case FASTBIN_SCHEME_EXPLICIT:
     case FASTBIN_SCHEME_SCALING_BINNING:
+    case FASTBIN_SCHEME_CERTIFIED:
     case FASTBIN_SCHEME_ISOTONIC:
     case FASTBIN_SCHEME_PLATT:
     case FASTBIN_SCHEME_TEMPERATURE:
     case FASTBIN_SCHEME_BETA:
+    case FASTBIN_SCHEME_QUADRATIC:
+    case FASTBIN_SCHEME_SPLINE:
       return 1;
   }
   return 0;
@@ -30,8 +33,8 @@ static int is_rate_origin(int32_t origin) { return origin >= FASTBIN_RATE_NONE &
 
 int fastbin_known_enumerators(const fastbin_model_spec *spec) {
   return spec->kind >= FASTBIN_STEP && spec->kind <= FASTBIN_SMOOTH && is_scheme(spec->scheme) &&
-         spec->ties >= FASTBIN_TIES_NONE && spec->ties <= FASTBIN_TIES_ISOLATE && spec->map >= FASTBIN_MAP_NONE &&
-         spec->map <= FASTBIN_MAP_BETA && is_rate_origin(spec->source_rate_origin) &&
+         spec->ties >= FASTBIN_TIES_NONE && spec->ties <= FASTBIN_TIES_WHOLE && spec->map >= FASTBIN_MAP_NONE &&
+         spec->map <= FASTBIN_MAP_SPLINE && is_rate_origin(spec->source_rate_origin) &&
          is_rate_origin(spec->target_rate_origin) && spec->out_of_range >= FASTBIN_OUT_OF_RANGE_REFUSE &&
          spec->out_of_range <= FASTBIN_OUT_OF_RANGE_CLIP && spec->weights >= FASTBIN_WEIGHTS_GIVEN &&
          spec->weights <= FASTBIN_WEIGHTS_ESTIMATED;
@@ -42,6 +45,11 @@ static fastbin_status validate_shape(const fastbin_model_spec *spec) {
   int32_t least = spec->kind == FASTBIN_SMOOTH ? 0 : 1;
   int32_t most = spec->kind == FASTBIN_SMOOTH ? 0 : FASTBIN_MAX_BINS;
   if (spec->n_bins < least || spec->n_bins > most) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->kind != FASTBIN_STEP && spec->n_steps != 0) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->kind == FASTBIN_STEP && (spec->n_steps < spec->n_bins || spec->n_steps > most)) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->n_knots < 0 || spec->n_knots > FASTBIN_MAX_KNOTS || (spec->n_knots > 0 && !spec->knots)) {
+    return FASTBIN_ERROR_ARGUMENT;
+  }
   if (spec->n_bins > 0 && !spec->values) return FASTBIN_ERROR_ARGUMENT;
   if (fastbin_n_edges(spec) > 0 && !spec->edges) return FASTBIN_ERROR_ARGUMENT;
   if (spec->note_size > 0 && !spec->note) return FASTBIN_ERROR_ARGUMENT;
@@ -68,12 +76,12 @@ static fastbin_status validate_edges(const fastbin_model_spec *spec) {
 static int is_probability(double x) { return x >= 0.0 && x <= 1.0; }
 
 static fastbin_status validate_values(const fastbin_model_spec *spec) {
-  for (int32_t i = 0; i < spec->n_bins; i++) {
+  for (int32_t i = 0; i < fastbin_n_values(spec); i++) {
     if (!is_probability(spec->values[i])) return FASTBIN_ERROR_VALUES;
   }
   if (!spec->pairs) return FASTBIN_OK;
   if (spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_VALUES;
-  for (int32_t i = 0; i < spec->n_bins; i++) {
+  for (int32_t i = 0; i < spec->n_steps; i++) {
     const double *pair = spec->pairs + 2 * (size_t)i;
     if (!is_probability(pair[0]) || !is_probability(pair[1]) || pair[0] > pair[1]) return FASTBIN_ERROR_VALUES;
   }
@@ -96,6 +104,86 @@ static fastbin_status validate_tally(const fastbin_model_spec *spec) {
     if (label_sum > positives_left || count - label_sum > negatives_left) return FASTBIN_ERROR_ORIGIN;
     positives_left -= label_sum;
     negatives_left -= count - label_sum;
+  }
+  return FASTBIN_OK;
+}
+
+/* Whole ties left a sample out of every bin whose edge a rank placed; the real weights of a fit are averaged without that. */
+static int leaves_samples_out(const fastbin_model_spec *spec) {
+  return (spec->scheme == FASTBIN_SCHEME_UMD || spec->scheme == FASTBIN_SCHEME_CERTIFIED) && !spec->weight_sums;
+}
+
+/* Whether r, f and y can be those of bin b, whose totals they come from. */
+static int tie_counts_can_be(const fastbin_model_spec *spec, int32_t b) {
+  int64_t r = spec->tie_counts[3 * (size_t)b], f = spec->tie_counts[3 * (size_t)b + 1], y = spec->tie_counts[3 * (size_t)b + 2];
+  int64_t ones = spec->label_sums[b], zeros = spec->counts[b] - ones;
+  if (y < 0 || y > 1 || f < y || f > r || r < 0) return 0;
+  if (r == 0) return 1;
+  if (r - f < 1 - y) return 0;
+  /* Compared without additions that could overflow: what is left out is among the r. */
+  if (leaves_samples_out(spec)) return f - y <= ones && (r - f) - (1 - y) <= zeros;
+  return f <= ones && r - f <= zeros;
+}
+
+static fastbin_status validate_ties(const fastbin_model_spec *spec) {
+  int is_whole = spec->ties == FASTBIN_TIES_WHOLE;
+  if (is_whole != (spec->tie_counts != NULL)) return FASTBIN_ERROR_TALLY;
+  if (!is_whole) return spec->edges_share == 0.0 ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
+  if (!spec->counts) return FASTBIN_ERROR_TALLY;
+  if (spec->n_tied == 0 || !(spec->edges_share > 0.0 && spec->edges_share <= 1.0)) return FASTBIN_ERROR_ORIGIN;
+  for (int32_t i = 0; spec->edge_keys && i < fastbin_n_edges(spec); i++) {
+    if (spec->edge_keys[i] != FASTBIN_KEY_ABOVE && spec->edge_keys[i] != FASTBIN_KEY_BELOW) return FASTBIN_ERROR_EDGES;
+  }
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    if (!tie_counts_can_be(spec, b)) return FASTBIN_ERROR_TALLY;
+  }
+  return FASTBIN_OK;
+}
+
+static fastbin_status validate_first_steps(const fastbin_model_spec *spec) {
+  if (!spec->first_step) {
+    if (fastbin_has_steps(spec) || spec->step_counts || spec->unlabelled_counts) return FASTBIN_ERROR_ARGUMENT;
+    return FASTBIN_OK;
+  }
+  if (spec->kind != FASTBIN_STEP || (fastbin_has_steps(spec) && !spec->step_counts)) return FASTBIN_ERROR_ARGUMENT;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    int64_t least = b > 0 ? spec->first_step[b - 1] + 1 : 0;
+    if (spec->first_step[b] < least || (b == 0 && spec->first_step[b] > 0)) return FASTBIN_ERROR_EDGES;
+    if (spec->first_step[b] >= spec->n_steps) return FASTBIN_ERROR_EDGES;
+  }
+  return FASTBIN_OK;
+}
+
+/* The samples of the fit in bin b, as its steps count them, or -1 if they cannot be counts of n_samples. */
+static int64_t samples_of_steps(const fastbin_model_spec *spec, int32_t b) {
+  int64_t sum = 0;
+  for (int32_t i = fastbin_first_step(spec, b); i < fastbin_first_step(spec, b + 1); i++) {
+    if (spec->step_counts[i] < 0 || spec->step_counts[i] > spec->n_samples - sum) return -1;
+    sum += spec->step_counts[i];
+  }
+  return sum;
+}
+
+/*
+ * The counts of steps against those of bins. Without tie counts it is not known whether a bin left out a sample: the lowest
+ * never does, and which others do depends on the method.
+ */
+static fastbin_status validate_steps(const fastbin_model_spec *spec) {
+  int64_t left = spec->n_samples;
+  if (!spec->step_counts) return FASTBIN_OK;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    int64_t of_steps = samples_of_steps(spec, b), left_out;
+    if (of_steps < 0 || of_steps > left) return FASTBIN_ERROR_TALLY;
+    left -= of_steps;
+    if (!spec->counts) continue;
+    left_out = of_steps - spec->counts[b];
+    if (left_out < 0 || left_out > 1) return FASTBIN_ERROR_TALLY;
+    if (spec->tie_counts && left_out != (leaves_samples_out(spec) && spec->tie_counts[3 * (size_t)b] > 0)) {
+      return FASTBIN_ERROR_TALLY;
+    }
+  }
+  for (int32_t i = 0; spec->unlabelled_counts && i < spec->n_steps; i++) {
+    if (spec->unlabelled_counts[i] < 0) return FASTBIN_ERROR_TALLY;
   }
   return FASTBIN_OK;
 }
@@ -127,17 +215,38 @@ static fastbin_status validate_weights(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
+/* Whether a map takes logarithms of the score and its complement, which need a probability. */
+static int takes_logarithms(int32_t map) {
+  return map == FASTBIN_MAP_BETA || map == FASTBIN_MAP_QUADRATIC || map == FASTBIN_MAP_SPLINE;
+}
+
+/* The bound keeps the arithmetic of the spline finite, see fastbin_spline(). */
+static int knots_can_be(const fastbin_model_spec *spec) {
+  const double *knots = spec->knots;
+  size_t n_knots = (size_t)spec->n_knots;
+  if (spec->map != FASTBIN_MAP_SPLINE) return n_knots == 0;
+  if (n_knots < 2) return 0;
+  for (size_t i = 0; i < 3 * n_knots; i++) {
+    if (!(fabs(knots[i]) <= 1e100)) return 0;
+  }
+  for (size_t i = 1; i < n_knots; i++) {
+    if (!(knots[3 * i] > knots[3 * (i - 1)])) return 0;
+  }
+  return knots[2] == 0.0 && knots[3 * n_knots - 1] == 0.0;
+}
+
 static fastbin_status validate_map(const fastbin_model_spec *spec) {
-  static const int n_parameters[] = {0, 2, 3};
+  static const int n_parameters[] = {0, 2, 3, 3, 0};
   for (int i = 0; i < 4; i++) {
     if (!is_finite(spec->map_parameters[i])) return FASTBIN_ERROR_MAP;
     if (i >= n_parameters[spec->map] && spec->map_parameters[i] != 0.0) return FASTBIN_ERROR_MAP;
   }
+  if (!knots_can_be(spec)) return FASTBIN_ERROR_MAP;
+  if (!(spec->clip >= 0.0 && spec->clip < 0.5) || (spec->clip > 0.0 && !takes_logarithms(spec->map))) return FASTBIN_ERROR_MAP;
   if (spec->kind == FASTBIN_LINEAR && spec->map != FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
   if (spec->kind != FASTBIN_SMOOTH) return FASTBIN_OK;
   if (spec->map == FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
-  /* The logarithms of the beta map need a probability. */
-  if (spec->map == FASTBIN_MAP_BETA && (spec->score_min < 0.0 || spec->score_max > 1.0)) return FASTBIN_ERROR_MAP;
+  if (takes_logarithms(spec->map) && (spec->score_min < 0.0 || spec->score_max > 1.0)) return FASTBIN_ERROR_MAP;
   return FASTBIN_OK;
 }
 
@@ -191,8 +300,8 @@ static fastbin_status validate_rates(const fastbin_model_spec *spec) {
 fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
   /* validate_shape() first, as the others read through its pointers; validate_origin() before validate_tally() subtracts. */
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
-      validate_shape,  validate_range, validate_edges,   validate_values, validate_origin,
-      validate_rates, validate_tally, validate_weights, validate_map,
+      validate_shape, validate_range, validate_first_steps, validate_edges, validate_values, validate_origin,
+      validate_rates, validate_tally, validate_weights,     validate_ties,  validate_steps,  validate_map,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

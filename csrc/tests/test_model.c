@@ -233,9 +233,9 @@ static void test_refused_shapes(void) {
   REFUSES(full_spec(), kind = -1, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), kind = 3, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), scheme = 5, FASTBIN_ERROR_ARGUMENT);
-  REFUSES(full_spec(), ties = 5, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(full_spec(), ties = 6, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), ties = -1, FASTBIN_ERROR_ARGUMENT);
-  REFUSES(full_spec(), map = 3, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(full_spec(), map = 5, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), n_bins = 0, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), n_bins = -4, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), n_bins = FASTBIN_MAX_BINS + 1, FASTBIN_ERROR_ARGUMENT);

@@ -241,6 +241,15 @@ static void read_key(const char *keyword, const char *line) {
   }
 }
 
+static void read_draw(const char *line) {
+  uint64_t digest = next_u64();
+  double score = next_double();
+  int64_t count = next_i64(), ones = next_i64(), chosen = next_i64(), f = -1, y = -1;
+  check(fastbin_draw_labels(digest, score, count, ones, chosen, &f, &y) == FASTBIN_OK, "draw", line);
+  check(f == next_i64(), "drawn label sum", line);
+  check(y == next_i64(), "drawn label", line);
+}
+
 static void read_line(const char *line) {
   const char *keyword = next_word();
   if (strcmp(keyword, "model") == 0) {
@@ -281,6 +290,8 @@ static void read_line(const char *line) {
     read_refusal(line);
   } else if (strcmp(keyword, "row_key") == 0 || strcmp(keyword, "group_key") == 0 || strcmp(keyword, "split_key") == 0) {
     read_key(keyword, line);
+  } else if (strcmp(keyword, "draw_labels") == 0) {
+    read_draw(line);
   } /* "fit" and "sample" are for implementations that fit */
 }
 

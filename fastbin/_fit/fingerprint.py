@@ -23,7 +23,7 @@ FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
 
 def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
     """The counts of these rows at the edges of a step model, by score alone. O(n log n_bins) time, O(n) memory."""
-    edge = edge_scores(model.edges, model.ties, model.score_range)
+    edge = edge_scores(model.bin_edges, model.ties, model.score_range)
     # An even cell lies between two scores, an odd one is a score.
     cell = np.searchsorted(edge, scores) + np.searchsorted(edge, scores, side="right")
     table = np.zeros((2 * len(edge) + 1, 2), np.int64)

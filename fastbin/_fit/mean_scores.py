@@ -16,6 +16,17 @@ from fastbin._typing import Float64s, Int64s
 Scaled = Callable[[Float64s], Float64s]
 
 
+def means_of_bins(rows: Rows, partition: Partition, scaled: Scaled) -> Float64s:
+    """The mean of scaled(score) over all samples of each bin, each score in one bin. One pass in blocks, memory O(n_bins)."""
+    sums, counts = ExactSums(partition.n_bins), np.zeros(partition.n_bins, np.int64)
+    for _, block in rows.blocks():
+        bins = assign(partition, rows, block)
+        repeats = block.weights if block.weights.size else np.ones(len(bins), np.int64)
+        np.add.at(counts, bins, repeats)
+        sums.add_repeated(scaled(block.scores), bins, repeats)
+    return sums.means(counts)
+
+
 def means_between_cuts(
     rows: Rows, partition: Partition, tally: Tally, edges: CountedEdges, cuts: Cuts, scaled: Scaled
 ) -> Float64s:

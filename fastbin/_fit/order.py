@@ -17,8 +17,16 @@ from fastbin._errors import InputError
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, boundary_groups, require_samples
 from fastbin._native.ties import cut_groups, digest, group_keys
+from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
+
+
+class Boundaries(NamedTuple):
+    """Where a scheme places its edges: ranks from 1, ascending, and the samples that share the score at each."""
+
+    groups: BoundaryGroups
+    ranks: Int64s
 
 
 class Cuts(NamedTuple):
@@ -31,18 +39,6 @@ class Cuts(NamedTuple):
     is_one: Int64s  # 1 where the boundary sample itself has label 1
     group: BoundaryGroups  # the samples that share its score
     key_seed: int  # the digest that seeds the keys
-
-
-def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
-    """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers.
-
-    "umd" and "ze": ceil(b (n + 1) / B) (Gupta & Ramdas 2021, Algorithm 1); "ums", for n samples of the part that places the
-    boundaries: ceil(b n / B); "umb": floor(b n / B) (Sun, Song & Hero 2023, Definition 6).
-    """
-    # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, Python's integers do.
-    b = np.arange(1, n_bins, dtype=np.int64 if n < 2**31 else object)
-    ranks = b * n // n_bins if scheme == "umb" else -(-b * (n if scheme == "ums" else n + 1) // n_bins)
-    return ranks.astype(np.int64, copy=False)
 
 
 def resolve_n_bins(n_bins: int | str, n_samples: int) -> int:
@@ -64,20 +60,26 @@ def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) 
     return n_bins
 
 
-def cut_rows(rows: Rows, n_bins: int, scheme: str, seed: int, n_threads: int = 1) -> Cuts:
-    """The boundary samples of a scheme among all rows. Time O(n)."""
+def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> Boundaries:
+    """The boundaries of a scheme among all rows. Time O(n)."""
     ranks: list[Int64s] = []
 
     def ranks_of(n_samples: int) -> Int64s:
         ranks.append(boundary_ranks(n_samples, n_bins, scheme))
         return ranks[-1]
 
-    groups = boundary_groups(rows, ranks_of, n_bins - 1, n_threads)
-    return order_cuts(groups, ranks[-1], seed, None if rows.keys is None else BroughtKeys.of(rows, groups.score))
+    return Boundaries(boundary_groups(rows, ranks_of, n_bins - 1, n_threads), ranks[-1])
 
 
-def order_cuts(groups: BoundaryGroups, ranks: Int64s, seed: int, brought: BroughtKeys | None = None) -> Cuts:
+def cut_rows(rows: Rows, n_bins: int, scheme: str, seed: int, n_threads: int = 1) -> Cuts:
+    """The boundary samples of a scheme among all rows, tied ones told apart by their keys. Time O(n)."""
+    boundaries = find_boundaries(rows, n_bins, scheme, n_threads)
+    return order_cuts(boundaries, seed, None if rows.keys is None else BroughtKeys.of(rows, boundaries.groups.score))
+
+
+def order_cuts(boundaries: Boundaries, seed: int, brought: BroughtKeys | None = None) -> Cuts:
     """Find the boundary samples inside their groups of equal scores. Time O(len(ranks)) plus the sizes of tied groups."""
+    groups, ranks = boundaries
     key_seed = groups.digest(seed)
     within = ranks - groups.below
     if brought is None:

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.order import BroughtKeys, Cuts, boundary_ranks, fit_fingerprint, sort_samples
+from fastbin._fit.order import BroughtKeys, Cuts, fit_fingerprint, sort_samples
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
 from fastbin._native.ties import rows_digest, split_keys
+from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import ScoreRange, check_labels
 from fastbin.model import BinnedModel
@@ -29,7 +30,6 @@ KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 
 # Rows weighed at a time, each with a dozen intermediate numbers.
 WEIGH_BLOCK = 2**13
-PER_CUT = ("score", "key", "rank", "ones_before", "is_one")
 
 
 class Partition:
@@ -47,7 +47,7 @@ class Partition:
     @classmethod
     def of(cls, model: BinnedModel) -> Partition:
         """The bins of a step model."""
-        partition = cls(np.array(model.edges), np.array(model.edge_keys), model.score_range)
+        partition = cls(np.array(model.bin_edges), np.array(model.bin_edge_keys), model.score_range)
         partition._model = model
         return partition
 
@@ -86,7 +86,7 @@ class CountedEdges(NamedTuple):
 
 
 def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
-    """The edges of a tie rule: "random", "upper", "lower" or "isolate".
+    """The edges of a tie rule that looks at boundary samples one by one: "random" or "upper".
 
     A boundary sample is counted in the bin below its edge by "ze" and "umb", and by no bin otherwise; at prediction it lies
     below its edge by "umb" (Sun, Song & Hero 2023, Definition 6), above it otherwise (Gupta & Ramdas 2021, Algorithm 1).
@@ -94,12 +94,8 @@ def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
     counts_cuts = scheme in ("ze", "umb")
     if ties == "random":
         return _by_key(cuts, counts_cuts, cut_below=scheme == "umb")
-    if ties == "isolate":
-        return _isolating(cuts)
     score, first, repeats = np.unique(cuts.score, return_index=True, return_counts=True)
     below, past = _group_totals(cuts, first)
-    if ties == "lower":
-        return CountedEdges(score, np.full(len(score), KEY_BELOW, np.uint64), past, past)
     # All boundary samples of one score stand at its single edge.
     after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
     return CountedEdges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
@@ -112,24 +108,6 @@ def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
     return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
 
 
-def _isolating(cuts: Cuts) -> CountedEdges:
-    """A score that holds two or more cuts becomes the bin [score, next double), with all samples of that score."""
-    isolated = is_isolated(cuts.score)
-    kept = cuts._replace(**{name: getattr(cuts, name)[~isolated] for name in PER_CUT})
-    score, first = np.unique(cuts.score[isolated], return_index=True)
-    below, past = _group_totals(cuts, np.flatnonzero(isolated)[first])
-    above = np.full(2 * len(score), KEY_ABOVE, np.uint64)
-    with np.errstate(over="ignore"):  # above the greatest double there is infinity, an edge that is left out
-        next_score = np.nextafter(score, np.inf) + 0.0  # the one after -5e-324 is -0.0
-    parts = (
-        _by_key(kept, counts_cuts=False, cut_below=False),
-        CountedEdges(np.concatenate([score, next_score]), above, *[np.concatenate([below, past], axis=1)] * 2),
-    )
-    edge, edge_key, ends, starts = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
-    order = np.lexsort((edge_key, edge))
-    return CountedEdges(edge[order], edge_key[order], np.take(ends, order, axis=1), np.take(starts, order, axis=1))
-
-
 def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
     """Samples and label-1 samples below the groups of some cuts, and up to their ends."""
     groups = cuts.group
@@ -137,24 +115,12 @@ def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
     return below, below + np.array([groups.equal[at], groups.equal_ones[at]])
 
 
-def is_isolated(cut_scores: Float64s) -> Bools:
-    """Whether each cut shares its score with another. Depends on the cuts alone, so isolating them costs no guarantee."""
-    _, which, repeats = np.unique(cut_scores, return_inverse=True, return_counts=True)
-    return np.asarray(repeats[which] >= 2)
-
-
-def n_tied(scores: Float64s, sizes: Int64s, ties: str) -> int:
-    """Samples in groups of two or more equal scores that hold a cut, where the tie rule decides.
-
-    `scores` of cuts, ascending, and the sizes of their groups.
-    """
-    deciding = sizes >= 2
-    if not deciding.any():
+def n_tied(scores: Float64s, sizes: Int64s) -> int:
+    """Samples in groups of two or more equal scores that hold a cut; `scores` of cuts, in order, and sizes of their groups."""
+    if not (sizes >= 2).any():
         return 0
-    if ties == "isolate":
-        deciding &= ~is_isolated(scores)
     first = run_starts(scores)
-    return int(sizes[first][deciding[first]].sum())
+    return int(sizes[first][sizes[first] >= 2].sum())
 
 
 def divide(edges: CountedEdges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
@@ -190,6 +156,14 @@ def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRang
     return np.asarray(kept)
 
 
+def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
+    """Without the edges that have no score between themselves and the next one, or none above them or below all."""
+    counts = np.bincount(partition.assign(scores), minlength=partition.n_bins)
+    filled = np.flatnonzero(counts)
+    kept = filled[1:] - 1  # each bin that holds scores begins at its own edge, the lowest at none
+    return Partition(partition.edges[kept], partition.edge_keys[kept], partition.score_range)
+
+
 class FittedBins(NamedTuple):
     """What a fit knows of its bins: their tally, and the groups among all samples that hold a boundary."""
 
@@ -198,14 +172,17 @@ class FittedBins(NamedTuple):
     groups: BoundaryGroups
     ties: str
     n_tied: int
+    tie_counts: Int64s | None = None  # (n_bins, 3), where whole groups of equal scores lie at edges: r, f and y of `whole_bins`
+    edges_share: float = 1.0
 
     def origin(self) -> dict[str, Any]:
         """The parts of a model that say where its bins come from."""
         edges, groups, score_range = self.partition.edges, self.groups, self.partition.score_range
+        whole = {} if self.tie_counts is None else {"tie_counts": self.tie_counts, "edges_share": self.edges_share}
         return {
             "edges": edges, "edge_keys": self.partition.edge_keys, "n_samples": groups.n_samples,
             "n_positive": groups.n_positive, "ties": self.ties, "n_tied": self.n_tied, "score_range": score_range,
-            "fingerprint": fit_fingerprint(edges, self.ties, score_range, groups),
+            "fingerprint": fit_fingerprint(edges, self.ties, score_range, groups), **whole,
         }  # fmt: skip
 
 
@@ -214,7 +191,7 @@ def bins_between(
 ) -> FittedBins:
     """The bins between cuts that come from the samples that are counted; `weighted` are all rows, if they have weights."""
     groups = cuts.group
-    tied = n_tied(cuts.score, groups.equal, ties)
+    tied = n_tied(cuts.score, groups.equal)
     partition, tally = divide(edges_of(cuts, ties, scheme), groups.n_samples, groups.n_positive, score_range)
     if weighted is not None:
         tally.weights = weigh_rows(weighted, partition, cuts, scheme, ties)
@@ -236,7 +213,8 @@ class Split(NamedTuple):
     def fit_bins(self, n_bins: int, ties: str) -> FittedBins:
         """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
-        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge.
+        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all samples
+        of its score, and an edge that would leave a bin without samples of the last part goes, whatever their labels.
         """
         part = int(self.part.max()) - 1
         samples = self.samples
@@ -245,11 +223,13 @@ class Split(NamedTuple):
         score, key = samples.scores[cut], samples.keys[cut]  # type: ignore[index]
         if self.own_keys:
             BroughtKeys.of(samples, score).refuse_repeated(score, key)
-        edge_keys = np.full(len(cut), KEY_ABOVE, np.uint64) if ties == "upper" else key
+        edge_keys = key if ties == "random" else np.full(len(cut), KEY_ABOVE, np.uint64)
         groups = groups_at(np.unique(score), samples.scores, samples.labels)
-        tied = n_tied(groups.score, groups.equal, "random")
-        partition = without_empty_edges(score, edge_keys, samples.score_range)
-        return FittedBins(partition, tally_rows(partition, self.take(part + 1)), groups, ties, tied)
+        tied = n_tied(groups.score, groups.equal)
+        partition, counted = without_empty_edges(score, edge_keys, samples.score_range), self.take(part + 1)
+        if ties == "whole":
+            partition, ties = _without_empty_bins(partition, counted.scores), "upper"
+        return FittedBins(partition, tally_rows(partition, counted), groups, ties, tied)
 
 
 def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
@@ -302,8 +282,6 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, scheme: str, ties
     below = cuts.group.below[np.searchsorted(cuts.score, scores)]
     rank = below + np.arange(len(scores)) - np.searchsorted(scores, scores) + 1
     is_cut = np.isin(rank, cuts.rank)
-    if ties == "isolate":
-        is_cut &= ~np.isin(scores, cuts.score[is_isolated(cuts.score)])
     bins[at[is_cut]] = -1
     if scheme == "ze":
         edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))

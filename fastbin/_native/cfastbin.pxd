@@ -58,6 +58,15 @@ cdef extern from "fastbin.h" nogil:
         int32_t out_of_range
         int32_t weights
         uint64_t fingerprint
+        int32_t n_steps
+        int32_t n_knots
+        const int64_t *first_step
+        const int64_t *step_counts
+        const int64_t *unlabelled_counts
+        const int64_t *tie_counts
+        double edges_share
+        double clip
+        const double *knots
 
     ctypedef struct fastbin_rows:
         size_t struct_size
@@ -85,12 +94,16 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model)
     fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value)
     fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin)
+    fastbin_status fastbin_step_one(const fastbin_model *model, double score, uint64_t key, int32_t *step)
     fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values, size_t *bad_row)
     fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row)
+    fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row)
     fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,
                                   double *out, size_t *bad_row)
     uint64_t fastbin_row_key(uint64_t seed, uint64_t row)
     uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
     void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys)
     uint64_t fastbin_split_key(uint64_t seed, double score, uint64_t j)
+    fastbin_status fastbin_draw_labels(uint64_t digest, double score, int64_t count, int64_t ones, int64_t chosen, int64_t *f,
+                                       int64_t *y)
     uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const void *id, size_t id_size)

@@ -1,10 +1,10 @@
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from fastbin._native.owner import ModelOwner
-from fastbin._typing import Float64s
+from fastbin._typing import Float64s, Int64s, UInt64s
 
 class NativeModel(ModelOwner):
     def predict_one(self, score: float, key: int | None = None) -> float: ...
@@ -18,6 +18,17 @@ class NativeModel(ModelOwner):
     def lookup(
         self, scores: Any, table: Float64s, *, keys: Any = None, seed: int | None = None, nan: str = "error"
     ) -> Float64s: ...
+    def step_one(self, score: float, key: int | None = None) -> int: ...
+    def step(
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> npt.NDArray[np.int32]: ...
+    has_steps: Final[bool]
+    first_step: Final[Int64s]
+    bin_edges: Final[Float64s]
+    bin_edge_keys: Final[UInt64s]
+    bin_values: Final[Float64s]
+
+def draw_labels(digest: int, scores: Any, counts: Any, ones: Any, chosen: Any) -> tuple[Int64s, Int64s]: ...
 
 class EmptyCall:
     def predict_one(self, score: float, key: int | None = None) -> float: ...

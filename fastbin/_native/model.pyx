@@ -8,7 +8,9 @@ cimport cython
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._scalars import check_key, check_seed
@@ -59,15 +61,21 @@ cdef object check_out(out, int typenum, cnp.npy_intp length):
     return out
 
 
+cdef enum Output:
+    VALUES, BINS, STEPS, TABLE_ROWS
+
+
 cdef fastbin_status score_rows(
-    const fastbin_model *model, const fastbin_rows *rows, int typenum, const double *table, size_t width, void *filled,
+    const fastbin_model *model, const fastbin_rows *rows, Output output, const double *table, size_t width, void *filled,
     size_t *bad_row,
 ) noexcept nogil:
-    if table != NULL:
-        return fastbin_lookup(model, rows, table, width, <double *>filled, bad_row)
-    if typenum == cnp.NPY_FLOAT64:
+    if output == VALUES:
         return fastbin_predict(model, rows, <double *>filled, bad_row)
-    return fastbin_assign(model, rows, <int32_t *>filled, bad_row)
+    if output == TABLE_ROWS:
+        return fastbin_lookup(model, rows, table, width, <double *>filled, bad_row)
+    if output == BINS:
+        return fastbin_assign(model, rows, <int32_t *>filled, bad_row)
+    return fastbin_step(model, rows, <int32_t *>filled, bad_row)
 
 
 cdef class NativeModel(ModelOwner):
@@ -110,23 +118,34 @@ cdef class NativeModel(ModelOwner):
             succeed_with(status, &self.spec, number, -1)
         return value
 
-    def assign_one(self, score, key=None):
-        """The bin of one score, from 0; arguments and errors as in `predict_one`."""
-        cdef int32_t bin_number = -1
+    cdef int32_t _one(self, Output output, score, key) except -1:
+        cdef int32_t number_of_bin = -1
         cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
         cdef uint64_t tie_key = self._draw() if key is None else check_key(key)
         cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
-        status = fastbin_assign_one(self.model, number, tie_key, &bin_number)
+        if output == BINS:
+            status = fastbin_assign_one(self.model, number, tie_key, &number_of_bin)
+        else:
+            status = fastbin_step_one(self.model, number, tie_key, &number_of_bin)
         if status != FASTBIN_OK:
             succeed_with(status, &self.spec, number, -1)
-        return bin_number
+        return number_of_bin
+
+    def assign_one(self, score, key=None):
+        """The bin of one score, from 0; arguments and errors as in `predict_one`."""
+        return self._one(BINS, score, key)
+
+    def step_one(self, score, key=None):
+        """The step of one score, from 0, which is its bin where bins have one step; otherwise as `assign_one`."""
+        return self._one(STEPS, score, key)
 
     # ------------------------------------------------------------------ many scores
 
-    cdef object _score(self, int typenum, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width):
-        """Float64 values or int32 bins, in `out` if given; with a table, float64 rows of this width."""
+    cdef object _score(self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width):
+        """Float64 values or int32 bins or steps, in `out` if given; with a table, float64 rows of this width."""
+        cdef int typenum = cnp.NPY_INT32 if output == BINS or output == STEPS else cnp.NPY_FLOAT64
         cdef fastbin_rows rows
         cdef fastbin_status status
         cdef size_t bad_row = 0
@@ -159,10 +178,10 @@ cdef class NativeModel(ModelOwner):
             result = check_out(out, typenum, rows.n_rows)
         filled = cnp.PyArray_DATA(result)
         if rows.n_rows < RELEASE_GIL_FROM:
-            status = score_rows(self.model, &rows, typenum, table, width, filled, &bad_row)
+            status = score_rows(self.model, &rows, output, table, width, filled, &bad_row)
         else:
             with nogil:
-                status = score_rows(self.model, &rows, typenum, table, width, filled, &bad_row)
+                status = score_rows(self.model, &rows, output, table, width, filled, &bad_row)
         if status != FASTBIN_OK:
             succeed_with(status, &self.spec, scores, bad_row)
         return result
@@ -206,18 +225,102 @@ cdef class NativeModel(ModelOwner):
         >>> cal.model_.predict([0.15, 0.8])
         array([0., 1.])
         """
-        return self._score(cnp.NPY_FLOAT64, scores, keys, seed, nan, out, NULL, 0)
+        return self._score(VALUES, scores, keys, seed, nan, out, NULL, 0)
 
     def assign(self, scores, *, keys=None, seed=None, out=None, nan="error"):
         """Bin numbers, int32 from 0 to n_bins - 1 (-1 where NaN propagates); arguments and errors as in `predict`."""
-        return self._score(cnp.NPY_INT32, scores, keys, seed, nan, out, NULL, 0)
+        return self._score(BINS, scores, keys, seed, nan, out, NULL, 0)
+
+    def step(self, scores, *, keys=None, seed=None, out=None, nan="error"):
+        """Step numbers, int32 from 0 to n_steps - 1 (-1 where NaN propagates); arguments and errors as in `predict`.
+
+        Where each bin is one step these are its bins; `assign` gives the bins of any model.
+        """
+        return self._score(STEPS, scores, keys, seed, nan, out, NULL, 0)
 
     def lookup(self, scores, table, *, keys=None, seed=None, nan="error"):
         """One row of a float64 (n_bins, width) table per score, in one pass; other arguments and errors as in `predict`."""
         cdef const double[:, ::1] entries = table
         if entries.shape[0] != self.spec.n_bins or entries.shape[1] == 0:
             raise InputError(f"table must have one row per bin ({self.spec.n_bins}), got shape {tuple(table.shape)}")
-        return self._score(cnp.NPY_FLOAT64, scores, keys, seed, nan, None, &entries[0, 0], entries.shape[1])
+        return self._score(TABLE_ROWS, scores, keys, seed, nan, None, &entries[0, 0], entries.shape[1])
+
+    # ------------------------------------------------------------------ evidence bins, where steps are finer
+
+    @property
+    def has_steps(self):
+        """bool: whether bins have several steps, so that values are finer than the evidence for them."""
+        return self.spec.n_steps > self.spec.n_bins
+
+    @property
+    def first_step(self):
+        """int64 (n_bins,): the first step of each bin; 0, 1, ... where each bin is one step."""
+        if self.spec.first_step == NULL:
+            return np.arange(self.spec.n_bins if self.spec.kind == FASTBIN_STEP else 0, dtype=np.int64)
+        return self._column(self.spec.first_step, cnp.NPY_INT64)
+
+    @property
+    def bin_edges(self):
+        """float64 (n_bins - 1,): the edges between bins; `edges` without those between the steps of one bin."""
+        return self.edges[self.first_step[1:] - 1] if self.spec.n_steps > self.spec.n_bins else self.edges
+
+    @property
+    def bin_edge_keys(self):
+        """uint64: the keys of `bin_edges`."""
+        return self.edge_keys[self.first_step[1:] - 1] if self.spec.n_steps > self.spec.n_bins else self.edge_keys
+
+    @property
+    def bin_values(self):
+        """float64 (n_bins,): the average of what is served over the samples of the fit in each bin.
+
+        `values` themselves where each bin is one step. In a bin without samples, the mean of the values of its steps.
+        """
+        if self.spec.n_steps <= self.spec.n_bins:
+            return self.values
+        counts, sizes = self.step_counts, np.diff(self.first_step, append=self.spec.n_steps)
+        masses = np.where(np.repeat(np.add.reduceat(counts, self.first_step) == 0, sizes), 1, counts)
+        sums = np.add.reduceat(masses * self.values, self.first_step) / np.add.reduceat(masses, self.first_step)
+        # Rounding of the sums must not take an average beyond what is served.
+        low = np.minimum.reduceat(self.values, self.first_step)
+        return np.clip(sums, low, np.maximum.reduceat(self.values, self.first_step))
+
+
+def draw_labels(digest, scores, counts, ones, chosen):
+    """Of each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
+
+    For fits with whole ties; FORMAT.md, "Drawn labels", gives the arithmetic, which never changes.
+
+    Parameters
+    ----------
+    digest : int
+        Of the seed and of all boundary groups of the fit, below 2**64.
+    scores : float64 (n,)
+        The score of each group; finite.
+    counts, ones, chosen : int64 (n,)
+        The samples of each group, how many of these have label 1, and how many are drawn; counts up to 2**53.
+
+    Returns
+    -------
+    f, y : int64 (n,)
+        0 where none is drawn.
+    """
+    cdef const double[::1] score = np.ascontiguousarray(scores, dtype=np.float64)
+    cdef const int64_t[:, ::1] group = np.stack([np.asarray(given, dtype=np.int64) for given in (counts, ones, chosen)])
+    cdef uint64_t seed = digest
+    cdef Py_ssize_t i, n = score.shape[0]
+    cdef cnp.ndarray f = np.zeros(n, np.int64), y = np.zeros(n, np.int64)
+    cdef int64_t[::1] f_of = f, y_of = y
+    cdef fastbin_status status
+    if group.shape[1] != n:
+        raise InputError(f"counts, ones and chosen have {group.shape[1]} entries, scores {n}; give one of each per group")
+    for i in range(n):
+        status = fastbin_draw_labels(seed, score[i], group[0, i], group[1, i], group[2, i], &f_of[i], &y_of[i])
+        if status != FASTBIN_OK:
+            raise InputError(
+                f"group {i} with score {score[i]}: {group[2, i]} of {group[0, i]} samples, {group[1, i]} of them with label 1, "
+                f"cannot be drawn; scores must be finite, ones and chosen at most the count, and the count at most 2**53"
+            )
+    return f, y
 
 
 @cython.auto_pickle(False)

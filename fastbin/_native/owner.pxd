@@ -1,7 +1,7 @@
 """The owner of a model, for the other extensions."""
 
 cimport numpy as cnp
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from fastbin._native.cfastbin cimport (
@@ -34,6 +34,8 @@ cdef class ModelOwner:
     cdef int _adopt(self, fastbin_status status) except -1
     cdef object _view(self, const void *data, Py_ssize_t length, int typenum)
     cdef object _column(self, const void *data, int typenum)
+    cdef Py_ssize_t _n_values(self)
     cdef Py_ssize_t _n_edges(self)
+    cdef object _step_column(self, const int64_t *data)
     cdef uint64_t _draw(self)
     cdef int _refuse_empty(self) except -1

@@ -20,6 +20,13 @@ class ModelOwner:
     weighted_label_sums: Final[Float64s]
     weight_square_sums: Final[Float64s]
     n_bins: Final[int]
+    n_steps: Final[int]
+    step_counts: Final[Int64s | None]
+    unlabelled_counts: Final[Int64s | None]
+    tie_counts: Final[Int64s | None]
+    edges_share: Final[float]
+    clip: Final[float]
+    knots: Final[Float64s | None]
     n_bins_asked: Final[int]
     n_samples: Final[int]
     n_positive: Final[int]
@@ -45,7 +52,9 @@ class ModelOwner:
         n_bins_asked: int = 0, score_min: float = ..., score_max: float = ..., delta: float = 0.0, odds_ratio: float = 1.0,
         seed: int = 0, n_samples: int = 0, n_positive: int = 0, n_tied: int = 0, map: int = 0,
         map_parameters: tuple[float, ...] = (), note: bytes = b"", source_rate: _Rate = ..., target_rate: _Rate = ...,
-        out_of_range: int = 0, weights: int = 0, fingerprint: int = 0,
+        out_of_range: int = 0, weights: int = 0, fingerprint: int = 0, first_step: Array | None = None,
+        step_counts: Array | None = None, unlabelled_counts: Array | None = None, tie_counts: Array | None = None,
+        edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None,
     ) -> Self: ...  # fmt: skip
     @classmethod
     def _read(cls, data: bytes | memoryview) -> Self: ...

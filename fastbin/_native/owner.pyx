@@ -109,6 +109,8 @@ cdef class ModelOwner:
         double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0, int64_t n_samples=0,
         int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
+        const int64_t[::1] first_step=None, const int64_t[::1] step_counts=None, const int64_t[::1] unlabelled_counts=None,
+        const int64_t[:, ::1] tie_counts=None, double edges_share=0.0, double clip=0.0, const double[:, ::1] knots=None,
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -122,6 +124,17 @@ cdef class ModelOwner:
         for i, parameter in enumerate(map_parameters):
             spec.map_parameters[i] = parameter
         spec.n_bins = <int32_t>values.shape[0] if values is not None else 0
+        if first_step is not None and first_step.shape[0]:
+            spec.n_steps, spec.n_bins, spec.first_step = spec.n_bins, <int32_t>first_step.shape[0], &first_step[0]
+        if step_counts is not None and step_counts.shape[0]:
+            spec.step_counts = &step_counts[0]
+        if unlabelled_counts is not None and unlabelled_counts.shape[0]:
+            spec.unlabelled_counts = &unlabelled_counts[0]
+        if tie_counts is not None and tie_counts.shape[0]:
+            spec.tie_counts = &tie_counts[0, 0]
+        if knots is not None and knots.shape[0]:
+            spec.n_knots, spec.knots = <int32_t>knots.shape[0], &knots[0, 0]
+        spec.edges_share, spec.clip = edges_share, clip
         spec.n_bins_asked = n_bins_asked
         if edges is not None and edges.shape[0]:
             spec.edges = &edges[0]
@@ -163,7 +176,7 @@ cdef class ModelOwner:
         self.spec.struct_size = sizeof(fastbin_model_spec)
         fastbin_model_describe(self.model, &self.spec)
         self.needs_keys = self.spec.delta > 0
-        for i in range(self.spec.n_bins - 1 if self.spec.kind == FASTBIN_STEP else 0):
+        for i in range(self.spec.n_steps - 1):
             if self.spec.edge_keys[i] != KEY_ABOVE and self.spec.edge_keys[i] != KEY_BELOW:
                 self.needs_keys = True
         return 0
@@ -194,14 +207,19 @@ cdef class ModelOwner:
         """A view with an entry for each bin, or None if the model has no such column."""
         return None if data == NULL else self._view(data, self.spec.n_bins, typenum)
 
+    cdef Py_ssize_t _n_values(self):
+        return self.spec.n_steps if self.spec.kind == FASTBIN_STEP else self.spec.n_bins
+
     cdef Py_ssize_t _n_edges(self):
-        if self.spec.kind == FASTBIN_STEP:
-            return self.spec.n_bins - 1
-        return self.spec.n_bins
+        return self.spec.n_steps - 1 if self.spec.kind == FASTBIN_STEP else self.spec.n_bins
+
+    cdef object _step_column(self, const int64_t *data):
+        """A view with an entry for each step, or None if the model has no such column."""
+        return None if data == NULL else self._view(data, self.spec.n_steps, cnp.NPY_INT64)
 
     @property
     def edges(self):
-        """float64 (n_bins - 1,): the inner edges, ascending. Knots, (n_bins,), for an interpolated model."""
+        """float64 (n_steps - 1,): the inner edges, ascending. Knots, (n_bins,), of an interpolated model."""
         return self._view(self.spec.edges, self._n_edges(), cnp.NPY_FLOAT64)
 
     @property
@@ -211,8 +229,8 @@ cdef class ModelOwner:
 
     @property
     def values(self):
-        """float64 (n_bins,): the calibrated probability of each bin."""
-        return self._view(self.spec.values, self.spec.n_bins, cnp.NPY_FLOAT64)
+        """float64 (n_steps,): the calibrated probability of each step."""
+        return self._view(self.spec.values, self._n_values(), cnp.NPY_FLOAT64)
 
     @property
     def counts(self):
@@ -241,8 +259,51 @@ cdef class ModelOwner:
 
     @property
     def n_bins(self):
-        """int: the number of bins (knots of an interpolated model, 0 for a smooth map)."""
+        """int: the number of evidence bins (knots of an interpolated model, 0 for a smooth map)."""
         return self.spec.n_bins
+
+    @property
+    def n_steps(self):
+        """int: the number of steps, of which each bin has one or more (knots of an interpolated model, 0 for a smooth map)."""
+        return self._n_values()
+
+    @property
+    def step_counts(self):
+        """int64 (n_steps,): the samples of the fit in each step, or ``None`` where each bin is one step."""
+        return self._step_column(self.spec.step_counts)
+
+    @property
+    def unlabelled_counts(self):
+        """int64 (n_steps,): the samples without a label in each step, or ``None`` where there were none."""
+        return self._step_column(self.spec.unlabelled_counts)
+
+    @property
+    def tie_counts(self):
+        """int64 (n_bins, 3): r, f and y of each bin under whole ties, or ``None`` where the rule decided nowhere.
+
+        r samples at the least, of the score at the bin's lower edge, were sure to be there; f is the label sum of r samples of
+        that score drawn at random, and y the label of one of these.
+        """
+        if self.spec.tie_counts == NULL:
+            return None
+        return self._view(self.spec.tie_counts, 3 * self.spec.n_bins, cnp.NPY_INT64).reshape(-1, 3)
+
+    @property
+    def edges_share(self):
+        """float: the share of the samples that placed the edges, 1 for all of them; 0 without tie_counts."""
+        return self.spec.edges_share
+
+    @property
+    def clip(self):
+        """float: how far a smooth map keeps scores from 0 and 1 before it takes a logarithm; 0 for not at all."""
+        return self.spec.clip
+
+    @property
+    def knots(self):
+        """float64 (k, 3): position in the logit, value in the logit and second derivative of each knot, or ``None``."""
+        if self.spec.knots == NULL:
+            return None
+        return self._view(self.spec.knots, 3 * self.spec.n_knots, cnp.NPY_FLOAT64).reshape(-1, 3)
 
     @property
     def n_bins_asked(self):
@@ -303,10 +364,10 @@ cdef class ModelOwner:
 
     @property
     def pairs(self):
-        """float64 (n_bins, 2): the pair (p0, p1) of each bin of a Venn-Abers predictor, or ``None``."""
+        """float64 (n_steps, 2): the pair (p0, p1) of each step of a Venn-Abers predictor, or ``None``."""
         if self.spec.pairs == NULL:
             return None
-        return self._view(self.spec.pairs, 2 * self.spec.n_bins, cnp.NPY_FLOAT64).reshape(-1, 2)
+        return self._view(self.spec.pairs, 2 * self.spec.n_steps, cnp.NPY_FLOAT64).reshape(-1, 2)
 
     @property
     def fingerprint(self):

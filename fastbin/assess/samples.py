@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.order import boundary_ranks
 from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores, refuse_first

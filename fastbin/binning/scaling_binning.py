@@ -12,12 +12,14 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
-from fastbin._fit.mean_scores import Scaled, means_between_cuts
-from fastbin._fit.order import cut_rows, resolve_n_bins
-from fastbin._fit.partition import Split, bins_between, bins_of_rows, edges_of, split_samples
+from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
+from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve_n_bins
+from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
 from fastbin._fit.rows import Rows, check_rows, require_samples
-from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight
+from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
+from fastbin._fit.whole import refuse_idle_keys, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
+from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SCALERS = ("platt", "temperature", "beta", "none")
-TIES_OF_SCHEME = {"double-dipped": ("random", "upper", "isolate"), "split": ("random", "upper")}
+SCHEMES_OF_SCALING = ("double-dipped", "split")
 
 
 @shared_docs(PARAMETERS)
@@ -49,8 +51,8 @@ class ScalingBinning(Binning):
         one for each (Kumar, Liang & Ma 2019); two where the map came fitted.
     split : three positive numbers
         "split" alone: the relative sizes of the parts for the map, the boundaries and the means.
-    ties : {"random", "upper", "isolate"}
-        As for `UniformMassBinning`; "isolate" for "double-dipped" alone.
+    ties : {"whole", "random", "upper"}
+        As for `UniformMassBinning`.
     seed : int or None
         Of keys, and of the parts. ``None`` draws one afresh; it is kept in the model.
     score_range : (low, high) or None
@@ -109,7 +111,7 @@ class ScalingBinning(Binning):
     scaler: Any = "platt"
     scheme: str = "double-dipped"
     split: tuple[float, float, float] = (1, 1, 1)
-    ties: str = "random"
+    ties: str = "whole"
     seed: int | None = 0
 
     @shared_docs(FIT_PARAMETERS)
@@ -138,8 +140,9 @@ class ScalingBinning(Binning):
         InputError
             Naming the argument, the first bad position, its value, and the remedy; also where the map does not increase.
         """
-        scheme = check_choice(self.scheme, "scheme", tuple(TIES_OF_SCHEME))
-        ties = check_choice(self.ties, "ties", TIES_OF_SCHEME[scheme])
+        scheme = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING)
+        ties = check_choice(self.ties, "ties", SCHEMES["scaling-binning"].ties)
+        refuse_idle_keys(keys, ties)
         score_range, seed = check_score_range(self.score_range), check_seed(self.seed)
         scaler = self._scaler(score_range)
         rows = check_rows(scores, labels, sample_weight, score_range, keys, positive=positive)
@@ -216,8 +219,15 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
 
 
 def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, scaled: Scaled) -> dict[str, Any]:
-    """Boundaries from all samples, means over those strictly between them."""
-    cuts = cut_rows(rows, n_bins, "umd", seed, n_threads)
+    """Boundaries from all samples, means over those strictly between them; over all where whole groups lie at edges."""
+    boundaries = find_boundaries(rows, n_bins, "umd", n_threads)
+    if ties == "whole":
+        found = whole_bins(boundaries, "umd", seed, rows.score_range)
+        if found.n_tied:
+            return _average_all(rows, found, scaled)
+        ties = "upper"  # the same rule where it decides nothing
+    brought = None if rows.keys is None else BroughtKeys.of(rows, boundaries.groups.score)
+    cuts = order_cuts(boundaries, seed, brought)
     found = bins_between(cuts, ties, "umd", rows.score_range)
     tally = found.tally
     if rows.weights is None:
@@ -226,6 +236,15 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
     bins = bins_of_rows(rows, found.partition, cuts, "umd", ties)
     tally.weights = WeightSums.of(bins, rows.labels, rows.weights, found.partition.n_bins)
     return _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
+
+
+def _average_all(rows: Rows, found: FittedBins, scaled: Scaled) -> dict[str, Any]:
+    """Means over all samples of each bin, for bins between whole groups."""
+    if rows.weights is not None:
+        bins, tally = found.partition.assign(rows.scores), tally_rows(found.partition, rows)
+        found = found._replace(tally=tally, tie_counts=np.zeros_like(found.tie_counts))
+        return _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
+    return {**found.tally.parts(), "values": means_of_bins(rows, found.partition, scaled)} | found.origin()
 
 
 def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict[str, Any]:

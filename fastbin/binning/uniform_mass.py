@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
-from fastbin._fit.order import boundary_ranks, choose_n_bins, cut_rows, order_cuts
+from fastbin._fit.order import Boundaries, choose_n_bins, cut_rows, find_boundaries, order_cuts
 from fastbin._fit.partition import FittedBins, bins_between, first_part, split_samples
 from fastbin._fit.quantiles import search
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import require_weight
+from fastbin._fit.whole import refuse_idle_keys, share_bins, whole_bins
+from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s, Int64s
@@ -43,18 +46,21 @@ class UniformMassBinning(Binning):
         boundaries from one random part of the samples, means from the other (Gupta, Podkopaev & Ramdas 2020, section 4.2;
         their closed bins overlap, here a boundary belongs to the bin above). "umb": boundaries at rank floor(b n / B), bins
         closed on the right, all samples averaged (Sun, Song & Hero 2023, Definition 6).
-    ties : {"random", "upper", "lower", "isolate"}
-        "random": equal scores are ordered by keys, exactly, at fit and at prediction. "upper" ("lower" for "umb"): a score
-        equal to an edge goes to the bin above (below); with tied boundaries this leaves fewer bins and, but for "ums", no
-        certificate. "isolate" ("umd" alone): a score that holds two or more boundaries becomes a bin of its own and needs no
-        key; one that holds exactly one boundary is still divided by key. The guarantee is kept. For one answer per score
-        and a certificate, take "ums" with "upper": its boundaries come from other samples than its means, so that ties may
-        go where a rule sends them.
+    ties : {"whole", "random", "upper"}
+        "whole": edges lie between whole groups of equal scores, so that a score has one probability, always, and no key is ever
+        needed. There may be fewer bins than asked, which `fit` says in a warning; the certificate allows for ties ("hull" in
+        docs/guarantees.md). "random": equal scores are ordered by keys, exactly, at fit and at prediction: bins of equal size
+        and the narrowest certificate, but a score at an edge is given either of two probabilities. "upper" (not for "umb"):
+        the edges are those of "random" without their keys; with tied boundaries and but for "ums" there is no certificate.
     delta : float in [0, 1)
         Size of the value randomisation of Gupta & Ramdas 2021, Algorithm 2: predictions become (value + delta V) / (1 + delta)
         with V uniform. 0 for none; the paper's 1e-20 does nothing in double precision and is refused.
     split : float in (0, 1)
         "ums" alone: the share of the samples that places the boundaries.
+    edges_share : float in (0, 1]
+        With ties="whole" (not "ums"): the random share of the samples that places the edges; all of them are averaged. For scores
+        of few distinct values and many rows (more than 30 a value) 0.25 makes the certificate as narrow as with keys. Decide
+        before you see these scores.
     seed : int or None
         Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
     {score_range}
@@ -71,10 +77,10 @@ class UniformMassBinning(Binning):
     names the bins after which the value falls (of 10 bins about one on real score sets, of 20 about five); ``monotone=True``
     removes the falls at the least cost to the certificate, and keeps the order of the samples.
 
-    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Keys are seeded by
-    a digest of the seed and of the tied groups that hold a boundary ("ums": of all rows, importance weights included), so that
-    one fixed seed serves for every sample; with one to three distinct scores there are too few such digests, and the promise is
-    one over samples and seeds (docs/guarantees.md). Time O(n) for n rows ("ums": O(n log n)), extra memory a small fraction of
+    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Whatever is drawn at
+    the fit is seeded by a digest of the seed and of the groups that hold a boundary ("ums" and `edges_share`: of all rows,
+    importance weights included), so that one fixed seed serves for every sample; with one to three distinct scores and
+    ties="random" there are too few such digests, and the promise is one over samples and seeds (docs/guarantees.md). Time O(n) for n rows ("ums": O(n log n)), extra memory a small fraction of
     the data.
 
     References
@@ -100,9 +106,10 @@ class UniformMassBinning(Binning):
     n_bins: int | str = 10
     _: KW_ONLY
     scheme: str = "umd"
-    ties: str = "random"
+    ties: str = "whole"
     delta: float = 0.0
     split: float = 0.5
+    edges_share: float = 1.0
     seed: int | None = 0
     monotone: bool = False
 
@@ -127,17 +134,28 @@ class UniformMassBinning(Binning):
         ------
         InputError
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
-            needs (2 n_bins - 1 for "umd" and "ze").
+            needs (2 n_bins - 1 for "umd" and "ze"), and for keys with ties="whole".
+
+        Warns
+        -----
+        FastbinWarning
+            Where ties="whole" leaves fewer bins than asked for.
         """
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
+        refuse_idle_keys(keys, self.ties)
         rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
         n_bins = choose_n_bins(self.n_bins, rows.n_samples(), self.scheme, checked.split)
+        weighted = None if rows.weights is None else [rows]
         if self.scheme == "ums":
             split = split_samples(rows, checked.seed, first_part(checked.split, rows.n_samples(), n_bins))
             bins = split.fit_bins(n_bins, self.ties)
+        elif checked.edges_share < 1.0:
+            bins = share_bins(rows, n_bins, self.scheme, checked.seed, checked.edges_share)
+        elif self.ties == "whole":
+            boundaries = find_boundaries(rows, n_bins, self.scheme, n_threads)
+            bins = whole_bins(boundaries, self.scheme, checked.seed, rows.score_range, weighted)
         else:
             cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
-            weighted = None if rows.weights is None else [rows]
             bins = bins_between(cuts, self.ties, self.scheme, rows.score_range, weighted)
         self.model_ = checked.model(bins, n_bins)
         return self
@@ -188,6 +206,8 @@ class UniformMassBinning(Binning):
                 "scheme 'ums' splits the samples at random and needs them all at once; use fit, or scheme 'umd', which needs "
                 "no split (Gupta & Ramdas 2021)"
             )
+        if checked.edges_share < 1.0:
+            raise InputError("edges_share picks samples at random and needs them all at once; use fit, or edges_share=1")
         source = BatchesSource(as_batches(batches), checked.score_range, progress)
         ranks: list[Int64s] = []
 
@@ -197,9 +217,12 @@ class UniformMassBinning(Binning):
             return ranks[-1]
 
         groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(self.n_bins, str) else self.n_bins - 1)
-        cuts = order_cuts(groups, ranks[-1], checked.seed)
-        weighted = source.rows() if source.is_weighted else None
-        bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
+        boundaries, weighted = Boundaries(groups, ranks[-1]), source.rows() if source.is_weighted else None
+        if self.ties == "whole":
+            bins = whole_bins(boundaries, self.scheme, checked.seed, checked.score_range, weighted)
+        else:
+            cuts = order_cuts(boundaries, checked.seed)
+            bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
         self.model_ = checked.model(bins, len(ranks[-1]) + 1)
         return self
 
@@ -214,6 +237,7 @@ class _Checked(NamedTuple):
     given: UniformMassBinning
     delta: float
     split: float
+    edges_share: float
     seed: int
     score_range: ScoreRange
 
@@ -221,7 +245,7 @@ class _Checked(NamedTuple):
     def of(cls, given: UniformMassBinning) -> _Checked:
         """Refuse what cannot be used."""
         scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
-        check_choice(given.ties, "ties", ("random", "upper", "lower", "isolate"))
+        check_choice(given.ties, "ties", ("whole", "random", "upper"))
         if given.ties not in SCHEMES[scheme].ties:
             allowed = " or ".join(map(repr, SCHEMES[scheme].ties))
             raise InputError(f"ties is {given.ties!r}, which scheme {scheme!r} does not have; choose {allowed}")
@@ -235,15 +259,31 @@ class _Checked(NamedTuple):
             raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
         check_n_bins(given.n_bins)
         split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
+        share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
+        if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
+            raise InputError(
+                f"edges_share is {share}, which goes with ties='whole' and not with scheme 'ums' (whose split is its own); "
+                f"ties is {given.ties!r} and scheme {scheme!r}"
+            )
         seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
-        return cls(given, delta, split, seed, score_range)
+        return cls(given, delta, split, share, seed, score_range)
 
     def model(self, bins: FittedBins, n_bins_asked: int) -> BinnedModel:
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
+        if given.ties == "whole" and bins.partition.n_bins < n_bins_asked:
+            warnings.warn(_on_fewer_bins(bins, n_bins_asked, given), FastbinWarning, stacklevel=3)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range,
         )  # fmt: skip
+
+
+def _on_fewer_bins(bins: FittedBins, n_bins_asked: int, given: UniformMassBinning) -> str:
+    """The text of the warning."""
+    remedy = "one probability for each score allows no more"
+    if given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied:
+        remedy += "; on other data of this kind, edges_share=0.25 may give narrower intervals (more than 30 rows a distinct score)"
+    return f"ties='whole' left {bins.partition.n_bins} of the {n_bins_asked} bins that were asked for: {remedy}"

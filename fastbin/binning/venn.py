@@ -15,7 +15,7 @@ from fastbin._fit.rows import Rows, check_rows
 from fastbin._scalars import check_score_range
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Bools, Float64s, Int64s, UInt64s
-from fastbin.guarantees.evidence import require_guarantee
+from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
             f"scheme {model.scheme!r} averages the label of a boundary sample, which is not exchangeable with a new sample "
             "of the bin (Gupta, Podkopaev & Ramdas 2020, Appendix E; Gupta & Ramdas 2021, Lemma 2); fit with scheme='umd'"
         )
+    refuse_whole_ties(model, "a Venn pair")
     joined = model.counts + 1.0
     return np.stack([model.label_sums / joined, (model.label_sums + 1.0) / joined], axis=1)
 

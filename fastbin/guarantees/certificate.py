@@ -50,6 +50,9 @@ class Certificate:
         The distance guaranteed for each bin where it depends on the labels; 1.0 for uncovered bins. Else None.
     uncovered_bins : tuple of int
         Bins (from 0) that hold no sample. The promise leaves them out.
+    n_steps : int
+        Of a model of two resolutions the number of its values, which are more than its bins: the promise is about the average
+        of what is served in a bin. Else 0.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Certificate:
     n_bins: int
     radii: tuple[float, ...] | None = None
     uncovered_bins: tuple[int, ...] = ()
+    n_steps: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
@@ -96,6 +100,8 @@ class Certificate:
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}."
         assert self.alpha is not None
+        if self.n_steps:
+            return self._about_averages(samples, distance, left_out)
         sure = f"With probability at least {sureness(self.alpha)}"
         if self.kind == "ece":
             return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}."
@@ -107,6 +113,22 @@ class Certificate:
         bins = "the only bin" if self.n_bins == 1 else f"each of the {self.n_bins} bins at once"
         return (
             f"{sure} over the {samples}, in {bins}{left_out}, the predicted probability is within {distance} of the true "
+            "frequency of label 1."
+        )
+
+    def _about_averages(self, samples: str, distance: str, left_out: str) -> str:
+        """The sentence for values that are finer than the bins."""
+        sure, bins = f"With probability at least {sureness(self.alpha or 1.0)}", f"{self.n_bins} evidence bins"
+        if self.kind == "ece":
+            return f"{sure} over the {samples}, the binned calibration error on the {bins} is at most {distance}{left_out}."
+        if self.kind == "marginal":
+            return (
+                f"{sure} over the {samples} and the next sample, the average of what is served in the bin of that sample is within "
+                f"{distance} of the true frequency of label 1 there ({bins}{left_out})."
+            )
+        each = "the only bin" if self.n_bins == 1 else f"each of the {bins} at once"
+        return (
+            f"{sure} over the {samples}, in {each}{left_out}, the average of what is served is within {distance} of the true "
             "frequency of label 1."
         )
 

@@ -10,14 +10,24 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate, certificate_from_intervals, certificate_of, require_samples
 from fastbin.guarantees.ece import ece_bound
-from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior, require_means
+from fastbin.guarantees.evidence import (
+    Evidence,
+    Interior,
+    as_evidence,
+    has_whole_ties,
+    is_moved,
+    require_interior,
+    require_means,
+)
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.radius import exact_radius
+from fastbin.guarantees.two_resolutions import certify_steps, has_steps
 from fastbin.intervals import clopper_pearson, sidak
 
 
@@ -80,6 +90,8 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound)
+    if evidence.scheme == "certified" or has_steps(evidence):
+        return certify_steps(evidence, alpha, kind, bound)
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
@@ -106,10 +118,16 @@ _BINOMIAL = {
     "ze": f"{_INTERIOR} and Corollary 1",
     "umb": f"{_INTERIOR}; Sun, Song & Hero 2023, Lemma 4",
 }
+_WHOLE = (
+    "whole groups of equal scores at edges: the label sum of a bin with the samples that ranks placed at its edge, and that "
+    "without them, lie on the two sides of a binomial one (Gupta & Ramdas 2021, Lemma 2, given ties)"
+)
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
 
 def _binomial(evidence: Evidence) -> str:
+    if has_whole_ties(evidence):
+        return _WHOLE
     if evidence.scheme == "scaling-binning":
         # Edges among the samples that are averaged leave out at most one sample each. Edges from a part of their own, which
         # is a fixed partition for the others, leave out at least one sample per bin.
@@ -119,14 +137,22 @@ def _binomial(evidence: Evidence) -> str:
 
 
 def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
+    if has_whole_ties(evidence):
+        intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, "conditional"))
+        values = np.asarray(evidence.values, dtype=np.float64)
+        radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0])
+        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {_binomial(evidence)}"
+        return float(radii[interior.is_covered].max()) + evidence.delta, theorem
     # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
-    shifts = np.maximum(np.abs(values - interior.least / filled), np.abs(values - interior.most / filled))
+    shifts = np.max([np.abs(values - reading.label_sums / filled) for reading in interior.readings], axis=0)
     return _ece(evidence, interior, alpha, shifts)
 
 
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
+    if has_whole_ties(evidence):
+        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", _one_sided_radius)
     extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
     if kind == "ece":
         return _ece(evidence, interior, alpha, extras)
@@ -144,8 +170,47 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
     return largest + evidence.delta, theorem
 
 
+def _one_sided_radius(count: int, level: float) -> float:
+    """A radius that each tail of a binomial mean exceeds with probability level / 2 at most."""
+    return min(exact_radius(count, level / 2.0), _hoeffding_radius(count, level))
+
+
+def _hoeffding_radius(count: int, level: float) -> float:
+    return math.sqrt(math.log(2.0 / level) / (2.0 * count))
+
+
+def _known_before(
+    evidence: Evidence, interior: Interior, alpha: float, kind: str, name: str, radius: Callable[[int, float], float]
+) -> tuple[float, str]:
+    """What whole groups of equal scores at edges allow before the labels are seen; `radius` bounds each tail by level / 2.
+
+    With T samples in a bin, r of them placed at its edge by ranks: the mean of all T errs to one side by radius(T) at most, and
+    that of the T - r others to the other side by radius(T - r). The value differs from the first mean by 1 / T at most (0 where
+    it is that mean), and from the second by (r - 1) / (T - 1) (r / T).
+    """
+    if kind == "expected-ece":
+        raise GuaranteeError(
+            "the mean error of a bin at whose edge a whole group of equal scores lies is not that of a binomial mean; use "
+            "kind='ece' or 'conditional', or fit with scheme='ums' or ties='random'"
+        )
+    share = "conditional" if kind == "ece" else kind  # the promise about all bins bounds the error on average
+    level, largest = _level(interior, alpha, share), 0.0
+    averages_all = SCHEMES[evidence.scheme].averages_boundary
+    pairs = set(zip(interior.first.counts.tolist(), interior.second.counts.tolist(), strict=True))
+    for all_samples, others in pairs:
+        sure = all_samples - others
+        if all_samples == 0 or (sure and others == 0):
+            largest = max(largest, 1.0 if all_samples else 0.0)
+            continue
+        near, far = (0.0, sure / all_samples) if averages_all or not sure else (1.0 / all_samples, (sure - 1) / (all_samples - 1))
+        largest = max(largest, radius(all_samples, level) + near, radius(others, level) + far)
+    return largest + evidence.delta, f"{name}{_SHARE[share]}; {_binomial(evidence)}"
+
+
 def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "Hoeffding's bound", kind)
+    if has_whole_ties(evidence):
+        return _known_before(evidence, interior, alpha, kind, "Hoeffding's inequality for each tail", _hoeffding_radius)
     n, n_bins, delta = int(evidence.n_samples), int(evidence.n_bins), float(evidence.delta)
     is_uniform_mass = evidence.scheme in UNIFORM_MASS and evidence.ties != "isolate"
     if kind == "expected-ece" and not (is_uniform_mass and evidence.scheme == "umd"):
@@ -229,7 +294,7 @@ def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
     if evidence.ties in ("random", "isolate"):
         assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
     elif evidence.ties in ("upper", "lower") and evidence.scheme != "ums":
-        assumptions.append("scores have a continuous distribution")
+        assumptions.append("no score at an edge has a positive probability of its own; no two samples share one there")
     if evidence.delta > 0.0:
         assumptions.append("values are randomised with keys that are uniform and independent of the sample")
     if kind == "marginal":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Evidence(Protocol):
     @property
     def n_tied(self) -> int: ...
     @property
+    def tie_counts(self) -> Any: ...
+    @property
     def delta(self) -> float: ...
     @property
     def odds_ratio(self) -> float: ...
@@ -49,19 +51,43 @@ class Evidence(Protocol):
     def is_weighted(self) -> bool: ...
 
 
-@dataclass(frozen=True)
-class Interior:
-    """The part of a tally that is binomial given the edges: the samples strictly between the boundary samples.
-
-    A bin of the original uniform-mass binning (`ze`) or of `umb` also averages the label of its boundary sample, which is
-    not a draw from the bin. Its value is not known from the tally, so the label sum of the others is known up to one:
-    `least` and `most` are what it can be. For the other schemes they are equal.
-    """
+class Reading(NamedTuple):
+    """Samples of each bin and how many of them have label 1, as one side of a promise may count them."""
 
     counts: Int64s
-    least: Int64s
-    most: Int64s
+    label_sums: Int64s
+
+
+@dataclass(frozen=True)
+class Interior:
+    """What of a tally a promise may use, in two readings; an interval is the union of theirs.
+
+    Mostly the two are one: the samples strictly between boundary samples, whose label sum is binomial given the edges. A bin
+    of the original uniform-mass binning (`ze`) or of `umb` also averages the label of its boundary sample, which is not a draw
+    from the bin; it is not known from the tally, so the label sum of the others is known up to one, and the readings are the
+    least and the most that it can be. Where whole groups of equal scores lie at edges, they are the bin with the samples at its
+    edge that were sure to be there, and without them: the label sum of the one is never below that of independent draws of the
+    bin, or never above, and that of the other never above or below.
+    """
+
+    first: Reading
+    second: Reading
     has_boundary_label: Bools
+
+    @classmethod
+    def of(cls, counts: Int64s, label_sums: Int64s) -> Interior:
+        """One reading."""
+        reading = Reading(counts, label_sums)
+        return cls(reading, reading, np.zeros(counts.shape, dtype=np.bool_))
+
+    @property
+    def counts(self) -> Int64s:
+        """The samples of each bin, in the first reading; in the second too, but for whole groups at edges."""
+        return self.first.counts
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return (self.first,) if self.first is self.second else (self.first, self.second)
 
     @property
     def is_covered(self) -> Bools:
@@ -133,7 +159,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     if evidence.ties in ("upper", "lower") and evidence.n_tied > 0 and scheme != "ums":
         raise GuaranteeError(
             f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
-            "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random' (exact) or ties='isolate'"
+            "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='whole' (one probability for each score) or "
+            "ties='random' (keys, exact)"
         )
     if is_moved(evidence) and not moved:
         raise GuaranteeError(
@@ -148,16 +175,44 @@ def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
     require_guarantee(evidence, moved=moved)
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
+    if has_whole_ties(evidence):
+        return _whole_interior(evidence, counts, label_sums)
+    if not SCHEMES[evidence.scheme].averages_boundary:
+        return Interior.of(counts, label_sums)
+    if evidence.n_bins_asked not in (0, evidence.n_bins):
+        raise GuaranteeError(
+            f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
+            "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='whole' or 'random'"
+        )
     boundary = np.zeros(counts.shape[0], dtype=np.bool_)
-    if SCHEMES[evidence.scheme].averages_boundary:
-        if evidence.n_bins_asked not in (0, evidence.n_bins):
-            raise GuaranteeError(
-                f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
-                "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='random'"
-            )
-        boundary[:-1] = counts[:-1] > 0
+    boundary[:-1] = counts[:-1] > 0
     own = counts - boundary
-    return Interior(own, np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own), boundary)
+    least, most = np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own)
+    return Interior(Reading(own, least), Reading(own, most), boundary)
+
+
+def has_whole_ties(evidence: Evidence) -> bool:
+    """Whether whole groups of two or more equal scores lie at edges, and the model says how many were sure to be there."""
+    return evidence.ties == "whole"
+
+
+def refuse_whole_ties(evidence: Evidence, what: str) -> None:
+    """Raise where the samples of a bin are not exchangeable with a new one."""
+    if has_whole_ties(evidence):
+        raise GuaranteeError(
+            f"{what} needs samples that are exchangeable with a new one of their bin, and {evidence.n_tied} samples lie in whole "
+            "groups of equal scores at edges, whose ranks say that some of them are there; fit with scheme='ums' or "
+            "ties='random'"
+        )
+
+
+def _whole_interior(evidence: Evidence, counts: Int64s, label_sums: Int64s) -> Interior:
+    """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there."""
+    sure, sure_ones, left_out = np.asarray(evidence.tie_counts, dtype=np.int64).T
+    if not SCHEMES[evidence.scheme].averages_boundary:
+        counts, label_sums = counts + (sure > 0), label_sums + left_out
+    first = Reading(counts, label_sums)
+    return Interior(first, Reading(counts - sure, label_sums - sure_ones), np.zeros(counts.shape, dtype=np.bool_))
 
 
 def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:

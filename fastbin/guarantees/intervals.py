@@ -11,7 +11,7 @@ from fastbin._errors import GuaranteeError
 from fastbin._scalars import check_alpha, check_choice
 from fastbin._schemes import ClassRate
 from fastbin._typing import Float64s
-from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, is_moved, require_interior
+from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 
 BinBound = Callable[[Any, Any, float], Float64s]
@@ -26,15 +26,10 @@ _METHODS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
 
 
 def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) -> Float64s:
-    """`bin_bound` at failure probability `level` for each bin, whatever an unknown boundary label was. Shape (n_bins, 2).
-
-    The interval for the true label sum of the interior is inside the union of those for all it can be.
-    """
-    intervals = bin_bound(interior.least, interior.counts, level)
-    if interior.has_boundary_label.any():
-        others = bin_bound(interior.most, interior.counts, level)
-        intervals = np.stack([np.minimum(intervals[:, 0], others[:, 0]), np.maximum(intervals[:, 1], others[:, 1])], axis=1)
-    return intervals
+    """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2)."""
+    intervals = [bin_bound(reading.label_sums, reading.counts, level) for reading in interior.readings]
+    lower, upper = (np.array([ends[:, side] for ends in intervals]) for side in (0, 1))
+    return np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
 
 
 def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pearson", simultaneous: bool = True) -> Float64s:
@@ -72,7 +67,9 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     Notes
     -----
     The schemes "ze" and "umb" also average the label of a boundary sample, which is not a draw from the bin. Their intervals
-    are computed from the other samples and are the union over both values that this label can have had. O(n_bins).
+    are computed from the other samples and are the union over both values that this label can have had. Where whole groups of
+    equal scores lie at edges, an interval is the hull of two: of all T samples of the bin, and without the r samples that the
+    rank of its edge placed there (docs/guarantees.md, "Whole ties"). O(n_bins).
 
     Examples
     --------
@@ -86,6 +83,12 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
     evidence = as_evidence(evidence)
     bin_bound, level_of = _METHODS[method]
+
+    if method == "empirical-bernstein" and has_whole_ties(evidence):
+        raise GuaranteeError(
+            "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which the "
+            "promise about such bins needs; use method='clopper-pearson'"
+        )
 
     def at_source(alpha_of_bins: float) -> Float64s:
         """The intervals in the population that the tally was drawn from."""
@@ -103,7 +106,7 @@ def _whole_tally(evidence: Evidence) -> Interior:
     if evidence.is_weighted:
         raise GuaranteeError("Wilson's interval is about unweighted samples; use fb.shift.weighted_interval")
     counts, label_sums = np.asarray(evidence.counts), np.asarray(evidence.label_sums)
-    return Interior(counts, label_sums, label_sums, np.zeros(counts.shape, dtype=np.bool_))
+    return Interior.of(counts, label_sums)
 
 
 def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float64s:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._scalars import check_alpha
 from fastbin._typing import Bools, Int64s
-from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, require_interior
+from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, require_interior
 
 
 def rational(alpha: Any, *, large: bool = False) -> Fraction:
@@ -49,8 +49,9 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> Bools:
 
     Notes
     -----
-    For the schemes "ze" and "umb" a label is in if it would be for either value of the boundary sample's label. Exact
-    integer arithmetic, O(n_bins).
+    For the schemes "ze" and "umb" a label is in if it would be for either value of the boundary sample's label. Where whole
+    groups of equal scores lie at edges, a label is in if it would be at alpha / 2 with the samples that the rank of the edge
+    placed there, or without them. Exact integer arithmetic, O(n_bins).
 
     Examples
     --------
@@ -64,21 +65,24 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> Bools:
            [False,  True],
            [False,  True]])
     """
-    level, interior = rational(alpha), require_interior(as_evidence(evidence))
-    allowed = np.array([level.numerator * (int(n) + 1) // level.denominator for n in interior.counts], dtype=np.int64)
+    level, evidence = rational(alpha), as_evidence(evidence)
+    interior = require_interior(evidence)
+    if has_whole_ties(evidence):
+        level /= 2  # not exchangeable, but each label is at most as rare as in one of the readings
     result = np.zeros((interior.counts.shape[0], 2), dtype=np.bool_)
-    for label, rarer, alike in rarities(interior):
+    for label, counts, rarer, alike in rarities(interior):
+        allowed = np.array([level.numerator * (int(n) + 1) // level.denominator for n in counts], dtype=np.int64)
         result[:, label] |= rarer + alike + 1 > allowed
     return result
 
 
-def rarities(interior: Interior) -> Iterator[tuple[int, Int64s, Int64s]]:
+def rarities(interior: Interior) -> Iterator[tuple[int, Int64s, Int64s, Int64s]]:
     """For a sample with either label that joins a bin: how many samples there have a rarer label, and one as rare as its own.
 
-    Yields (label, rarer, alike) for every value that the label sums can have.
+    Yields (label, counts, rarer, alike) for each reading of the tally.
     """
-    for ones in (interior.least, interior.most):
+    for counts, ones in interior.readings:
         for label in (0, 1):
-            own = ones if label == 1 else interior.counts - ones
-            other = interior.counts - own
-            yield label, np.where(other < own + 1, other, 0), np.where(other == own + 1, own + other, own)
+            own = ones if label == 1 else counts - ones
+            other = counts - own
+            yield label, counts, np.where(other < own + 1, other, 0), np.where(other == own + 1, own + other, own)

@@ -38,14 +38,15 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     As in the first part of a sample split (Gupta, Podkopaev & Ramdas 2020, section 4.2), here without labels.
     """
     score_range, n_bins = check_score_range(score_range), check_count(n_bins, "n_bins", maximum=MOST_BINS)
-    ties, seed = check_choice(ties, "ties", ("random", "upper")), check_seed(seed)
+    ties, seed = check_choice(ties, "ties", ("whole", "random", "upper")), check_seed(seed)
     sample = np.asarray(check_scores(scores, score_range), np.float64)
     if sample.size < n_bins:
         raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}; give at least one per bin")
     cuts = cut_rows(Rows(sample, np.zeros(sample.size, np.uint8), None, score_range), n_bins, "ums", seed)
-    partition = Partition(cuts.score, cuts.key, score_range)
-    if ties == "upper":
-        partition = without_empty_edges(cuts.score, np.zeros_like(cuts.key), score_range)
+    if ties == "random":
+        partition = Partition(cuts.score, cuts.key, score_range)
+    else:  # one rule for scores of another sample than those that are counted
+        ties, partition = "upper", without_empty_edges(cuts.score, np.zeros_like(cuts.key), score_range)
     return _without_tally(partition, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
 
 
@@ -71,10 +72,11 @@ def require_continuable(partition: BinnedModel) -> None:
             "2021, Lemma 2), so it cannot be counted on; begin at zero (continue_fit=False), or fit one of "
             + ", ".join(word for word, scheme in SCHEMES.items() if scheme.continuable)
         )
-    if partition.ties in ("upper", "lower") and partition.n_tied > 0:
+    if partition.ties in ("upper", "lower", "whole") and partition.n_tied > 0:
         raise GuaranteeError(
             f"{partition.n_tied} samples of the fit share a score with an edge and ties={partition.ties!r} sends them all to "
-            "one side; Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; begin at zero, or fit with ties='random'"
+            "one side, so that the tally is not one of independent draws from the bins; begin at zero (continue_fit=False), or "
+            "fit with ties='random'"
         )
     if partition.rates is not None or partition.odds_ratio != 1.0:
         raise GuaranteeError(

@@ -95,7 +95,7 @@ class StreamingBinning(State, NativeStream):
         scores: Any,
         n_bins: int = 10,
         *,
-        ties: str = "random",
+        ties: str = "whole",
         seed: int | None = 0,
         score_range: tuple[float, float] | None = (0.0, 1.0),
     ) -> Self:
@@ -107,9 +107,9 @@ class StreamingBinning(State, NativeStream):
             Of the population to come; the samples counted later must be others.
         n_bins : int
             Edge j is the score of rank ceil(j n / n_bins).
-        ties : {"random", "upper"}
-            "random": tied scores are split by keys, so that the bins have equal mass. "upper": a score equal to an edge lies
-            above it; needs no keys ever, and leaves fewer bins where scores repeat. Both keep every guarantee.
+        ties : {"whole", "random", "upper"}
+            "whole" and "upper": a score equal to an edge lies above it; no keys are ever needed, and fewer bins are left where
+            scores repeat. "random": tied scores are split by keys, so that the bins have equal mass. All keep every guarantee.
         seed : int or None
             Of the keys. ``None`` draws one afresh.
         score_range : (low, high) or None

@@ -77,7 +77,7 @@ class Likelihood(NamedTuple):
         free = (parameters[:k] > lower[:k]) | (gradient < 0.0)
         step, rest = np.zeros(self.n_parameters), np.zeros(self.n_parameters)
         bend = np.array([[(curvatures * one * other).sum() for other in centred] for one in centred])[np.ix_(free, free)]
-        step[:k][free] = _solve(bend, -gradient[free])
+        step[:k][free] = solve_scaled(bend, -gradient[free])
         left = -gradient[free] - (bend * step[:k][free]).sum(axis=1)
         rest[:k][free] = left / np.maximum(np.diag(bend), SMALLEST)
         gap = -float((gradient * step[:k]).sum())
@@ -110,7 +110,8 @@ class Likelihood(NamedTuple):
         return loss, residuals, curvatures
 
 
-def _solve(matrix: Float64s, right: Float64s) -> Float64s:
+def solve_scaled(matrix: Float64s, right: Float64s) -> Float64s:
+    """The solution of a symmetric, positive semidefinite system of few equations, of whatever scale."""
     # A feature that hardly bends the loss (log(1 - s) where nearly all scores are tiny) is brought to the scale of the others,
     # lest the solver take it for rounding.
     scale = np.sqrt(np.maximum(np.diag(matrix), SMALLEST))

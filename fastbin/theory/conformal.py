@@ -12,7 +12,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_labels, check_same_length, check_scores, refuse_first
-from fastbin.guarantees.evidence import Evidence, as_evidence, require_interior
+from fastbin.guarantees.evidence import Evidence, as_evidence, refuse_whole_ties, require_interior
 from fastbin.guarantees.sets import bin_sets, rarities, rational
 
 
@@ -161,9 +161,11 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64s:
     array([[1.  , 0.49],
            [0.  , 0.95]])
     """
-    level, interior = float(rational(alpha)), require_interior(as_evidence(evidence))
+    evidence = as_evidence(evidence)
+    level, interior = float(rational(alpha)), require_interior(evidence)
+    refuse_whole_ties(evidence, "chances that are exact")
     chances = np.zeros((interior.counts.shape[0], 2))
-    for label, rarer, alike in rarities(interior):
-        misses = np.clip((level * (interior.counts + 1) - rarer) / (alike + 1), 0.0, 1.0)
+    for label, counts, rarer, alike in rarities(interior):
+        misses = np.clip((level * (counts + 1) - rarer) / (alike + 1), 0.0, 1.0)
         chances[:, label] = np.maximum(chances[:, label], 1.0 - misses)
     return chances

@@ -16,6 +16,7 @@ import pytest
 import fastbin as fb
 import reference
 from fastbin._native import ties as native_keys
+from fastbin._native.model import draw_labels
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -130,7 +131,7 @@ def read_vectors() -> tuple[list[Vector], list[list[str]]]:
     models: list[Vector] = []
     keys: list[list[str]] = []
     for keyword, *words in lines:
-        if keyword.endswith(("_key", "_digest")):
+        if keyword.endswith(("_key", "_digest", "draw_labels")):
             keys.append([keyword, *words])
         elif keyword == "model":
             models.append(Vector(words[0]))
@@ -166,7 +167,7 @@ def test_the_file_covers_the_schemes_and_tie_rules() -> None:
 
 def test_keys() -> None:
     for keyword, *words in KEYS:
-        if keyword.endswith("_digest"):
+        if keyword.endswith("_digest") or keyword == "draw_labels":
             continue
         if keyword == "row_key":
             seed, row, expected = (int(word, 16) for word in words)
@@ -200,6 +201,15 @@ def test_digests() -> None:
                 assert native_keys.rows_digest(seed, scores, labels) == expected
         checked += 1
     assert checked == 25
+
+
+def test_draws() -> None:
+    draws = [words for keyword, *words in KEYS if keyword == "draw_labels"]
+    assert len(draws) > 100
+    for digest, score, *numbers in draws:
+        count, ones, chosen, f, y = map(int, numbers)
+        drawn = draw_labels(int(digest, 16), [float.fromhex(score)], [count], [ones], [chosen])
+        assert [column.tolist() for column in drawn] == [[f], [y]]
 
 
 @pytest.mark.parametrize("vector", [vector for vector in MODELS if vector.fit], ids=lambda vector: vector.name)

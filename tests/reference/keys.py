@@ -23,6 +23,7 @@ __all__ = [
     "bits",
     "cap",
     "digest",
+    "draw_labels",
     "fingerprint",
     "fmix",
     "group_digest",
@@ -41,12 +42,13 @@ KEY_BELOW = MODULUS - 1  # as the key of an edge: every tied score lies below it
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio, made odd: the step of the counter
 
-# The first 64 bits of the fractional parts of the square roots of 2, 3, 5, 7 and 11.
+# The first 64 bits of the fractional parts of the square roots of 2, 3, 5, 7, 11 and 13.
 FIT = 0x6A09E667F3BCC908
 PREDICT = 0xBB67AE8584CAA73B
 SPLIT = 0x3C6EF372FE94F82B
 VALUE = 0xA54FF53A5F1D36F1
 ROWS = 0x510E527FADE682D1
+DRAW = 0x9B05688C2B3E6C1F
 
 
 def fmix(z: int) -> int:
@@ -138,6 +140,52 @@ def _key_in_group(seed: int, stream: int, score: float, j: int) -> int:
     base = fmix(seed + stream)
     group = fmix(base ^ bits(score))
     return cap(fmix(group + (j + 1) * GOLDEN))
+
+
+def draw_labels(digest: int, score: float, count: int, ones: int, chosen: int) -> tuple[int, int]:
+    """Whole ties: how many of `chosen` of `count` samples, `ones` with label 1, have label 1, and the label of one of these.
+
+    The first is hypergeometric. Its values are taken in the order m, m + 1, m - 1, m + 2, ... from a value m near the mode,
+    until the weights before and of a value exceed a uniform share of all weights. Every operation is one of doubles.
+    """
+    base = fmix(fmix(digest + DRAW) ^ bits(score))
+    u, v = ((fmix(base + i * GOLDEN) >> 11) * 2.0**-53 for i in (1, 2))
+    zeros = count - ones
+    mode = (float(chosen) + 1.0) * (float(ones) + 1.0) / (float(count) + 2.0)
+    first = min(max(int(mode), chosen - zeros, 0), chosen, ones)
+
+    def ratio_up(f: int) -> float:
+        return float(ones - f) * float(chosen - f) / (float(f + 1) * float(zeros - chosen + f + 1))
+
+    def ratio_down(f: int) -> float:
+        return float(f) * float(zeros - chosen + f) / (float(ones - f + 1) * float(chosen - f + 1))
+
+    ups, downs = [], []
+    value, weight = first, ratio_up(first)
+    while weight >= 2.0**-64:
+        value += 1
+        ups.append((value, weight))
+        weight *= ratio_up(value)
+    value, weight = first, ratio_down(first)
+    while weight >= 2.0**-64:
+        value -= 1
+        downs.append((value, weight))
+        weight *= ratio_down(value)
+    order = [(first, 1.0)]
+    for i in range(max(len(ups), len(downs))):
+        order += ups[i : i + 1] + downs[i : i + 1]
+
+    total = 0.0
+    for _, weight in order:
+        total += weight
+    target = u * total
+    for value, weight in order:
+        target -= weight
+        if target < 0.0:
+            break
+    else:
+        value = first
+    return value, int(v * float(chosen) < float(value))
 
 
 def value_randomiser(key: int) -> float:

@@ -80,8 +80,9 @@ def test_every_scheme_comes_back(scheme: str) -> None:
 
 @pytest.mark.parametrize("ties", TIES.values())
 def test_every_tie_rule_comes_back(ties: str) -> None:
-    assert model(ties=ties).ties == ties
-    assert (model(ties=ties).randomised_mass > 0) == (ties in ("random", "isolate"))
+    whole = {"tie_counts": [[0, 0, 0]] * 4, "edges_share": 1.0, "edge_keys": [0, 2**64 - 1, 0]} if ties == "whole" else {}
+    assert model(ties=ties, **whole).ties == ties
+    assert (model(ties=ties, **whole).randomised_mass > 0) == (ties in ("random", "isolate"))
 
 
 def test_weighted_models_say_so() -> None:
@@ -117,23 +118,23 @@ BAD_PARTS = [
     ({"label_sums": None}, "counts and label_sums come together or not at all"),
     ({"weight_sums": [1.0] * 4}, "weight_sums, weighted_label_sums and weight_square_sums come together or not at all"),
     ({"scheme": "histogram"}, "scheme is 'histogram'; choose one of 'other', 'umd', "),
-    ({"ties": "best"}, "ties is 'best'; choose one of 'none', 'random', 'upper', 'lower', 'isolate'"),
+    ({"ties": "best"}, "ties is 'best'; choose one of 'none', 'random', 'upper', 'lower', 'isolate', 'whole'"),
     ({"kind": "tree"}, "kind is 'tree'; choose one of 'step', 'linear', 'smooth'"),
-    ({"map": "cubic"}, "map is 'cubic'; choose one of 'none', 'logistic', 'beta'"),
-    ({"edges": [0.5, 0.25, 0.6]}, "the edges are not finite, or not in ascending order of (edge, key)"),
-    ({"edges": [0.1, 0.2, math.nan]}, "the edges are not finite, or not in ascending order of (edge, key)"),
-    ({"edge_keys": [5, 4, 0]}, "the edges are not finite, or not in ascending order of (edge, key)"),
+    ({"map": "cubic"}, "map is 'cubic'; choose one of 'none', 'logistic', 'beta', 'quadratic', 'spline'"),
+    ({"edges": [0.5, 0.25, 0.6]}, "the edges are not finite or not in ascending order of (edge, key), or"),
+    ({"edges": [0.1, 0.2, math.nan]}, "the edges are not finite or not in ascending order of (edge, key), or"),
+    ({"edge_keys": [5, 4, 0]}, "the edges are not finite or not in ascending order of (edge, key), or"),
     ({"values": [0.0, 0.5, 0.5, 1.0000001]}, "a value is not in [0, 1]"),
     ({"values": [0.0, 0.5, math.nan, 1.0]}, "a value is not in [0, 1]"),
-    ({"counts": [4, -8, 2, 3]}, "a count is negative, or a label sum is not between 0 and its count"),
-    ({"label_sums": [0, 1, 3, 3]}, "a count is negative, or a label sum is not between 0 and its count"),
-    ({"n_samples": 10}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible"),
-    ({"n_positive": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible"),
-    ({"n_tied": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible"),
-    ({"delta": 1.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible"),
-    ({"odds_ratio": 0.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio or a class rate is impossible"),
+    ({"counts": [4, -8, 2, 3]}, "a count is negative, a label sum is not between 0 and its count, or"),
+    ({"label_sums": [0, 1, 3, 3]}, "a count is negative, a label sum is not between 0 and its count, or"),
+    ({"n_samples": 10}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
+    ({"n_positive": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
+    ({"n_tied": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
+    ({"delta": 1.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
+    ({"odds_ratio": 0.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
     ({"score_range": (1.0, 0.0)}, "the score range is empty or NaN"),
-    ({"map_parameters": (1.0,)}, "the map parameters are not finite, or the model cannot have this map"),
+    ({"map_parameters": (1.0,)}, "the map parameters, clip or knots are not finite or out of bounds, or the model cannot"),
 ]
 
 

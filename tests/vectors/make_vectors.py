@@ -80,6 +80,7 @@ def vectors() -> str:
     """The whole file."""
     lines = ["fastbin-vectors 1"]
     lines += _keys()
+    lines += _draws()
     for index, fit in enumerate(FITS):
         lines += _fitted(index, *fit)
     lines += _fixed_width()
@@ -112,6 +113,18 @@ def _digests(seed: int, rng: Random) -> Iterator[str]:
         rows = [(rng.choice([-0.0, 0.5, 0.1, -1.5]), rng.randrange(2), rng.choice([1.0, 0.5, 0.0])) for _ in range(n_rows)]
         words = [word for score, label, weight in rows for word in (_hex(score), str(label), _hex(weight))]
         yield " ".join([f"rows_digest {seed:#x} {reference.rows_digest(seed, rows):#x}", *words])
+
+
+def _draws() -> Iterator[str]:
+    """Labels drawn for whole ties: every kind of group, up to counts whose sums of ones pass 2**53 when multiplied."""
+    rng = Random("draws")
+    for count in (1, 2, 3, 10, 100, 1000, 10**6, 10**9, 2**53):
+        for ones in sorted({0, 1, count // 3, count - 1, count}):
+            few = [0, 1, count] if count < 2**53 or ones in (0, 1, count - 1, count) else [1, 40]
+            for chosen in sorted({*few, *([rng.randint(0, count)] if count < 10**7 else [])}):
+                digest, score = rng.randrange(2**64), rng.choice([0.0, -0.0, 0.5, 5e-324, -1.5, 0.1])
+                f, y = reference.keys.draw_labels(digest, score, count, ones, chosen)
+                yield f"draw_labels {digest:#x} {_hex(score)} {count} {ones} {chosen} {f} {y}"
 
 
 def _fitted(

@@ -1,0 +1,151 @@
+"""``python -m bench.calarena``: run, print the tables, draw the picture, save the rows. README.md says what is measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import fastbin as fb
+from bench.calarena import picture
+from bench.calarena.cells import Cell, load_cells, run, save_cells, warm_up
+from bench.calarena.coverage import Coverage, promising, simulate
+from bench.calarena.methods import RAW, Method, our_methods
+from bench.calarena.peers import peer_methods, versions
+from bench.calarena.score_sets import ALL, DATA_VARIABLE, SIZES, Loader, catalogue, default_folder, missing_files, sizes_of
+from bench.calarena.summary import FROM, claims, losses_table, promises_table, summarise
+from bench.machine import machine
+
+RESULTS = Path(__file__).resolve().parent / "results"
+CELLS, COVERAGES, TABLE, PICTURE = "cells.csv.gz", "coverage.json", "table.txt", "calarena.png"
+SUBJECT = "Certified"  # of what is asked of one method
+
+# Populations of the simulation: many ties, few, none, ten scores, scores at 0 and 1.
+POPULATIONS = ("credit forest", "credit boosting", "compas", "mlb games", "us senate election night", "cifar10 top")
+COVERAGE_SIZES = (500, 1000, 2000)
+
+
+def say(text: str) -> None:
+    """Progress, beside the tables."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.calarena", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    size = lambda text: ALL if text == "all" else int(text)  # noqa: E731
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", default=default_folder(),
+        help=f"the folder of forecasts.csv, compas.csv and cifar10_resnet50.npz (default: {DATA_VARIABLE} of the environment)",
+    )  # fmt: skip
+    parser.add_argument("--sets", nargs="+", metavar="PART", help="score sets with one of these in their names (default: all)")
+    parser.add_argument("--sizes", nargs="+", type=size, default=SIZES, metavar="N", help="calibration rows, or all")
+    parser.add_argument("--repeats", type=int, default=5, metavar="R", help="draws of every cell (default: 5)")
+    parser.add_argument(
+        "--methods", nargs="+", metavar="PART", help="methods with one of these in name or library (default: all)"
+    )
+    parser.add_argument("--coverage", type=int, default=500, metavar="R", help="simulated repetitions (default: 500; 0: none)")
+    parser.add_argument("--slow", action="store_true", help="also fit slow methods to many rows; takes gigabytes and hours")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FOLDER", help="rows are added to what is there already")
+    parser.add_argument("--show", action="store_true", help="run nothing; tables and picture of what is in the folder")
+    return parser.parse_args(argv)
+
+
+def _chosen(wanted: Sequence[str] | None, is_slow: bool) -> list[Method]:
+    """The methods that can be run; what is missing is said."""
+    peers, missing = peer_methods()
+    for library, why in missing.items():
+        say(f"left out: {library} ({why})")
+    methods = our_methods() + peers
+    if is_slow:
+        methods = [Method(method.name, method.library, method.fit) for method in methods]
+    if wanted is None:
+        return methods
+    return [method for method in methods if method.name == RAW or any(part in (method.name, method.library) for part in wanted)]
+
+
+def _run(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repeats: int) -> None:
+    """All cells; saved after every score set, so that a long run may be stopped."""
+    path = out / CELLS
+    cells = {cell.key: cell for cell in load_cells(path)} if path.is_file() else {}
+    other = {cell.repeats for cell in cells.values()} - {repeats}
+    if other:
+        raise SystemExit(f"{path} holds cells of {other.pop()} repeats, not {repeats}; give another --out or --repeats")
+    warm_up(methods)
+    for number, (name, load) in enumerate(sets.items(), 1):
+        score_set = load()
+        for n in sizes_of(len(score_set.labels), sizes):
+            say(f"{number}/{len(sets)} {name}, n = {n:,}")
+            cells.update({cell.key: cell for cell in run(score_set, n, methods, repeats)})
+        save_cells(path, list(cells.values()))
+
+
+def _simulate(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repetitions: int) -> None:
+    """Coverage on the populations that are there."""
+    path = out / COVERAGES
+    found = {(one.set, one.n, one.method): one for one in _coverages(out)}
+    able = promising(methods)
+    for name in POPULATIONS:
+        for n in COVERAGE_SIZES if name in sets else ():
+            if n in sizes:
+                say(f"coverage on {name}, n = {n:,}")
+                found.update({(one.set, one.n, one.method): one for one in simulate(sets[name](), n, able, repetitions)})
+                rows = ",\n".join(json.dumps(asdict(one)) for one in found.values())
+                path.write_text(f"[\n{rows}\n]\n", encoding="utf8")
+
+
+def _coverages(out: Path) -> list[Coverage]:
+    path = out / COVERAGES
+    return [Coverage(**row) for row in json.loads(path.read_text(encoding="utf8"))] if path.is_file() else []
+
+
+def report(out: Path) -> str:
+    """The tables of a folder, also written there, with the picture."""
+    cells: list[Cell] = load_cells(out / CELLS)
+    lines = summarise(cells, _coverages(out))
+    sets = {cell.set for cell in cells}
+    subtitle = f"{len(sets)} score sets, {cells[0].repeats} draws each; {machine()}"
+    failures = [f"{cell.method} on {cell.set}, n = {cell.n}: {cell.failure}" for cell in cells if cell.failure]
+    first = {failure.partition(" on ")[0] + failure.partition(": ")[2][:40]: failure for failure in reversed(failures)}
+    outside = dict.fromkeys(cell.method for cell in cells if cell.n_outside)
+    parts = [
+        subtitle,
+        "; ".join(f"{library} {version}" for library, version in {"fastbin": fb.__version__, **versions()}.items()),
+        losses_table(lines),
+        promises_table(lines),
+        *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, SUBJECT)],
+        f"{len(failures)} cells could not be done, such as:" if failures else "every cell could be done",
+        *reversed(first.values()),
+        *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
+    ]
+    if any(line.log_loss is not None for line in lines):
+        picture.draw(out / PICTURE, lines, f"{len(sets)} score sets, {cells[0].repeats} draws each")
+    else:
+        parts.append(f"no cell has {FROM:,} rows or more: no picture")
+    text = "\n\n".join(parts[:4]) + "\n\n" + "\n".join(parts[4:])
+    (out / TABLE).write_text(text + "\n", encoding="utf8")
+    return text
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    given = _arguments(argv)
+    if not given.show:
+        from threadpoolctl import threadpool_limits
+
+        for sentence in missing_files(given.data):
+            say(sentence)
+        sets = catalogue(given.data, given.sets)
+        methods = _chosen(given.methods, given.slow)
+        with threadpool_limits(1):
+            _run(given.out, sets, methods, given.sizes, given.repeats)
+            if given.coverage:
+                _simulate(given.out, sets, methods, given.sizes, given.coverage)
+    print(report(given.out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+"""From cells to one line for each method: every loss beside the raw score's in the same cell, then means over cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench.calarena.cells import Cell
+from bench.calarena.coverage import Coverage
+from bench.calarena.measures import TEST_LEVEL
+from bench.calarena.methods import ALPHA, BASELINE, RAW
+
+__all__ = ["APART", "FROM", "Line", "claims", "losses_table", "promises_table", "summarise"]
+
+FROM = 1000  # means are over cells with at least so many rows for calibration
+# Its scores pile up at 0 and 1 so far that bins multiply its losses by several: no mean should hang on one set.
+APART = "cifar10 animal"
+EPSILON_SIZES = (500, 1000, 2000, 8000)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method over all cells. Ratios are to the raw score's; None where there is no such cell."""
+
+    method: str
+    library: str
+    n_cells: int  # with n >= FROM, the set apart left out: those of the means
+    n_missing: int  # of these, cells that the method could not do
+    log_loss: float | None
+    brier: float | None
+    ece: float | None  # a mean, no ratio
+    binned_ece: float | None  # a mean, no ratio
+    worst_log_loss: float | None
+    worst_brier: float | None
+    few_log_loss: float | None  # cells with n < FROM
+    few_brier: float | None
+    apart_log_loss: float | None  # the set apart, n >= FROM
+    apart_brier: float | None
+    n_duels: int  # all cells that both could do
+    wins_log_loss: int  # of these, better than UMD 10
+    wins_brier: int
+    fit_ms: float | None  # median at n = 2000
+    predict_ns: float | None  # median a score
+    epsilons: dict[int, float]  # by n, means over sets
+    n_promises: int
+    n_contradicted: int
+    coverage: float | None  # simulated: the share over all populations
+    worst_coverage: float | None  # the population and n where it is lowest
+    n_repetitions: int
+
+    @property
+    def failures(self) -> str:
+        """How much of the main cells it did."""
+        return f"{self.n_cells - self.n_missing}/{self.n_cells}"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _largest(values: Sequence[float]) -> float | None:
+    return max(values, default=None)
+
+
+class _Cells:
+    """Cells by set, size and method."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.by_key = {cell.key: cell for cell in cells}
+
+    def ratios(self, cells: Sequence[Cell], loss: str) -> list[float]:
+        """The loss of each cell over the raw score's in the same place."""
+        raw = [getattr(self.by_key[cell.set, cell.n, RAW], loss) for cell in cells]
+        return [getattr(cell, loss) / own for cell, own in zip(cells, raw, strict=True)]
+
+    def wins(self, cells: Sequence[Cell], loss: str) -> int:
+        """In how many it is smaller than that of UMD 10."""
+        return sum(getattr(cell, loss) < getattr(self.by_key[cell.set, cell.n, BASELINE], loss) for cell in cells)
+
+    def has_baseline(self, cell: Cell) -> bool:
+        return (cell.set, cell.n, BASELINE) in self.by_key and not self.by_key[cell.set, cell.n, BASELINE].failure
+
+
+def _line(cells: _Cells, own: Sequence[Cell], coverages: Sequence[Coverage]) -> Line:
+    done = [cell for cell in own if not cell.failure]
+    main, few, apart = (
+        [cell for cell in done if belongs(cell)]
+        for belongs in (_is_main, lambda cell: cell.n < FROM, lambda cell: cell.n >= FROM and cell.set == APART)
+    )
+    duels = [cell for cell in done if cells.has_baseline(cell)]
+    log_losses, briers = cells.ratios(main, "log_loss"), cells.ratios(main, "brier")
+    promised = [cell for cell in done if cell.epsilon is not None]
+    repetitions = sum(coverage.repetitions for coverage in coverages)
+    return Line(
+        method=own[0].method,
+        library=own[0].library,
+        n_cells=sum(_is_main(cell) for cell in own),
+        n_missing=sum(_is_main(cell) and bool(cell.failure) for cell in own),
+        log_loss=_mean(log_losses),
+        brier=_mean(briers),
+        ece=_mean([cell.ece for cell in main if cell.ece is not None]),
+        binned_ece=_mean([cell.binned_ece for cell in main if cell.binned_ece is not None]),
+        worst_log_loss=_largest(log_losses),
+        worst_brier=_largest(briers),
+        few_log_loss=_mean(cells.ratios(few, "log_loss")),
+        few_brier=_mean(cells.ratios(few, "brier")),
+        apart_log_loss=_mean(cells.ratios(apart, "log_loss")),
+        apart_brier=_mean(cells.ratios(apart, "brier")),
+        n_duels=len(duels),
+        wins_log_loss=cells.wins(duels, "log_loss"),
+        wins_brier=cells.wins(duels, "brier"),
+        fit_ms=_median([cell.fit_ms for cell in done if cell.n == 2000]),
+        predict_ns=_median([cell.predict_ns for cell in done]),
+        epsilons={
+            n: float(np.mean(found))
+            for n in EPSILON_SIZES
+            if (found := [cell.epsilon for cell in promised if cell.n == n and cell.epsilon is not None])
+        },
+        n_promises=sum(cell.n_promises for cell in done),
+        n_contradicted=sum(cell.n_contradicted for cell in done),
+        coverage=sum(coverage.kept for coverage in coverages) / repetitions if repetitions else None,
+        worst_coverage=min((coverage.share for coverage in coverages), default=None),
+        n_repetitions=repetitions,
+    )
+
+
+def _is_main(cell: Cell) -> bool:
+    return cell.n >= FROM and cell.set != APART
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+def summarise(cells: Sequence[Cell], coverages: Sequence[Coverage] = ()) -> list[Line]:
+    """One line for each method: those that did every cell by their log loss, then the others, whose means are over fewer."""
+    indexed = _Cells(cells)
+    methods = dict.fromkeys(cell.method for cell in cells)
+    lines = [
+        _line(
+            indexed,
+            [cell for cell in cells if cell.method == method],
+            [coverage for coverage in coverages if coverage.method == method],
+        )
+        for method in methods
+    ]
+    return sorted(lines, key=lambda line: (line.n_missing > 0, np.inf if line.log_loss is None else line.log_loss))
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def _shown(value: float | None, places: int = 4) -> str:
+    return "-" if value is None else f"{value:.{places}f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]], n_left: int = 2) -> str:
+    """Columns of equal width, the first ones to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column < n_left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+LOSSES: dict[str, Callable[[Line], str]] = {
+    "method": lambda line: line.method,
+    "library": lambda line: line.library,
+    "cells": lambda line: line.failures,
+    "log loss": lambda line: _shown(line.log_loss),
+    "Brier": lambda line: _shown(line.brier),
+    "worst ll": lambda line: _shown(line.worst_log_loss, 3),
+    "worst B": lambda line: _shown(line.worst_brier, 3),
+    "ECE": lambda line: _shown(line.ece),
+    "binned": lambda line: _shown(line.binned_ece),
+    "ll n<1000": lambda line: _shown(line.few_log_loss, 3),
+    "B n<1000": lambda line: _shown(line.few_brier, 3),
+    "ll animal": lambda line: _shown(line.apart_log_loss, 3),
+    "B animal": lambda line: _shown(line.apart_brier, 3),
+    "wins ll": lambda line: f"{line.wins_log_loss}/{line.n_duels}",
+    "wins B": lambda line: f"{line.wins_brier}/{line.n_duels}",
+    "fit ms": lambda line: _shown(line.fit_ms, 2),
+    "ns/score": lambda line: _shown(line.predict_ns, 1),
+}
+
+
+def losses_table(lines: Sequence[Line]) -> str:
+    """Every method; a rule stands above those that could not do every cell, whose means are over fewer cells."""
+    rows = _aligned([list(LOSSES), *([show(line) for show in LOSSES.values()] for line in lines)]).splitlines()
+    n_complete = sum(line.n_missing == 0 for line in lines)
+    if n_complete < len(lines):
+        rows.insert(1 + n_complete, "-" * len(rows[0]) + " not in every cell: means over fewer")
+    return "\n".join(rows)
+
+
+def limit(n_promises: int) -> float:
+    """How often a promise kept at `ALPHA` may be contradicted: alpha, the test's own level, and 3 standard errors."""
+    return ALPHA + TEST_LEVEL + 3.0 * float(np.sqrt(ALPHA * (1.0 - ALPHA) / n_promises))
+
+
+def promises_table(lines: Sequence[Line]) -> str:
+    """The methods that prove something; all others prove nothing."""
+    head = [
+        "method",
+        "library",
+        *(f"eps n={n}" for n in EPSILON_SIZES),
+        "coverage",
+        "worst",
+        "repetitions",
+        "contradicted",
+        "of",
+        "at most",
+    ]
+    rows = [
+        [
+            line.method,
+            line.library,
+            *(_shown(line.epsilons.get(n)) for n in EPSILON_SIZES),
+            _shown(line.coverage, 3),
+            _shown(line.worst_coverage, 3),
+            str(line.n_repetitions),
+            _shown(line.n_contradicted / line.n_promises),
+            str(line.n_promises),
+            _shown(limit(line.n_promises)),
+        ]
+        for line in lines
+        if line.n_promises
+    ]
+    return _aligned([head, *rows])
+
+
+def claims(lines: Sequence[Line], method: str) -> list[tuple[str, bool]]:
+    """What is asked of a method, each as a sentence with its numbers, and whether it is so."""
+    by_name = {line.method: line for line in lines}
+    if method not in by_name:
+        return []
+    own: Any = by_name[method]
+    if own.log_loss is None or own.n_missing:
+        return [(f"{method} did {own.failures} cells", False)]
+    rivals = [line for line in lines if line.library != own.library and not line.n_missing and line.log_loss is not None]
+    best_log, best_brier = (
+        min(
+            ({own.method: getattr(own, loss)} | {line.method: getattr(line, loss) for line in rivals}).items(),
+            key=lambda x: x[1],
+        )
+        for loss in ("log_loss", "brier")
+    )
+    shares = [own.wins_log_loss / max(own.n_duels, 1), own.wins_brier / max(own.n_duels, 1)]
+    contradicted = own.n_contradicted / max(own.n_promises, 1)
+    return [
+        (
+            f"log loss {own.log_loss:.4f} is the smallest; the smallest is {best_log[1]:.4f} ({best_log[0]})",
+            own.method == best_log[0],
+        ),
+        (
+            f"Brier {own.brier:.4f} is at most 1.002 times the smallest, {best_brier[1]:.4f} ({best_brier[0]})",
+            own.brier <= 1.002 * best_brier[1],
+        ),
+        (f"beats {BASELINE} in 95 % of cells: log loss {shares[0]:.1%}, Brier {shares[1]:.1%}", min(shares) >= 0.95),
+        (
+            f"held-out rows contradict {contradicted:.4f} of its promises, at most {limit(max(own.n_promises, 1)):.4f}",
+            own.n_promises > 0 and contradicted <= limit(own.n_promises),
+        ),
+    ]

@@ -1,0 +1,107 @@
+"""Evidence bins and the finer steps inside them, with what was counted in both: the ground of a model of two resolutions.
+
+All cuts are ranks known from the numbers of samples and bins alone, so that one search answers for bins and steps: the groups
+of equal scores at the cuts tell how many samples, and how many with label 1, lie below each. A step begins at a whole group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._fit.order import Boundaries
+from fastbin._fit.partition import FittedBins, Partition, n_tied
+from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Tally, tally_rows
+from fastbin._fit.whole import whole_bins
+from fastbin._ranks import boundary_ranks, step_ranks
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import ScoreRange
+
+
+class FittedSteps(NamedTuple):
+    """Bins with their evidence, and the steps: `edges` (J - 1,), the rest one entry a step."""
+
+    bins: FittedBins
+    edges: Float64s
+    first_step: Int64s  # of each bin
+    scores: Float64s  # the score that stands for a step: its lower edge, and the least score of all for the lowest
+    tally: Tally
+    unlabelled: Int64s | None = None
+
+    def parts(self) -> dict[str, Array | None]:
+        """What a model keeps of its steps, by its names; nothing where each bin is one step."""
+        if len(self.edges) == self.bins.partition.n_bins - 1:
+            return {}
+        return {
+            "edges": self.edges, "edge_keys": np.zeros(len(self.edges), np.uint64), "first_step": self.first_step,
+            "step_counts": self.tally.counts, "unlabelled_counts": self.unlabelled,
+        }  # fmt: skip
+
+
+def cut_ranks(n: int, n_bins: int) -> Int64s:
+    """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is."""
+    return np.unique(np.append(1, step_ranks(n, n_bins)))
+
+
+def fit_steps(
+    boundaries: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
+    weighted: Callable[[], Iterable[Rows]] | None = None,
+) -> FittedSteps:  # fmt: skip
+    """The bins and steps of the boundaries at `cut_ranks`; `weighted` gives all rows, if they have importance weights."""
+    groups, ranks = boundaries
+    n = groups.n_samples
+    is_cut = np.isin(ranks, step_ranks(n, n_bins))
+    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
+    of_bins = boundary_ranks(n, n_bins, "umd")
+    evidence = Boundaries(_take(groups, np.searchsorted(ranks, of_bins)), of_bins)
+    bins = whole_bins(evidence, "umd", seed, score_range, None if weighted is None else weighted(), tied=tied)
+
+    starts = run_starts(groups.score)
+    starts = starts[groups.below[starts] > 0]
+    edges = groups.score[starts]
+    partition = Partition(edges, None, score_range)
+    if weighted is None:
+        samples, ones = (
+            np.diff(column[starts], prepend=0, append=total)
+            for column, total in ((groups.below, n), (groups.below_ones, groups.n_positive))
+        )
+        tally = Tally(samples, ones)
+    else:
+        tally = reduce(add, (tally_rows(partition, rows) for rows in weighted()))
+    first_step = np.append(0, np.searchsorted(edges, bins.partition.edges) + 1)
+    return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
+
+
+def fit_pooled_steps(boundaries: Boundaries, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
+    """The same where `boundaries` come from labelled and other scores together: tallies are those of the labelled rows."""
+    fitted = fit_steps(boundaries, n_bins, seed, score_range)
+    if fitted.bins.n_tied:
+        raise InputError(
+            f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several samples; "
+            "the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
+        )
+    tally = tally_rows(Partition(fitted.edges, None, score_range), labelled)
+    bin_edges = fitted.bins.partition.edges
+    at_edges = tally_rows(fitted.bins.partition, labelled.take(np.isin(labelled.scores, bin_edges)))
+    starts = fitted.first_step
+    counts, label_sums = (np.add.reduceat(column, starts) for column in (tally.counts, tally.label_sums))
+    scores, labels = labelled.checked()
+    if labelled.frequencies is not None:
+        scores, labels = np.repeat(scores, labelled.frequencies), np.repeat(labels, labelled.frequencies)
+    order = np.argsort(scores, kind="stable")
+    groups = groups_at(bin_edges, scores[order], labels[order])
+    bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=groups)
+    return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)
+
+
+def _take(groups: BoundaryGroups, at: Int64s) -> BoundaryGroups:
+    """The groups at some positions."""
+    columns: tuple[Array, ...] = groups[:5]
+    return BoundaryGroups(*(np.ascontiguousarray(column[at]) for column in columns), groups.n_samples, groups.n_positive)

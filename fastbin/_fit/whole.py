@@ -1,0 +1,168 @@
+"""Bins between whole groups of equal scores, so that a score lies in one bin, always: ties="whole".
+
+The boundaries are at the ranks of Gupta & Ramdas (2021), Algorithm 1, but an edge never divides a group of equal scores: all
+of the group goes above it (below it for "umb", the mirror image of what follows). Edges are placed from the highest score
+down. A rank is skipped where the samples above it have been used up by ties, or would leave its bin less than three quarters
+of its share, which depends on the scores above alone.
+
+Given the edges, a bin holds independent draws under one condition: at least r of them are at its edge, r being the rank of
+the cut among the samples at the edge, from below. So a promise about it uses its label sum with and without r samples at the
+edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
+is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._fit.order import Boundaries, order_cuts
+from fastbin._fit.partition import (
+    KEY_ABOVE,
+    KEY_BELOW,
+    CountedEdges,
+    FittedBins,
+    Partition,
+    divide,
+    n_tied,
+    split_samples,
+    weigh_rows,
+)
+from fastbin._fit.quantiles import BoundaryGroups, groups_at
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Tally, tally_rows
+from fastbin._native.model import draw_labels
+from fastbin._ranks import boundary_ranks
+from fastbin._typing import Array, Int64s
+from fastbin._validation import ScoreRange
+
+
+def refuse_idle_keys(keys: Any, ties: str) -> None:
+    """Refuse keys where nothing is ever ordered by them."""
+    if keys is not None and ties == "whole":
+        raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
+
+
+def whole_bins(
+    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
+    *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
+) -> FittedBins:  # fmt: skip
+    """The bins of "umd", "ze" or "umb" between whole groups, and their tally.
+
+    Parameters
+    ----------
+    boundaries : Boundaries
+        Of all samples, or of the share of them that places the edges.
+    weighted : Rows, several
+        All rows, if they have importance weights.
+    among_all : BoundaryGroups, optional
+        The groups of the same scores among all samples, where a share of them placed the edges.
+    tied : int, optional
+        The samples that share a score at a cut, where there are more cuts than these boundaries.
+
+    Notes
+    -----
+    Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. With
+    importance weights a mean is that of all rows of its bin. O(n_bins) and one number drawn per tied group; with weights O(n).
+    """
+    groups, ranks = boundaries
+    everyone = seen = groups if among_all is None else among_all
+    if tied is None:
+        tied = n_tied(everyone.score, everyone.equal)
+    if not tied:
+        return _untied(boundaries, scheme, seed, score_range, weighted, everyone)
+    mirrored = scheme == "umb"
+    if mirrored:
+        groups, ranks, everyone = _mirror(groups), (groups.n_samples + 1 - ranks)[::-1], _mirror(everyone)
+    kept = keep_edges(groups, ranks)
+    edge_score = groups.score[kept]
+    samples = np.concatenate([[0], everyone.below[kept], [everyone.n_samples]])
+    ones = np.concatenate([[0], everyone.below_ones[kept], [everyone.n_positive]])
+    ties = np.zeros((len(kept) + 1, 3), np.int64)
+    at_edge = ranks[kept] - groups.below[kept]
+    drawn = draw_labels(boundaries.groups.digest(seed), edge_score, groups.equal[kept], groups.equal_ones[kept], at_edge)
+    ties[1:] = np.stack([at_edge, *drawn], axis=1)
+    tally = Tally(np.diff(samples), np.diff(ones))
+    if len(kept) and groups.below[kept[0]] == 0:
+        # Nothing lies below the lowest edge: it is not written, and what it would bound from below is the lowest bin.
+        edge_score, ties, tally = edge_score[1:], ties[1:], Tally(tally.counts[1:], tally.label_sums[1:])
+    if mirrored:
+        edge_score, ties, tally = edge_score[::-1], ties[::-1], Tally(tally.counts[::-1], tally.label_sums[::-1])
+    edge_keys = np.full(len(edge_score), KEY_BELOW if mirrored else KEY_ABOVE, np.uint64)
+    partition = Partition(np.ascontiguousarray(edge_score), edge_keys, score_range)
+    if weighted is not None:
+        # All rows are averaged, so none is left out, and no interval can be made of them.
+        tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
+        ties = np.zeros_like(ties)
+    elif scheme == "umd":
+        tally = Tally(tally.counts - (ties[:, 0] > 0), tally.label_sums - ties[:, 2])
+    tally.counts, tally.label_sums = (np.ascontiguousarray(column) for column in (tally.counts, tally.label_sums))
+    return FittedBins(partition, tally, seen, "whole", tied, np.ascontiguousarray(ties), edges_share)
+
+
+def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> FittedBins:
+    """The bins between whole groups, with edges from a random share of the samples and the tally of all. O(n log n)."""
+    n = rows.n_samples()
+    n_first = math.floor(share * n)
+    if n_first < 2 * n_bins - 1:
+        raise InputError(
+            f"edges_share={share!r} leaves {n_first} of {n} samples to place the edges; n_bins={n_bins} needs at least "
+            f"{2 * n_bins - 1}"
+        )
+    split = split_samples(rows, seed, (n_first,))
+    samples, first = split.samples, split.take(0)
+    ranks = boundary_ranks(n_first, n_bins, scheme)
+    score = first.scores[ranks - 1]
+    boundaries = Boundaries(groups_at(score, first.scores, first.labels), ranks)
+    among_all = groups_at(score, samples.scores, samples.labels)
+    weighted = None if samples.weights is None else [samples]
+    return whole_bins(boundaries, scheme, seed, rows.score_range, weighted, among_all=among_all, edges_share=share)
+
+
+def keep_edges(groups: BoundaryGroups, ranks: Int64s) -> Int64s:
+    """Which boundaries become edges, ascending.
+
+    From the highest down, with A samples below the last edge (all at first): a boundary of rank k is skipped if k > A, or if
+    its bin would reach from rank k to A and hold less than three quarters of the ranks up to the next boundary.
+    """
+    kept: list[int] = []
+    left = groups.n_samples
+    share_ends = np.append(ranks[1:], groups.n_samples + 1).tolist()
+    starts = groups.below.tolist()
+    for b, rank in zip(range(len(starts) - 1, -1, -1), ranks[::-1].tolist(), strict=True):
+        if rank <= left and 4 * (left - rank + 1) >= 3 * (share_ends[b] - rank):
+            kept.append(b)
+            left = starts[b]
+    return np.array(kept[::-1], np.int64)
+
+
+def _untied(
+    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None,
+    everyone: BoundaryGroups,
+) -> FittedBins:  # fmt: skip
+    """Boundary samples that share their scores with no other: Algorithm 1."""
+    score = everyone.score
+    before = np.array([everyone.below, everyone.below_ones])
+    past = before + np.array([everyone.equal, everyone.equal_ones])
+    rule, key = ("lower", KEY_BELOW) if scheme == "umb" else ("upper", KEY_ABOVE)
+    edges = CountedEdges(score, np.full(len(score), key, np.uint64), before if scheme == "umd" else past, past)
+    partition, tally = divide(edges, everyone.n_samples, everyone.n_positive, score_range)
+    if weighted is not None:
+        tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
+    return FittedBins(partition, tally, everyone, rule, 0)
+
+
+def _mirror(groups: BoundaryGroups) -> BoundaryGroups:
+    """The groups as they are when the order of scores is turned round."""
+    n, positive = groups.n_samples, groups.n_positive
+    columns: tuple[Array, ...] = (
+        groups.score, n - groups.below - groups.equal, positive - groups.below_ones - groups.equal_ones, groups.equal,
+        groups.equal_ones,
+    )  # fmt: skip
+    return BoundaryGroups(*(column[::-1] for column in columns), n, positive)

@@ -1,0 +1,256 @@
+"""Certified calibration: fine values inside coarse bins whose evidence certifies their averages."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
+from fastbin._docstrings import shared_docs
+from fastbin._errors import FastbinWarning, InputError
+from fastbin._fit.batches import BatchesSource, Progress, as_batches
+from fastbin._fit.order import Boundaries
+from fastbin._fit.quantiles import search
+from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples
+from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
+from fastbin._fit.tally import require_weight
+from fastbin._ranks import MOST_STEPS
+from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
+from fastbin._typing import Int64s
+from fastbin._validation import ScoreRange, as_scores, check_scores
+from fastbin.model import BinnedModel
+from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# With n_bins="auto": values do not need many bins, so the bins serve the certificate alone.
+FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
+
+
+@shared_docs(PARAMETERS)
+@dataclass(eq=False, repr=False)
+class CertifiedCalibration(Binning):
+    """Smooth calibrated probabilities with a distribution-free certificate: a value map inside certified bins.
+
+    The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in up to 50 steps inside each. A map
+    is fitted to the steps, its level in each bin is corrected by the bin's own labels, and its value at each step is served.
+    The certificate says how far the average of what is served in a bin may be from the true frequency there; it holds for
+    any values, however they were fitted, and for any distribution of the scores.
+
+    Parameters
+    ----------
+    n_bins : int or "auto"
+        Evidence bins. "auto": 5 below 1,000 samples, else 10; fewer where there are fewer than 2 n_bins - 1 samples. More bins say
+        more about where the averages hold, and widen the certificate.
+    values : str
+        The map. "mixture": beta calibration, centred isotonic regression and a natural spline, mixed in the logit (the default,
+        and the best of these on real score sets); "beta", "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the mean
+        label of each bin (with recentre="full" and monotone=False the values of `UniformMassBinning`); "jeffreys": the mean with
+        half a sample more of either label, which is never 0 or 1.
+    recentre : {"james-stein", "full", "none"}
+        How far the map is moved, bin by bin, so that its average agrees with the mean label: as far as chance does not explain
+        the difference (James-Stein), entirely, or not at all. "full" gives the narrowest certificate, "james-stein" the smallest
+        error.
+    monotone : bool
+        Whether values that fall, though scores rise, are pooled. They are the ones that are certified.
+    seed : int or None
+        Of what is drawn where equal scores lie at edges. ``None`` draws one afresh; it is kept in the model.
+    {score_range}
+    {out_of_range}
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        Of two resolutions: ``n_bins`` evidence bins with their tally, ``n_steps`` values.
+
+    See Also
+    --------
+    UniformMassBinning : one value per bin; the tightest promise, about every value that is served.
+
+    Notes
+    -----
+    The promise is about averages in bins: in each evidence bin, the average of what is served is within epsilon of the true
+    frequency of label 1. It says nothing about single values, nor about other bins. No method can promise more about values as
+    fine as these (Gupta, Podkopaev & Ramdas 2020, Theorem 3).
+
+    Edges and steps begin at whole groups of equal scores: a score has one probability, always, and no key is ever needed. A model
+    is a function of the multiset of rows and the seed: order, batches and threads do not matter. Time O(n), and some
+    milliseconds for the map, which sees counts of at most 1,000 steps and not the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores**2
+    >>> cal = fb.CertifiedCalibration().fit(scores, labels)
+    >>> cal.predict([0.1, 0.5, 0.9]).round(2)
+    array([0.02, 0.25, 0.8 ])
+    >>> print(cal.certificate())
+    With probability at least 90 % over the 2,000 calibration samples, in each of the 10 evidence bins at once the average of ...
+    """
+
+    n_bins: int | str = "auto"
+    _: KW_ONLY
+    values: str = "mixture"
+    recentre: str = "james-stein"
+    monotone: bool = True
+    seed: int | None = 0
+
+    @shared_docs(FIT_PARAMETERS)
+    def fit(
+        self, scores: Any, labels: Any, sample_weight: Any = None, n_threads: int = 1, *, unlabelled: Any = None,
+        positive: Any = None,
+    ) -> Self:  # fmt: skip
+        """Fit to calibration samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        {scores}
+        {labels}
+        {sample_weight}
+        {n_threads}
+        unlabelled : array-like of shape (m,), optional
+            Scores of the same population without labels. They help to know the masses of the steps and so narrow the
+            certificate, the more the longer the bins. Refused with importance weights, and where cuts fall on equal scores.
+        {positive}
+
+        {Returns}
+
+        {Raises}
+
+        Warns
+        -----
+        FastbinWarning
+            Where ties leave fewer bins than asked for, and where a map did not converge.
+        """
+        checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
+        rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
+        if unlabelled is not None:
+            return self._finish(*_fit_pooled(checked, rows, unlabelled))
+        boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(rows, ranks_of, n_ranks, n_threads))
+        weighted = None if rows.weights is None else lambda: [rows]
+        return self._finish(checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins)
+
+    @shared_docs(FIT_PARAMETERS)
+    def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
+        """Fit to rows that come in batches, over and over: to more than fits into memory.
+
+        The model is that of `fit` on all rows at once, byte for byte, however they are divided.
+
+        Parameters
+        ----------
+        batches : callable, or iterable that can be iterated more than once
+            As for `UniformMassBinning.fit_batches`.
+        progress : callable, optional
+            Called after each batch with the number of the pass, from 1, and the rows seen in it.
+
+        {Returns}
+
+        Raises
+        ------
+        InputError
+            For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
+            rows than the one before.
+        """
+        checked = _Checked.of(self)
+        source = BatchesSource(as_batches(batches), checked.score_range, progress)
+        boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: search(source, ranks_of, n_ranks))
+        weighted = source.rows if source.is_weighted else None
+        return self._finish(checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins)
+
+    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int) -> Self:
+        left = fitted.bins.partition.n_bins
+        if left < n_bins:
+            warnings.warn(
+                f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are not "
+                "affected, and the certificate is about these bins",
+                FastbinWarning,
+                stacklevel=3,
+            )
+        self.model_ = checked.model(fitted, n_bins)
+        return self
+
+
+def _fit_pooled(checked: _Checked, rows: Rows, unlabelled: Any) -> tuple[_Checked, FittedSteps, int]:
+    """The fit with scores that have no label."""
+    if rows.weights is not None:
+        raise InputError("unlabelled and importance weights exclude each other: no promise is known for both; leave one out")
+    more = np.asarray(check_scores(as_scores(unlabelled, name="unlabelled"), checked.score_range, name="unlabelled"), np.float64)
+    scores, labels = rows.checked()
+    frequencies = None
+    if rows.frequencies is not None:
+        frequencies = np.concatenate([rows.frequencies, np.ones(len(more), np.int64)])
+    pooled = Rows(
+        np.concatenate([scores, more]), np.concatenate([labels, np.zeros(len(more), np.uint8)]), frequencies, rows.score_range
+    )
+    boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(pooled, ranks_of, n_ranks), rows.n_samples())
+    return checked, fit_pooled_steps(boundaries, rows, n_bins, checked.seed, checked.score_range), n_bins
+
+
+class _Checked(NamedTuple):
+    """What of the parameters is not taken as it is; a seed of ``None`` is drawn."""
+
+    given: CertifiedCalibration
+    seed: int
+    score_range: ScoreRange
+
+    @classmethod
+    def of(cls, given: CertifiedCalibration) -> _Checked:
+        """Refuse what cannot be used."""
+        if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
+            raise InputError(f"n_bins is {given.n_bins}; a certified calibration has at most {MOST_STEPS} evidence bins")
+        check_choice(given.values, "values", VALUES)
+        check_choice(given.recentre, "recentre", RECENTRINGS)
+        check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
+        return cls(given, check_seed(given.seed), check_score_range(given.score_range))
+
+    def find(self, groups_of: Any, n_labelled: int | None = None) -> tuple[Boundaries, int]:
+        """The boundaries of bins and steps, and the number of bins.
+
+        `groups_of` answers for ranks that the number of samples decides, and of which there are about so many.
+        """
+        found: list[tuple[Int64s, int]] = []
+
+        def ranks_of(n_samples: int) -> Int64s:
+            n_bins = self._n_bins(n_samples if n_labelled is None else n_labelled)
+            found.append((cut_ranks(n_samples, n_bins), n_bins))
+            return found[-1][0]
+
+        groups = groups_of(ranks_of, BINS * 50)
+        ranks, n_bins = found[-1]
+        return Boundaries(groups, ranks), n_bins
+
+    def _n_bins(self, n_samples: int) -> int:
+        if n_samples == 0:
+            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        if self.given.n_bins == "auto":
+            return min(FEW_BINS if n_samples < FEW_SAMPLES else BINS, (n_samples + 1) // 2)
+        require_samples(n_samples, int(self.given.n_bins), "certified")
+        return int(self.given.n_bins)
+
+    def model(self, fitted: FittedSteps, n_bins_asked: int) -> BinnedModel:
+        """The model of these bins and steps."""
+        given, bins = self.given, fitted.bins
+        evidence, steps = bins.tally.parts(), fitted.tally.parts()
+        require_weight(evidence)
+        is_weighted = "weight_sums" in evidence
+        names = ("weight_sums", "weighted_label_sums") if is_weighted else ("counts", "label_sums")
+        values = value_steps(
+            FineCells(fitted.scores, *(steps[name] for name in names)), fitted.first_step, *(evidence[name] for name in names),
+            int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
+            score_range=self.score_range,
+        )  # fmt: skip
+        parts = {**evidence, **bins.origin()}
+        if given.values in BIN_MEANS:
+            parts["values"] = values[fitted.first_step]  # one value a bin
+        else:
+            parts |= {"values": values, **fitted.parts()}
+        return BinnedModel._of(
+            **parts, scheme="certified", n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range
+        )

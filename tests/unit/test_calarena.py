@@ -1,0 +1,382 @@
+"""The calibration arena on toy data: its score sets, its measures, its table, and the command from end to end."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from oracle import REPOSITORY
+
+pytest.importorskip("sklearn")
+pytest.importorskip("scipy")
+
+MODULES = (
+    "__main__",
+    "cells",
+    "coverage",
+    "custom_calibrators",
+    "measures",
+    "methods",
+    "peers",
+    "picture",
+    "score_sets",
+    "summary",
+)
+
+
+@pytest.fixture(scope="module")
+def arena() -> Iterator[SimpleNamespace]:
+    """The modules of bench/calarena, which import each other from the root of the repository."""
+    sys.path.insert(0, str(REPOSITORY))
+    known = set(sys.modules)
+    try:
+        yield SimpleNamespace(**{name: importlib.import_module(f"bench.calarena.{name}") for name in MODULES})
+    finally:
+        sys.path.remove(str(REPOSITORY))
+        for name in set(sys.modules) - known:
+            if name.partition(".")[0] == "bench":
+                del sys.modules[name]
+
+
+def calibrated(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Scores that are the chance of label 1, and labels."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n)
+    return scores, (rng.random(n) < scores).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a few rows of each file."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    scores, labels = calibrated(4000)
+    rows = [
+        f"{('a_game', 'b_vote')[i % 2]},{score},{label}" for i, (score, label) in enumerate(zip(scores, labels, strict=True))
+    ]
+    (folder / "forecasts.csv").write_text("\n".join(["set,score,label", *rows]) + "\n")
+    deciles = rng.integers(1, 11, 300)
+    rows = [f"{decile},{int(rng.random() < decile / 12)},Other" for decile in deciles]
+    (folder / "compas.csv").write_text("\n".join(["score,label,group", *rows]) + "\n")
+    classes = rng.integers(0, 10, 90).astype(np.uint8)
+    logits = rng.standard_normal((90, 10)).astype(np.float32) + 3.0 * np.eye(10, dtype=np.float32)[classes]
+    np.savez(
+        folder / "cifar10_resnet50.npz",
+        calibration_logits=logits[:30],
+        calibration_labels=classes[:30],
+        test_logits=logits[30:],
+        test_labels=classes[30:],
+    )
+    return folder
+
+
+# ------------------------------------------------------------------------------------------------- score sets
+
+
+def test_files_become_score_sets(arena: SimpleNamespace, folder: Path) -> None:
+    sets = arena.score_sets.catalogue(folder)
+    assert len(sets) - len(arena.score_sets.catalogue(None)) == 2 + 1 + 12
+    game = sets["a game"]()
+    assert len(game.scores) == 2000
+    assert game.family == "forecasts a_game"
+    np.testing.assert_array_equal(game.scores, calibrated(4000)[0][::2])
+    np.testing.assert_array_equal(game.labels, calibrated(4000)[1][::2])
+    compas = sets["compas"]()
+    np.testing.assert_allclose(np.unique(compas.scores), np.arange(0.05, 1.0, 0.1))
+
+    with np.load(folder / "cifar10_resnet50.npz") as file:
+        logits = np.concatenate([file["calibration_logits"], file["test_logits"]]).astype(np.float64)
+        classes = np.concatenate([file["calibration_labels"], file["test_labels"]])
+    for row in (0, 45):
+        powers = [math.exp(logit) for logit in logits[row]]
+        top = max(range(10), key=lambda k: powers[k])
+        chances = [power / sum(powers) for power in powers]
+        assert sets["cifar10 top"]().scores[row] == pytest.approx(chances[top])
+        assert sets["cifar10 top"]().labels[row] == (top == classes[row])
+        assert sets["cifar10 cat"]().scores[row] == pytest.approx(chances[3])
+        assert sets["cifar10 cat"]().labels[row] == (classes[row] == 3)
+        assert sets["cifar10 animal"]().scores[row] == pytest.approx(sum(chances[2:8]))
+        assert sets["cifar10 animal"]().labels[row] == (2 <= classes[row] < 8)
+
+
+def test_classifiers_score_rows_that_they_have_not_seen(arena: SimpleNamespace) -> None:
+    sets = arena.score_sets.catalogue(None, ["breast cancer logistic", "wine 1 logistic"])
+    assert list(sets) == ["breast cancer logistic", "wine 1 logistic"]
+    cancer, wine = (load() for load in sets.values())
+    assert len(cancer.scores) == 569 - round(569 / 3)
+    assert len(wine.scores) == 178 - round(178 / 3)
+    assert wine.labels.sum() in range(20, 72)  # the second of three kinds
+    for found in (cancer, wine):
+        assert ((found.scores >= 0.0) & (found.scores <= 1.0)).all()
+        assert np.mean((found.scores > 0.5) == found.labels) > 0.9
+
+
+def test_what_is_not_there_is_said(arena: SimpleNamespace, tmp_path: Path, folder: Path) -> None:
+    sets = arena.score_sets
+    assert "no data folder" in sets.missing_files(None)[0]
+    assert len(sets.missing_files(tmp_path)) == 3
+    assert sets.missing_files(folder) == []
+    assert set(sets.catalogue(tmp_path)) == set(sets.catalogue(None))
+    with pytest.raises(ValueError, match="'no such' in its name; there are credit forest"):
+        sets.catalogue(None, ["no such"])
+
+
+def test_draws_share_their_test_rows_and_nothing_else(arena: SimpleNamespace) -> None:
+    sets = arena.score_sets
+    assert sets.sizes_of(3000) == [500, 1000, 2000]
+    assert sets.sizes_of(3001) == [500, 1000, 2000, 2001]
+    assert sets.sizes_of(60, (500, sets.ALL)) == [40]
+    (few, test), (more, same), (other, _) = (sets.draws(3000, n, repeat) for n, repeat in ((500, 0), (2000, 0), (500, 1)))
+    np.testing.assert_array_equal(test, same)
+    np.testing.assert_array_equal(few, more[:500])
+    assert len(test) == 1000
+    assert sorted([*more, *test]) == list(range(3000))
+    assert set(few) != set(other)
+    with pytest.raises(ValueError, match="n is 2001, and 3000 rows leave 2000"):
+        sets.draws(3000, 2001, 0)
+
+
+# ------------------------------------------------------------------------------------------------- measures
+
+
+def test_losses_by_hand(arena: SimpleNamespace) -> None:
+    predictions, labels = np.array([0.0, 0.05, 0.6, 1.0]), np.array([0, 1, 1, 0], np.uint8)
+    found = arena.measures.losses(predictions, labels, np.array([0, 0, 1, 1]))
+    assert found.brier == pytest.approx((0.0 + 0.95**2 + 0.4**2 + 1.0) / 4)
+    assert found.log_loss == pytest.approx(-(math.log(0.05) + math.log(0.6) + math.log(1e-15)) / 4, rel=1e-3)
+    assert found.ece == pytest.approx((abs(0.05 - 1) + abs(0.6 - 1) + 1.0) / 4)  # 0 and .05 share the first of 15 bins
+    assert found.binned_ece == pytest.approx((abs(0.05 - 1) + abs(1.6 - 1)) / 4)
+
+
+def test_answers_are_checked(arena: SimpleNamespace) -> None:
+    inside, n_outside = arena.measures.probabilities([[0.5, 1.25]][0], 2)
+    assert (inside.tolist(), n_outside) == ([0.5, 1.0], 1)
+    with pytest.raises(ValueError, match="answered nan"):
+        arena.measures.probabilities([0.5, math.nan], 2)
+    with pytest.raises(ValueError, match=r"shape \(2,\) for 3 scores"):
+        arena.measures.probabilities([0.5, 0.5], 3)
+
+
+@pytest.mark.parametrize("served", ["means", "scores"])
+def test_only_false_promises_are_contradicted(arena: SimpleNamespace, served: str) -> None:
+    """At the edge of what is promised, wrongly no more often than the level; beyond it, nearly always."""
+    found = {0.05: 0, 0.15: 0}
+    runs, means = 400, np.array([0.125, 0.375, 0.625, 0.875])
+    for shift in found:
+        for seed in range(runs):
+            rng = np.random.default_rng(seed)
+            scores = rng.random(2000)
+            bins = np.minimum((4 * scores).astype(int), 3)
+            chances = np.clip(means[bins] + np.where(bins < 2, shift, -shift), 0.0, 1.0)
+            labels = (rng.random(2000) < chances).astype(np.uint8)
+            values = means[bins] if served == "means" else scores
+            found[shift] += arena.measures.is_contradicted(values, labels, bins, np.full(4, 0.05))
+    level = arena.measures.TEST_LEVEL
+    assert found[0.05] / runs <= level + 3 * math.sqrt(level / runs)
+    assert found[0.15] / runs > 0.95
+
+
+# ------------------------------------------------------------------------------------------------- methods and cells
+
+
+def test_every_method_here_calibrates(arena: SimpleNamespace) -> None:
+    """All methods that can be imported, on scores too far from 1/2: the fitted ones come near the truth."""
+    scores, labels = calibrated(3000)
+    sharpened = scores**2 / (scores**2 + (1.0 - scores) ** 2)
+    peers, missing = arena.peers.peer_methods()
+    assert {method.library for method in peers} | set(missing) >= {"scikit-learn", "netcal", "probmetrics"}
+    methods = {method.name: method for method in [*arena.methods.our_methods(), *peers]}
+    assert len(methods) == len(arena.methods.our_methods()) + len(peers)
+    truth = np.linspace(0.05, 0.95, 91)
+    queries = truth**2 / (truth**2 + (1.0 - truth) ** 2)
+    answers = {}
+    for name, method in methods.items():
+        if method.library in ("none", "fastbin", "scikit-learn", "venn-abers", "betacal"):
+            with arena.cells.quiet():
+                answers[name] = method.fit(sharpened, labels).predict(queries)
+    np.testing.assert_array_equal(answers.pop("raw score"), queries)
+    for name, answer in answers.items():
+        assert np.abs(answer - truth).mean() < 0.06, name
+    np.testing.assert_allclose(answers["Platt"], answers["CalibratedClassifierCV sigmoid"], atol=1e-4)
+    np.testing.assert_allclose(answers["Venn-Abers"], answers["VennAbers"], atol=1e-9)
+
+
+def test_a_cell_holds_means_or_says_why_not(arena: SimpleNamespace) -> None:
+    scores, labels = calibrated(900)
+    score_set = arena.score_sets.ScoreSet("toy", "toy", scores, labels)
+    fitted = arena.methods.Fitted
+
+    def refuses(scores: np.ndarray, labels: np.ndarray) -> object:
+        raise RuntimeError("it cannot")
+
+    methods = [
+        arena.methods.Method("umd", "fastbin", lambda s, y: fitted(lambda q: q, fb.UniformMassBinning(5).fit(s, y).model_)),
+        arena.methods.Method("high", "x", lambda s, y: fitted(lambda q: q + 0.5)),
+        arena.methods.Method("refuses", "x", refuses),
+        arena.methods.Method("slow", "x", lambda s, y: fitted(lambda q: q), 499),
+    ]
+    umd, high, refusing, slow = arena.cells.run(score_set, 500, methods, 2)
+    expected = [
+        np.mean((scores[test] - labels[test]) ** 2) for _, test in (arena.score_sets.draws(900, 500, r) for r in (0, 1))
+    ]
+    assert umd.brier == pytest.approx(np.mean(expected))
+    assert (umd.n, umd.n_test, umd.n_promises, umd.n_contradicted, umd.n_outside) == (500, 300, 2, 0, 0)
+    assert 0.05 < umd.epsilon < 0.3
+    assert high.n_outside == sum((scores[arena.score_sets.draws(900, 500, r)[1]] > 0.5).sum() for r in (0, 1))
+    assert refusing.failure == "RuntimeError: it cannot"
+    assert slow.failure == "not run on more than 499 rows: too slow"
+    assert refusing.brier is slow.log_loss is high.epsilon is None
+
+
+def test_cells_are_saved_as_they_are(arena: SimpleNamespace, tmp_path: Path) -> None:
+    cells = [
+        arena.cells.Cell("a, b", "f", 500, 10, 2, "m", "l", 0.125, 0.5, 0.25, 0.0625, 1.5, 2.0, None, 0, 0),
+        arena.cells.Cell("a", "f", 500, 10, 2, "m", "l", failure='Error: "no",\tnever'),
+    ]
+    path = tmp_path / "new" / "cells.csv.gz"
+    arena.cells.save_cells(path, cells)
+    assert arena.cells.load_cells(path) == cells
+
+
+# ------------------------------------------------------------------------------------------------- coverage
+
+
+def test_populations_have_the_ties_of_their_scores(arena: SimpleNamespace) -> None:
+    scores = np.concatenate([np.full(5000, 0.25), np.linspace(0.5, 1.0, 5001)])
+    labels = np.concatenate([np.arange(5000) % 10 == 0, np.arange(5001) % 2 == 0]).astype(np.uint8)
+    population = arena.coverage.Population(arena.score_sets.ScoreSet("toy", "toy", scores, labels))
+    drawn, ones = population.draw(40_000, np.random.default_rng(0))
+    tied = drawn == 0.25
+    assert tied.mean() == pytest.approx(0.5, abs=0.01)
+    assert len(np.unique(drawn[drawn > 0.5])) > 19_000
+    assert ones[tied].mean() == pytest.approx(0.1, abs=0.01)
+    assert ones[drawn > 0.5].mean() == pytest.approx(0.5, abs=0.015)
+
+    model = fb.ExplicitBinning([0.4]).fit([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1]).model_  # serves .5 in both bins; truth .1 and .5
+    assert population.keeps(model, np.array([0.41, 0.01]))
+    assert not population.keeps(model, np.array([0.39, 0.01]))
+
+
+def test_promises_hold_in_simulations(arena: SimpleNamespace) -> None:
+    scores, labels = calibrated(3000)
+    score_set = arena.score_sets.ScoreSet("toy", "toy", np.round(scores, 2), labels)
+    able = arena.coverage.promising(arena.methods.our_methods())
+    names = [method.name for method in able]
+    assert "UMD 10" in names
+    assert not {"raw score", "isotonic", "Platt", "Venn-Abers"} & set(names)
+    found = arena.coverage.simulate(score_set, 500, able, 100)
+    assert [one.method for one in found] == names
+    for one in found:
+        assert one.share >= 0.9 - 3 * math.sqrt(0.09 / 100), one
+
+
+# ------------------------------------------------------------------------------------------------- table, picture, command
+
+
+def toy_cells(arena: SimpleNamespace) -> list[object]:
+    """Two sets and the one apart; `good` halves the log loss of the first, and cannot do one cell of the second."""
+
+    def cell(place: str, n: int, method: str, brier: float | None, log_loss: float | None, **more: object) -> object:
+        library = {"raw score": "none", "good": "x"}.get(method, "fastbin")
+        if brier is not None:
+            more |= {"ece": 0.1, "binned_ece": 0.1, "fit_ms": 1.0, "predict_ns": 2.0}
+        return arena.cells.Cell(place, place, n, 100, 2, method, library, brier, log_loss, **more)
+
+    cells = []
+    for place, n in (("a", 500), ("a", 1000), ("b", 2000), ("cifar10 animal", 1000)):
+        cells += [
+            cell(place, n, "raw score", 0.2, 0.8),
+            cell(place, n, "UMD 10", 0.1, 0.6, epsilon=0.1, n_promises=2, n_contradicted=int(n == 1000)),
+            cell(place, n, "good", 0.15, 0.4) if place != "b" else cell(place, n, "good", None, None, failure="no"),
+        ]
+    return cells
+
+
+def test_lines_are_means_of_ratios(arena: SimpleNamespace) -> None:
+    coverages = [
+        arena.coverage.Coverage("a", 500, "UMD 10", 100, 95, 0.1),
+        arena.coverage.Coverage("b", 500, "UMD 10", 100, 91, 0.1),
+    ]
+    umd, raw, good = arena.summary.summarise(toy_cells(arena), coverages)
+    assert [line.method for line in (umd, raw, good)] == ["UMD 10", "raw score", "good"]  # a method with a gap comes last
+    assert (raw.log_loss, raw.brier, raw.failures, raw.n_promises) == (1.0, 1.0, "2/2", 0)
+    assert (umd.log_loss, umd.brier, umd.apart_brier) == (pytest.approx(0.75), pytest.approx(0.5), pytest.approx(0.5))
+    assert (umd.n_promises, umd.n_contradicted, umd.coverage, umd.worst_coverage) == (8, 2, 0.93, 0.91)
+    assert umd.epsilons == {500: 0.1, 1000: 0.1, 2000: 0.1}
+    assert (good.log_loss, good.failures, good.few_brier) == (pytest.approx(0.5), "1/2", pytest.approx(0.75))
+    assert (good.n_duels, good.wins_log_loss, good.wins_brier) == (3, 3, 0)
+    table = arena.summary.losses_table([umd, raw, good]).splitlines()
+    assert "not in every cell" in table[3]
+    assert table[4].startswith("good")
+    assert len(arena.summary.promises_table([umd, raw, good]).splitlines()) == 2
+
+
+def test_claims_are_judged(arena: SimpleNamespace) -> None:
+    lines = arena.summary.summarise(toy_cells(arena))
+    assert arena.summary.claims(lines, "no such method") == []
+    log_loss, brier, wins, contradicted = arena.summary.claims(lines, "UMD 10")
+    assert log_loss == ("log loss 0.7500 is the smallest; the smallest is 0.7500 (UMD 10)", True)
+    assert brier[1]
+    assert not wins[1]  # nothing beats itself
+    assert contradicted == ("held-out rows contradict 0.2500 of its promises, at most 0.4282", True)
+    assert arena.summary.claims(lines, "good") == [("good did 1/2 cells", False)]
+
+
+def test_the_command(
+    arena: SimpleNamespace, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    main = arena.__dict__["__main__"]
+    monkeypatch.setattr(main, "POPULATIONS", ("a game",))
+    monkeypatch.setattr(main, "COVERAGE_SIZES", (500,))
+    places = ["--data", str(folder), "--sets", "a game", "compas", "--out", str(tmp_path), "--repeats", "2"]
+    main.main([*places, "--sizes", "500", "all", "--methods", "UMD 10", "venn-abers", "--coverage", "10"])
+    out = capsys.readouterr().out
+    assert "2 score sets, 2 draws each" in out
+    assert {line.split("  ")[0] for line in out.splitlines() if " fastbin " in line} == {"UMD 10"}
+    cells = arena.cells.load_cells(tmp_path / "cells.csv.gz")
+    assert {(cell.set, cell.n) for cell in cells} == {("a game", 500), ("a game", 1334), ("compas", 200)}
+    assert {cell.method for cell in cells} >= {"raw score", "UMD 10"}
+    assert "no cell has 1,000 rows" not in out
+    assert (tmp_path / "calarena.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "table.txt").read_text() == out
+
+    main.main([*places, "--sizes", "500", "--methods", "Platt", "--coverage", "0"])  # is added
+    capsys.readouterr()
+    main.main(["--show", "--out", str(tmp_path)])
+    assert "Platt" in capsys.readouterr().out
+    main.main(
+        [*places[:-3], str(tmp_path / "few"), "--sizes", "500", "--repeats", "2", "--methods", "UMD 10", "--coverage", "0"]
+    )
+    assert "no cell has 1,000 rows" in capsys.readouterr().out
+    assert not (tmp_path / "few" / "calarena.png").exists()
+    with pytest.raises(SystemExit, match="cells of 2 repeats, not 3"):
+        main.main([*places[:-1], "3"])
+
+
+def test_custom_calibrators(arena: SimpleNamespace) -> None:
+    scores, labels = calibrated(1000)
+    assert "fastbin-UMD" in arena.custom_calibrators.CUSTOM_CALIBRATORS
+    assert ("fastbin-Certified" in arena.custom_calibrators.CUSTOM_CALIBRATORS) == hasattr(fb, "CertifiedCalibration")
+    for make in arena.custom_calibrators.CUSTOM_CALIBRATORS.values():
+        one = make().fit(scores, labels.astype(np.int64))
+        both = make().fit(np.column_stack((1.0 - scores, scores)), labels)
+        answer = one.predict_proba(scores)
+        assert answer.shape == (1000, 2)
+        np.testing.assert_allclose(answer.sum(axis=1), 1.0)
+        np.testing.assert_allclose(answer, both.predict_proba(np.column_stack((1.0 - scores, scores))))
+        single = make().fit(scores.astype(np.float32)[:, None], labels).predict_proba(scores.astype(np.float32)[:, None])
+        assert np.abs(answer - single).mean() < 0.01
+        assert np.mean((answer[:, 1] - scores) ** 2) < 0.01
+        assert 0.0 < one.model_.certificate().epsilon < 0.3
+        make().fit(scores[:7], labels[:7]).predict_proba(scores)
+    with pytest.raises(ValueError, match=r"shape \(1000, 3\)"):
+        make().fit(np.ones((1000, 3)), labels)
