@@ -8,6 +8,7 @@ mean of ANY values lies within bounds that hold for all of them at once.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +32,7 @@ __all__ = [
     "fine_ranks",
     "inside",
     "mean_served",
+    "n_tied",
     "step_counts",
 ]
 
@@ -74,10 +76,20 @@ def bin_candidates(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[int]:
     return [k for k in ranks if first < k <= last]
 
 
+def n_tied(fit: WholeTies, ranks: Sequence[int]) -> int:
+    """Samples in groups of two or more equal scores that hold a candidate: without any, the plain formulas are taken.
+
+    Never decided edge by edge, since a single sample does not say that its score is no atom.
+    """
+    sizes = Counter(fit.scores)
+    return sum(sizes[score] for score in {fit.scores[k - 1] for k in ranks} if sizes[score] > 1)
+
+
 def fine_edges(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[FineEdge]:
     """The fine edges of a bin, ascending. Candidates at the score of the bin's own edge give none, equal ones give one."""
     candidates, own = bin_candidates(fit, b, ranks), fit.bins[b].cut
     found: dict[float, FineEdge] = {}
+    tied = n_tied(fit, ranks) > 0
     for k in candidates:
         score = fit.scores[k - 1]
         if score in found or (own is not None and score == own.score) or score == fit.scores[0]:
@@ -85,9 +97,8 @@ def fine_edges(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[FineEdge]:
         below = bisect_left(fit.scores, score)
         # The law of an order statistic bounds what lies below the sample at a rank. Without ties that sample stands at the
         # edge. With ties the edge moved down to the start of the group, and only a candidate under it is surely below.
-        stands_at_edge = fit.n_tied == 0 and below == k - 1
         under = max((other for other in candidates if other <= below), default=0)
-        found[score] = FineEdge(score, k, below, k if stands_at_edge else under)
+        found[score] = FineEdge(score, k, below, under if tied else k)
     return list(found.values())
 
 
@@ -159,7 +170,8 @@ def edge_bound(
     `labelled`: where scores without labels have placed edges too, the label sum and the count of the labelled samples inside
     each bin (see `inside`); the labels of the fit are then not looked at. Only without ties.
     """
-    if labelled is not None and fit.n_tied > 0:
+    tied = n_tied(fit, ranks) > 0
+    if labelled is not None and tied:
         raise ValueError("scores without labels are for fits without ties")
     level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
     bounds = []
@@ -167,14 +179,14 @@ def edge_bound(
         candidates, edges, start = bin_candidates(fit, b, ranks), fine_edges(fit, b, ranks), _samples_below(fit, b)
         share = SHARE if candidates else 0.0
         # Without ties the sample at the edge is left out, and the T - r inside are draws from the bin.
-        T, r, skipped = (whole.T, whole.r, 0) if fit.n_tied > 0 else (whole.T - whole.r, 0, whole.r)
+        T, r, skipped = (whole.T, whole.r, 0) if tied else (whole.T - whole.r, 0, whole.r)
         gamma = share * level / max(len(candidates), 1)
         places = [edge.rank - start - skipped for edge in edges]
         lower_places = [max(edge.lower_rank - start - skipped, 0) for edge in edges]
         shares = bound_edges(T, r, places, lower_places, gamma)
         own_level = (1 - share) * level
         x, n = labelled[b] if labelled is not None else (whole.x - whole.y, T)
-        limits = bin_interval(whole, own_level) if fit.n_tied > 0 else _clopper_pearson(x, n, own_level)
+        limits = bin_interval(whole, own_level) if tied else _clopper_pearson(x, n, own_level)
         mean = mean_served(served, shares)
         bounds.append(BinBound(limits, mean, shares, max(limits[1] - mean[0], mean[1] - limits[0])))
     return bounds

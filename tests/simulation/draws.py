@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from reference.keys import GOLDEN
 
-__all__ = ["digest_of", "draw_labels"]
+__all__ = ["digest_of", "draw_labels", "draw_one"]
 
 Words = npt.NDArray[np.uint64]
 Array = npt.NDArray[np.float64]
@@ -61,6 +61,13 @@ def draw_labels(digests: Words, scores: Array, counts: Integers, ones: Integers,
         total, _ = _walk(*of_open, None)
         f[open_] = _walk(*of_open, uniforms[0][open_] * total)[1]
     return f, (uniforms[1] * taken < f).astype(np.int64)
+
+
+def draw_one(digest: int, score: float, count: int, ones: int, taken: int) -> tuple[int, int]:
+    """As `reference.whole_ties.Draw`."""
+    numbers = (np.array([number]) for number in (count, ones, taken))
+    f, y = draw_labels(np.array([digest], np.uint64), np.array([score]), *numbers)
+    return int(f[0]), int(y[0])
 
 
 def _walk(urn: Array, first: Integers, target: Array | None) -> tuple[Array, Integers]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 from scipy.stats import norm
-from simulation.draws import digest_of, draw_labels
+from simulation.draws import digest_of, draw_one
 from simulation.laws import PROFILES, TIED_LAWS, Array, Law, profile, tied_law
 from simulation.whole import Fits, clopper_pearson, fit, hull, level_of, simulated
 
@@ -206,12 +206,6 @@ def test_the_digest_is_that_of_the_groups() -> None:
     groups = [(0.0, 0, 0, 3, 1), (0.25, 3, 1, 1, 0), (0.5, 5, 2, 7, 7)]
     columns = [np.array([column]) for column in zip(*[groups[0], *groups, groups[2]], strict=True)]  # two in one group
     assert digest_of(np.array([77], np.uint64), *columns).tolist() == [group_digest(77, groups)]
-
-
-def draw_one(digest: int, score: float, count: int, ones: int, taken: int) -> tuple[int, int]:
-    words, numbers = np.array([digest], np.uint64), [np.array([k]) for k in (count, ones, taken)]
-    f, y = draw_labels(words, np.array([score]), *numbers)
-    return int(f[0]), int(y[0])
 
 
 def table() -> str:

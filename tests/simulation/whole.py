@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
-__all__ = ["Fits", "clopper_pearson", "fit", "hull", "level_of", "ranks_of", "simulated"]
+__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "groups_of", "hull", "level_of", "ranks_of", "simulated"]
 
 Bools = npt.NDArray[np.bool_]
 BLOCK = 2_000_000  # samples that are drawn at once
@@ -37,6 +37,7 @@ class Fits:
     y: Integers
     rates: Array
     masses: Array
+    lowest: Array  # position of the lower end
 
     @property
     def n_bins(self) -> Integers:
@@ -69,9 +70,8 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
     """Fits to rows of ascending scores."""
     repetitions, n = scores.shape
     if scheme == "umb":
-        mirrored = _cut(
-            scores[:, ::-1], labels[:, ::-1], [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))], seeds, True
-        )
+        ranks = [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))]
+        mirrored = _cut(scores[:, ::-1], labels[:, ::-1], ranks, seeds, mirrored=True)
         columns = {name: part[:, ::-1] if part.ndim == 2 else part for name, part in mirrored.items()}
         last = np.where(columns["r"] > 0, law.past(columns.pop("edge")), 1.0)
         first = np.concatenate([np.zeros((repetitions, 1)), last[:, :-1]], axis=1)
@@ -85,7 +85,7 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
         last = np.minimum.accumulate(np.where(there_above, last, 1.0)[:, ::-1], axis=1)[:, ::-1]
     masses = np.where(columns["is_there"], last - first, 1.0)
     rates = np.where(columns["is_there"], (law.ones_below(last) - law.ones_below(first)) / masses, 0.0)
-    fits = Fits(scheme, rates=rates, masses=masses * columns["is_there"], **columns)
+    fits = Fits(scheme, rates=rates, masses=masses * columns["is_there"], lowest=first, **columns)
     if scheme == "ze":
         _as_without_ties(fits)
     return fits
@@ -95,15 +95,12 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
     """From the top. Bin 0 is what is left below all cuts."""
     repetitions, n = scores.shape
     rows, at = np.arange(repetitions), np.array([0, *ranks]) - 1
-    changes = scores[:, 1:] != scores[:, :-1]
-    places = np.arange(1, n, dtype=np.int32)
-    starts, ends = np.zeros((repetitions, n), np.int32), np.full((repetitions, n), n, np.int32)
-    np.maximum.accumulate(np.where(changes, places, 0), axis=1, out=starts[:, 1:])
-    ends[:, :-1] = np.minimum.accumulate(np.where(changes, places, n)[:, ::-1], axis=1)[:, ::-1]
+    starts, sizes = groups_of(scores)
     sums = np.zeros((repetitions, n + 1), np.int32)
     np.cumsum(labels, axis=1, out=sums[:, 1:])
 
-    below, past = starts[:, at].astype(np.int64), ends[:, at].astype(np.int64)  # of column 0 nothing is used
+    below = starts[:, at].astype(np.int64)  # of column 0 nothing is used
+    past = below + sizes[:, at]
     ones_below, ones_past = (np.take_along_axis(sums, end, axis=1).astype(np.int64) for end in (below, past))
     edge, C, ones = scores[:, at], past - below, ones_past - ones_below
     names = ("T", "x", "r", "f", "y")
@@ -132,6 +129,16 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
     return {**columns, "C": C, "edge": edge, "is_there": is_there, "tied": (C > 1).any(axis=1)}
 
 
+def groups_of(scores: Array) -> tuple[Integers, Integers]:
+    """For each of ascending scores, how many samples lie below it, and how many have it."""
+    repetitions, n = scores.shape
+    changes, places = scores[:, 1:] != scores[:, :-1], np.arange(1, n, dtype=np.int32)
+    below, past = np.zeros((repetitions, n), np.int32), np.full((repetitions, n), n, np.int32)
+    np.maximum.accumulate(np.where(changes, places, 0), axis=1, out=below[:, 1:])
+    past[:, :-1] = np.minimum.accumulate(np.where(changes, places, n)[:, ::-1], axis=1)[:, ::-1]
+    return below, past - below
+
+
 def _as_without_ties(fits: Fits) -> None:
     """Gupta & Ramdas 2021, Corollary 1: without ties "ze" counts the label of a boundary in the bin below."""
     plain = ~fits.tied[:, None] & (fits.r > 0)
@@ -155,14 +162,15 @@ def simulated(
 ) -> Array:
     """What `measure` makes of `repetitions` fits, one row each: all at this seed, or each at a random one."""
     found = []
-    for size in _blocks(repetitions, n):
+    for size in blocks(repetitions, n):
         scores, labels = law.draw(rng, (size, n))
         seeds = rng.integers(2**64, size=size, dtype=np.uint64) if seed is None else np.full(size, seed, np.uint64)
         found.append(measure(fit(law, scores, labels, n_bins, scheme, seeds)))
     return np.concatenate(found)
 
 
-def _blocks(repetitions: int, n: int) -> Iterator[int]:
+def blocks(repetitions: int, n: int) -> Iterator[int]:
+    """How many to draw at once, to bound memory."""
     most = max(1, BLOCK // n)
     for start in range(0, repetitions, most):
         yield min(most, repetitions - start)
