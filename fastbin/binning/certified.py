@@ -36,7 +36,7 @@ FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
 class CertifiedCalibration(Binning):
     """Smooth calibrated probabilities with a distribution-free certificate: a value map inside certified bins.
 
-    The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in up to 50 steps inside each. A map
+    The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in finer steps inside them, at most 1,000 in all. A map
     is fitted to the steps, its level in each bin is corrected by the bin's own labels, and its value at each step is served.
     The certificate says how far the average of what is served in a bin may be from the true frequency there; it holds for
     any values, however they were fitted, and for any distribution of the scores.
@@ -222,7 +222,7 @@ class _Checked(NamedTuple):
             found.append((cut_ranks(n_samples, n_bins), n_bins))
             return found[-1][0]
 
-        groups = groups_of(ranks_of, BINS * 50)
+        groups = groups_of(ranks_of, MOST_STEPS)
         ranks, n_bins = found[-1]
         return Boundaries(groups, ranks), n_bins
 
