@@ -29,7 +29,7 @@ SLOPE_TOWARDS_ZERO, CONSTANT_TOWARDS_ZERO = 0.1, 1e-3
 # the ridge on it gives way. At 500 rows a line without ridge costs about 2 % of log loss on average over 21 score sets, more
 # where scores pile up at 0 and 1; a ridge that never gives way costs about 3 % over 14 sets, two of them far from calibrated.
 KNOT_FORTIETHS = (2, 11, 20, 29, 38)  # .05, .275, .5, .725, .95, in whole numbers so that rounding moves no knot
-BENDS_TOWARDS_ZERO, GIVES_WAY = 0.1, 0.5
+BENDS_TOWARDS_ZERO, GIVES_WAY = 1.0, 0.5
 # How far knots must be apart, in standard deviations and in positions.
 LEAST_SPACING, LEAST_LOGITS = 1e-3, 1e-6
 # Of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
