@@ -128,7 +128,7 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     `moved`: whether values mapped to other class rates are accepted, because the caller maps its result likewise.
     """
     scheme = evidence.scheme
-    if scheme in ("platt", "temperature", "beta"):
+    if scheme in ("platt", "temperature", "beta", "quadratic", "spline"):
         raise GuaranteeError(
             f"{scheme} scaling has no distribution-free guarantee, and no method that maps scores one-to-one can have one "
             "(Gupta, Podkopaev & Ramdas 2020, Theorem 3); put bins behind it: ScalingBinning, or UniformMassBinning on its "

@@ -29,7 +29,7 @@ SLOPE_TOWARDS_ZERO, CONSTANT_TOWARDS_ZERO = 0.1, 1e-3
 # the ridge on it gives way. At 500 rows a line without ridge costs about 2 % of log loss on average over 21 score sets, more
 # where scores pile up at 0 and 1; a ridge that never gives way costs about 3 % over 14 sets, two of them far from calibrated.
 KNOT_FORTIETHS = (2, 11, 20, 29, 38)  # .05, .275, .5, .725, .95, in whole numbers so that rounding moves no knot
-BENDS_TOWARDS_ZERO, GIVES_WAY = 0.1, 0.5
+BENDS_TOWARDS_ZERO, GIVES_WAY = 1.0, 0.5
 # How far knots must be apart, in standard deviations and in positions.
 LEAST_SPACING, LEAST_LOGITS = 1e-3, 1e-6
 # Of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
@@ -158,14 +158,16 @@ def isotonic(cells: Cells) -> Float64s:
     n_blocks = pool_weights(counts, cells.ones[taken], starts, block_counts, block_ones)
     starts, block_counts, block_ones = starts[:n_blocks], block_counts[:n_blocks], block_ones[:n_blocks]
     values = np.maximum.accumulate((block_ones + 0.5) / (block_counts + 1.0))
-    ends = np.append(starts[1:], len(counts))
-    shares = counts / np.repeat(block_counts, ends - starts)
-    centres = np.clip(np.add.reduceat(shares * scores, starts), scores[starts], scores[ends - 1])
-    below = np.clip(np.searchsorted(centres, cells.scores, side="right") - 1, 0, max(n_blocks - 2, 0))
+    # Mean scores as distances from the first score of their block: a double may not tell two of them apart by themselves.
+    sizes, firsts = np.diff(np.append(starts, len(counts))), scores[starts]
+    shares = counts / np.repeat(block_counts, sizes)
+    means = np.add.reduceat(shares * (scores - np.repeat(firsts, sizes)), starts)
+    block = np.clip(np.searchsorted(firsts, cells.scores, side="right") - 1, 0, None)
+    below = np.clip(block - (cells.scores - firsts[block] < means[block]), 0, max(n_blocks - 2, 0))
     above = np.minimum(below + 1, n_blocks - 1)
-    gaps = centres[above] - centres[below]
+    gaps = firsts[above] - firsts[below] + (means[above] - means[below])
     # Shares of the gap, and not a slope, which would overflow between scores next to each other.
-    along = np.divide(cells.scores - centres[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
+    along = np.divide(cells.scores - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
     p = values[below] + np.clip(along, 0.0, 1.0) * (values[above] - values[below])
     return np.log(p) - np.log(1.0 - p)
 
