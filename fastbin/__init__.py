@@ -16,7 +16,8 @@ Calibrators, each with ``fit(scores, labels)``, ``predict(scores)`` and a ``mode
     ExplicitBinning         bins between given edges
     IsotonicCalibration     isotonic regression (no guarantee)
     VennAbers               two probabilities, one of which is calibrated
-    PlattScaling, TemperatureScaling, BetaScaling       smooth maps (no guarantee)
+    PlattScaling, TemperatureScaling, BetaScaling, QuadraticScaling, SplineScaling
+                            smooth maps (no guarantee)
 
 What they end as, and what else there is:
 
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
     from fastbin.guarantees import choose_n_bins, epsilon
-    from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
+    from fastbin.scaling import BetaScaling, PlattScaling, QuadraticScaling, SplineScaling, TemperatureScaling
 
     # For type checkers alone: with it, help() would print every class from end to end. `dir` lists the names at run time.
     __all__ = [
@@ -95,7 +96,9 @@ if TYPE_CHECKING:
         "MissingDependencyError",
         "NotFittedError",
         "PlattScaling",
+        "QuadraticScaling",
         "ScalingBinning",
+        "SplineScaling",
         "TemperatureScaling",
         "UniformMassBinning",
         "VennAbers",
@@ -126,6 +129,8 @@ _HOMES = {
     "VennAbers": "fastbin.binning.venn",
     "IsotonicCalibration": "fastbin.binning.isotonic",
     "PlattScaling": "fastbin.scaling",
+    "QuadraticScaling": "fastbin.scaling",
+    "SplineScaling": "fastbin.scaling",
     "ScalingBinning": "fastbin.binning.scaling_binning",
     "TemperatureScaling": "fastbin.scaling",
     "UniformMassBinning": "fastbin.binning.uniform_mass",

@@ -103,14 +103,26 @@ def _coverages(out: Path) -> list[Coverage]:
     return [Coverage(**row) for row in json.loads(path.read_text(encoding="utf8"))] if path.is_file() else []
 
 
+def _failures(cells: Sequence[Cell]) -> list[str]:
+    """Which methods could not do how many cells, each with the first as an example."""
+    failed: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.failure:
+            failed.setdefault(cell.method, []).append(cell)
+    sentences = [
+        f"{method} ({first.library}) could not do {len(found)} cells, such as {first.set}, n = {first.n}: {first.failure}"
+        for method, found in failed.items()
+        for first in found[:1]
+    ]
+    return sentences or ["every method could do every cell"]
+
+
 def report(out: Path) -> str:
     """The tables of a folder, also written there, with the picture."""
     cells: list[Cell] = load_cells(out / CELLS)
     lines = summarise(cells, _coverages(out))
     sets = {cell.set for cell in cells}
     subtitle = f"{len(sets)} score sets, {cells[0].repeats} draws each; {machine()}"
-    failures = [f"{cell.method} on {cell.set}, n = {cell.n}: {cell.failure}" for cell in cells if cell.failure]
-    first = {failure.partition(" on ")[0] + failure.partition(": ")[2][:40]: failure for failure in reversed(failures)}
     outside = dict.fromkeys(cell.method for cell in cells if cell.n_outside)
     parts = [
         subtitle,
@@ -118,8 +130,7 @@ def report(out: Path) -> str:
         losses_table(lines),
         promises_table(lines),
         *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, SUBJECT)],
-        f"{len(failures)} cells could not be done, such as:" if failures else "every cell could be done",
-        *reversed(first.values()),
+        *_failures(cells),
         *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
     ]
     if any(line.log_loss is not None for line in lines):

@@ -47,6 +47,8 @@ typedef struct arrays {
   uint64_t keys[MOST_BINS];
   int64_t counts[MOST_BINS], label_sums[MOST_BINS];
   double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS], pairs[2 * MOST_BINS];
+  int64_t first_step[MOST_BINS], step_counts[MOST_BINS], unlabelled[MOST_BINS], tie_counts[3 * MOST_BINS];
+  double knots[3 * MOST_BINS];
 } arrays;
 
 static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
@@ -95,6 +97,37 @@ static void take_evidence(input *in, fastbin_model_spec *spec, arrays *a) {
   }
 }
 
+/* The steps become those of fewer bins: runs that ascend more often than bytes would, with as many samples as their bins. */
+static void take_steps(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
+  int32_t n_steps = spec->n_bins, n_bins = n_steps > 0 ? 1 + take_byte(in) % n_steps : 0;
+  for (int32_t b = 0; b < n_bins; b++) {
+    int64_t first = b + (int64_t)b * (n_steps - n_bins) / n_bins;
+    a->first_step[b] = which & 4 ? (int8_t)take_byte(in) : first;
+    a->step_counts[first] = a->counts[b] + (which & 8 ? (int8_t)take_byte(in) : 0);
+  }
+  for (int32_t i = 0; i < n_steps && which & 16; i++) a->unlabelled[i] = (int8_t)take_byte(in);
+  spec->n_steps = which & 32 ? (int8_t)take_byte(in) % (MOST_BINS + 1) : n_steps;
+  spec->n_bins = n_bins;
+  spec->first_step = a->first_step;
+  spec->step_counts = which & 64 ? NULL : a->step_counts;
+  spec->unlabelled_counts = which & 16 ? a->unlabelled : NULL;
+}
+
+static void take_resolution(input *in, fastbin_model_spec *spec, arrays *a) {
+  uint8_t which = take_byte(in);
+  if (which & 1) take_steps(in, spec, a, which);
+  if (which & 2) {
+    for (int32_t i = 0; i < 3 * MOST_BINS && i < 3 * spec->n_bins; i++) a->tie_counts[i] = (int8_t)take_byte(in);
+    spec->tie_counts = a->tie_counts;
+    spec->edges_share = take_double(in);
+  }
+  if (!(which & 128)) return;
+  spec->clip = take_double(in);
+  spec->n_knots = (int8_t)take_byte(in) % (MOST_BINS + 1);
+  for (int32_t i = 0; i < 3 * spec->n_knots; i++) a->knots[i] = take_double(in);
+  spec->knots = spec->n_knots > 0 ? a->knots : NULL;
+}
+
 static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   static const char note[] = "a note";
   uint8_t rest;
@@ -121,6 +154,7 @@ static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   if (rest & 2) spec->note = note;
   if (rest & 4) spec->struct_size = take_byte(in);
   take_evidence(in, spec, a);
+  take_resolution(in, spec, a);
 }
 
 static const char *path_of_file(void) {
@@ -167,6 +201,20 @@ static void use_streams(const fastbin_model *model) {
     fastbin_stream_free(second);
   }
   fastbin_stream_free(stream);
+}
+
+/* A number of ones that can be among so many, and a label that can be one of theirs. */
+static void use_draws(uint64_t number) {
+  int64_t count = (int64_t)(number >> (11 + number % 50)), ones = count > 0 ? (int64_t)(mix_bits(number) % (uint64_t)count) : 0;
+  int64_t chosen = count > 0 && count < 1000000000 ? (int64_t)(mix_bits(~number) % (uint64_t)count) : (int64_t)(number % 2);
+  int64_t f, y;
+  if (chosen > count) chosen = count;
+  require(fastbin_draw_labels(number, 0.5, count, ones, chosen, &f, &y) == FASTBIN_OK, "cannot be drawn");
+  require(f >= 0 && f <= chosen && f <= ones && chosen - f <= count - ones, "drawn what is not there");
+  require(y >= 0 && y <= 1 && y <= f && 1 - y <= chosen - f + (chosen == 0), "a label of none of them");
+  require(fastbin_draw_labels(number, 0.5, count, count + 1, chosen, &f, &y) == FASTBIN_ERROR_ARGUMENT, "more than all");
+  require(fastbin_draw_labels(number, NAN, count, ones, chosen, &f, &y) == FASTBIN_ERROR_SCORE_NAN, "no score");
+  require(fastbin_draw_labels(number, INFINITY, count, ones, chosen, &f, &y) == FASTBIN_ERROR_SCORE_RANGE, "no score");
 }
 
 /* Keys come out the same one by one and many at a time. */
@@ -218,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   take_spec(&in, &spec.known, &a);
   if (number % 64 == 0) check_arguments(data);
   if (number % 8 == 0) use_keys(number);
+  if (number % 4 == 0) use_draws(number);
   status = fastbin_model_create(&spec.known, &model);
   require((status == FASTBIN_OK) == (model != NULL), "status and model contradict each other");
   require(fastbin_status_string((fastbin_status)(number % 80))[0] != '\0', "a status has no text");

@@ -45,7 +45,7 @@ static void count(const uint8_t *bytes, size_t size, fastbin_stream *stream, uin
   require(fastbin_model_describe(fastbin_stream_partition(stream), &spec) == FASTBIN_OK, "describe failed");
   require(fastbin_stream_read(bytes, size, &twin) == FASTBIN_OK, "read once, but not twice");
   for (int i = 0; i < N_SAMPLES; i++) {
-    int32_t n_edges = spec.n_bins - 1;
+    int32_t n_edges = spec.n_steps - 1;
     int at_edge = n_edges > 0 && i % 2;
     scores[i] = at_edge ? spec.edges[mix_bits(number + (uint64_t)i) % (uint64_t)n_edges]
                         : ldexp((double)(mix_bits(number ^ (uint64_t)i) >> 11), -53);

@@ -55,6 +55,25 @@ static void save_steps(void) {
   save("tied", &spec);
 }
 
+static void save_resolutions(void) {
+  fastbin_model_spec spec = stepped_spec();
+  save("stepped", &spec);
+  spec.ties = FASTBIN_TIES_UPPER;
+  spec.tie_counts = spec.unlabelled_counts = NULL;
+  spec.edges_share = 0.0;
+  save("stepped-plainly", &spec);
+  spec = stepped_spec();
+  spec.n_bins = 7;
+  spec.first_step = NULL;
+  spec.step_counts = spec.unlabelled_counts = NULL;
+  spec.counts = stepped_spec().step_counts;
+  spec.label_sums = spec.counts;
+  spec.n_positive = 20;
+  spec.scheme = FASTBIN_SCHEME_UMB;
+  spec.tie_counts = (const int64_t[21]){0, 0, 0, 1, 1, 1};
+  save("whole", &spec);
+}
+
 static void save_others(void) {
   static const double knots[] = {-1.0, 0.0, 2.0}, values[] = {0.0, 0.25, 1.0};
   fastbin_model_spec spec = empty_spec(FASTBIN_LINEAR);
@@ -71,6 +90,12 @@ static void save_others(void) {
   spec.score_min = 0.0;
   spec.score_max = 1.0;
   save("beta", &spec);
+  spec.map = FASTBIN_MAP_QUADRATIC;
+  spec.map_parameters[2] = -0.25;
+  spec.clip = 1e-6;
+  save("quadratic", &spec);
+  spec = spline_spec();
+  save("spline", &spec);
 }
 
 static void save_stream(const char *name, fastbin_stream *stream) {
@@ -139,12 +164,18 @@ static void save_streams(void) {
   if (fastbin_stream_continue(model, &stream) != FASTBIN_OK) exit(1);
   save_stream("continued", stream);
   fastbin_model_free(model);
+  spec = stepped_spec();
+  if (fastbin_model_create(&spec, &model) != FASTBIN_OK || fastbin_stream_create(model, &stream) != FASTBIN_OK) exit(1);
+  for (int i = 0; i < 20; i++) fastbin_stream_update_one(stream, i / 20.0, 0, i % 3 == 0, NULL);
+  save_stream("stepped", stream);
+  fastbin_model_free(model);
 }
 
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
   save_steps();
+  save_resolutions();
   save_others();
   save_streams();
   return failed;

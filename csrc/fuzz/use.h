@@ -13,16 +13,23 @@
 #define MOST_ROWS 600
 #define MOST_WIDTH 5
 
-/* The bin as the header defines it. */
-static inline int32_t bin_by_definition(const fastbin_model_spec *spec, double score, uint64_t key) {
-  int32_t bin = 0;
+/* The step and the bin as the header defines them. */
+static inline int32_t step_by_definition(const fastbin_model_spec *spec, double score, uint64_t key) {
+  int32_t step = 0;
   if (score < spec->score_min || score > spec->score_max) {
     require(spec->out_of_range == FASTBIN_OUT_OF_RANGE_CLIP, "a score outside the range has a bin");
     score = score < spec->score_min ? spec->score_min : spec->score_max;
   }
-  for (int32_t i = 0; i < spec->n_bins - 1; i++) {
-    bin += score > spec->edges[i] || (score == spec->edges[i] && key >= spec->edge_keys[i]);
+  for (int32_t i = 0; i < spec->n_steps - 1; i++) {
+    step += score > spec->edges[i] || (score == spec->edges[i] && key >= spec->edge_keys[i]);
   }
+  return step;
+}
+
+static inline int32_t bin_by_definition(const fastbin_model_spec *spec, int32_t step) {
+  int32_t bin = 0;
+  if (!spec->first_step) return step;
+  while (bin + 1 < spec->n_bins && spec->first_step[bin + 1] <= step) bin++;
   return bin;
 }
 
@@ -30,7 +37,7 @@ static inline int32_t bin_by_definition(const fastbin_model_spec *spec, double s
 typedef struct answer {
   fastbin_status status;
   double value;
-  int32_t bin;
+  int32_t bin, step;
 } answer;
 
 static inline answer answer_one(const fastbin_model *model, const fastbin_model_spec *spec, double score, uint64_t key) {
@@ -38,6 +45,7 @@ static inline answer answer_one(const fastbin_model *model, const fastbin_model_
   fastbin_status status;
   a.status = fastbin_predict_one(model, score, key, &a.value);
   status = fastbin_assign_one(model, score, key, &a.bin);
+  require(fastbin_step_one(model, score, key, &a.step) == status, "bin and step differ in status");
   require(fastbin_status_string(a.status)[0] != '\0', "a status has no text");
   if (spec->kind == FASTBIN_STEP) {
     require(status == a.status, "value and bin differ in status");
@@ -50,7 +58,9 @@ static inline answer answer_one(const fastbin_model *model, const fastbin_model_
   }
   require(a.value >= 0.0 && a.value <= 1.0, "a value is not in [0, 1]");
   if (spec->kind == FASTBIN_STEP) {
-    require(a.bin == bin_by_definition(spec, score, key), "a bin is wrong");
+    require(a.step == step_by_definition(spec, score, key), "a step is wrong");
+    require(a.bin == bin_by_definition(spec, a.step), "a bin is wrong");
+    require(spec->delta > 0.0 || a.value == spec->values[a.step], "a value is not that of its step");
     if (!fastbin_needs_key(model, score)) {
       double same;
       fastbin_predict_one(model, score, ~key, &same);
@@ -63,7 +73,7 @@ static inline answer answer_one(const fastbin_model *model, const fastbin_model_
 /* Scores at, beside and between the edges, and anywhere. Returns how many. */
 static inline size_t make_scores(const fastbin_model_spec *spec, double *scores, size_t most, uint64_t number) {
   static const double usual[] = {0.0, -0.0, 0.3, 1.0, 0.999, -1.0, 1e-310, -1e308, 1e308, INFINITY, -INFINITY, NAN};
-  int32_t n_edges = spec->kind == FASTBIN_STEP ? spec->n_bins - 1 : spec->n_bins;
+  int32_t n_edges = spec->kind == FASTBIN_STEP ? spec->n_steps - 1 : spec->n_bins;
   size_t n = 0;
   for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) scores[n++] = usual[i];
   for (int32_t i = 0; i < n_edges && i < 64 && n + 4 < most; i++) {
@@ -85,7 +95,7 @@ static inline void same_bits(double one, double other, const char *what) {
 static inline void check_batch(const fastbin_model *model, const fastbin_model_spec *spec, const fastbin_rows *rows,
                                const double *scores, const double *table, size_t width) {
   static double values[MOST_ROWS], out[MOST_ROWS * MOST_WIDTH];
-  static int32_t bins[MOST_ROWS];
+  static int32_t bins[MOST_ROWS], steps[MOST_ROWS];
   static answer ones[MOST_ROWS];
   size_t bad_row = SIZE_MAX, n = 0;
   fastbin_status status = fastbin_predict(model, rows, values, &bad_row), expected = FASTBIN_OK;
@@ -100,12 +110,14 @@ static inline void check_batch(const fastbin_model *model, const fastbin_model_s
   for (size_t i = 0; status == FASTBIN_OK && i < n; i++) same_bits(ones[i].value, values[i], "single and batch calls differ");
   if (spec->kind != FASTBIN_STEP) {
     require(fastbin_assign(model, rows, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "a model without bins assigns");
+    require(fastbin_step(model, rows, steps, NULL) == FASTBIN_ERROR_ARGUMENT, "a model without steps has some");
     return;
   }
   require(fastbin_assign(model, rows, bins, NULL) == expected, "values and bins differ in status");
+  require(fastbin_step(model, rows, steps, NULL) == expected, "values and steps differ in status");
   require(fastbin_lookup(model, rows, table, width, out, NULL) == expected, "values and rows of a table differ in status");
   for (size_t i = 0; expected == FASTBIN_OK && i < n; i++) {
-    require(bins[i] == ones[i].bin, "single and batch bins differ");
+    require(bins[i] == ones[i].bin && steps[i] == ones[i].step, "single and batch bins differ");
     for (size_t c = 0; c < width; c++) {
       double cell = bins[i] < 0 ? NAN : table[(size_t)bins[i] * width + c];
       same_bits(out[i * width + c], cell, "a row of the table is wrong");
@@ -171,7 +183,7 @@ static inline void score_model(const fastbin_model *model, const fastbin_model_s
   size_t n = make_scores(spec, scores, number % 32 == 0 ? MOST_ROWS : 100, number), n_good = 0;
   size_t n_bins = spec->n_bins > 0 ? (size_t)spec->n_bins : 1;
   double *table = reserve(n_bins * MOST_WIDTH * sizeof *table);
-  int32_t n_edges = spec->kind == FASTBIN_STEP ? spec->n_bins - 1 : 0;
+  int32_t n_edges = spec->kind == FASTBIN_STEP ? spec->n_steps - 1 : 0;
   for (size_t i = 0; i < n_bins * MOST_WIDTH; i++) table[i] = (double)i;
   for (size_t i = 0; i < n; i++) {
     keys[i] = n_edges > 0 && i % 2 ? spec->edge_keys[i % (size_t)n_edges] - (i % 3 == 0) : mix_bits(i);
@@ -206,10 +218,16 @@ static inline void rewrite_model(const fastbin_model *model, const uint8_t *byte
 
 static inline void use_model(const fastbin_model *model, const uint8_t *bytes, size_t size, uint64_t number) {
   fastbin_model_spec spec;
+  fastbin_status status;
   memset(&spec, 0, sizeof spec);
   require(fastbin_model_describe(model, &spec) == FASTBIN_ERROR_STRUCT_SIZE, "describe without a size");
+  spec.struct_size = offsetof(fastbin_model_spec, pairs); /* that of 0.1.0 */
+  spec.n_steps = -1;
+  status = fastbin_model_describe(model, &spec);
+  require(spec.n_steps == -1, "more than the struct of 0.1.0 was written");
   spec.struct_size = sizeof spec;
   require(fastbin_model_describe(model, &spec) == FASTBIN_OK, "describe failed");
+  require(status == (spec.n_steps > spec.n_bins ? FASTBIN_ERROR_STRUCT_SIZE : FASTBIN_OK), "steps and an old struct");
   rewrite_model(model, bytes, size);
   score_model(model, &spec, number);
 }

@@ -53,8 +53,7 @@ fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream 
   return status == FASTBIN_OK ? fastbin_stream_over(partition, stream) : status;
 }
 
-/* Whether the samples of some bin placed its edge, so that later ones are not drawn as they were. */
-static int is_conditioned(const fastbin_model_spec *spec) {
+int fastbin_is_conditioned(const fastbin_model_spec *spec) {
   for (int32_t b = 0; spec->tie_counts && b < spec->n_bins; b++) {
     if (spec->tie_counts[3 * (size_t)b] > 0) return 1;
   }
@@ -67,7 +66,7 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
   /* The tally of a label-shifted model counts samples of another population, and one of whole ties is conditioned on them. */
-  if (!spec->counts || is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
+  if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
       spec->source_rate_origin != FASTBIN_RATE_NONE) {
     fastbin_stream_free(*stream);
     *stream = NULL;

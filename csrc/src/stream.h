@@ -33,4 +33,7 @@ struct fastbin_stream {
 /* An empty stream over the bins of a STEP model, which it takes over, also on failure. */
 fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **stream);
 
+/* Whether samples of the fit placed the edge of their own bin (whole ties), so that later ones are not drawn as they were. */
+int fastbin_is_conditioned(const fastbin_model_spec *spec);
+
 #endif /* FASTBIN_STREAM_INTERNAL_H */

@@ -145,7 +145,7 @@ static int tally_can_be(const struct tally *tally, int has_variance) {
 /* Whether a stream that went on from the tally of its model still holds it. */
 static int holds_fit(const fastbin_stream *stream) {
   const fastbin_model_spec *spec = &stream->spec;
-  if (!spec->counts || spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
+  if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
   if (stream->n_samples < spec->n_samples || stream->n_positive < spec->n_positive || stream->n_tied < spec->n_tied) return 0;
   if (stream->n_samples - stream->n_positive < spec->n_samples - spec->n_positive) return 0;
   for (int32_t b = 0; b < spec->n_bins; b++) {

@@ -98,4 +98,52 @@ static inline fastbin_model_spec half_spec(void) {
   return spec;
 }
 
+/* Three bins of seven steps in all, with whole ties and unlabelled samples: 20 samples, 2 of which the bins leave out. */
+static inline fastbin_model_spec stepped_spec(void) {
+  static const double edges[] = {0.125, 0.25, 0.375, 0.5, 0.75, 0.875};
+  static const uint64_t keys[] = {0, FASTBIN_KEY_BELOW, 0, 0, 0, FASTBIN_KEY_BELOW};
+  static const double values[] = {0.0, 0.125, 0.25, 0.25, 0.5, 0.75, 1.0};
+  static const int64_t counts[] = {6, 7, 5}, label_sums[] = {1, 3, 4};
+  static const int64_t first_step[] = {0, 2, 5}, step_counts[] = {4, 2, 3, 3, 2, 1, 5};
+  static const int64_t unlabelled[] = {40, 20, 30, 30, 0, 10, 50};
+  static const int64_t tie_counts[] = {0, 0, 0, 3, 1, 0, 2, 2, 1};
+  fastbin_model_spec spec = empty_spec(FASTBIN_STEP);
+  spec.scheme = FASTBIN_SCHEME_CERTIFIED;
+  spec.ties = FASTBIN_TIES_WHOLE;
+  spec.n_bins = 3;
+  spec.n_bins_asked = 3;
+  spec.n_steps = 7;
+  spec.edges = edges;
+  spec.edge_keys = keys;
+  spec.values = values;
+  spec.counts = counts;
+  spec.label_sums = label_sums;
+  spec.first_step = first_step;
+  spec.step_counts = step_counts;
+  spec.unlabelled_counts = unlabelled;
+  spec.tie_counts = tie_counts;
+  spec.edges_share = 0.25;
+  spec.score_min = 0.0;
+  spec.score_max = 1.0;
+  spec.seed = 42;
+  spec.n_samples = 20;
+  spec.n_positive = 9;
+  spec.n_tied = 5;
+  return spec;
+}
+
+/* A natural spline in the logit through (-2, -1), (0, 1/2) and (2, 1). */
+static inline fastbin_model_spec spline_spec(void) {
+  static const double knots[] = {-2.0, -1.0, 0.0, 0.0, 0.5, -0.375, 2.0, 1.0, 0.0};
+  fastbin_model_spec spec = empty_spec(FASTBIN_SMOOTH);
+  spec.scheme = FASTBIN_SCHEME_SPLINE;
+  spec.map = FASTBIN_MAP_SPLINE;
+  spec.n_knots = 3;
+  spec.knots = knots;
+  spec.clip = 0.0078125;
+  spec.score_min = 0.0;
+  spec.score_max = 1.0;
+  return spec;
+}
+
 #endif /* FASTBIN_TESTS_SPECS_H */

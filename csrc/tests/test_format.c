@@ -4,40 +4,10 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "check.h"
+#include "model_bytes.h"
 #include "specs.h"
 
 #include <float.h>
-
-#define MOST_BYTES 1024
-
-typedef struct bytes {
-  unsigned char at[MOST_BYTES];
-  size_t size;
-} bytes;
-
-static bytes bytes_of(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  bytes b;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  b.size = fastbin_model_size(model);
-  REQUIRE(b.size <= MOST_BYTES);
-  REQUIRE(fastbin_model_write(model, b.at, sizeof b.at) == FASTBIN_OK);
-  fastbin_model_free(model);
-  return b;
-}
-
-/* Reads from a copy of exactly this size on the heap, so that a sanitizer sees any byte read too many. */
-static fastbin_status read_status(const void *from, size_t size) {
-  unsigned char *copy = must_malloc(size);
-  fastbin_model *model = (fastbin_model *)(void *)&n_passed;
-  fastbin_status status;
-  memcpy(copy, from, size);
-  status = fastbin_model_read(copy, size, &model);
-  CHECK((status == FASTBIN_OK) == (model != NULL));
-  fastbin_model_free(model);
-  free(copy);
-  return status;
-}
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Good bytes                                                                                                    */
@@ -106,6 +76,12 @@ static void test_round_trips(void) {
   spec.map = FASTBIN_MAP_LOGISTIC;
   spec.map_parameters[0] = -1e-300;
   check_round_trip(&spec);
+  spec = stepped_spec();
+  check_round_trip(&spec);
+  spec.unlabelled_counts = NULL;
+  check_round_trip(&spec);
+  spec = spline_spec();
+  check_round_trip(&spec);
 }
 
 static void test_buffers(void) {
@@ -129,9 +105,8 @@ static void test_buffers(void) {
 /* Accidents                                                                                                     */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static void test_every_truncation(void) {
-  fastbin_model_spec spec = full_spec();
-  bytes b = bytes_of(&spec);
+static void test_every_truncation(const fastbin_model_spec *spec) {
+  bytes b = bytes_of(spec);
   for (size_t size = 0; size < b.size; size++) CHECK(read_status(b.at, size) == FASTBIN_ERROR_LENGTH);
   for (size_t extra = 1; extra < 20; extra++) {
     memset(b.at + b.size, 0, extra);
@@ -139,9 +114,8 @@ static void test_every_truncation(void) {
   }
 }
 
-static void test_every_change_of_one_byte(void) {
-  fastbin_model_spec spec = full_spec();
-  bytes b = bytes_of(&spec);
+static void test_every_change_of_one_byte(const fastbin_model_spec *spec) {
+  bytes b = bytes_of(spec);
   for (size_t i = 0; i < b.size; i++) {
     unsigned char good = b.at[i];
     for (int value = 0; value < 256; value++) {
@@ -164,29 +138,6 @@ static void test_foreign_and_mangled_files(void) {
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Contradictions behind a valid checksum                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
-
-static void put(bytes *b, size_t offset, uint64_t number, int width) {
-  for (int i = 0; i < width; i++) b->at[offset + (size_t)i] = (unsigned char)(number >> (8 * i));
-}
-
-static uint64_t get(const bytes *b, size_t offset, int width) {
-  uint64_t number = 0;
-  for (int i = 0; i < width; i++) number |= (uint64_t)b->at[offset + (size_t)i] << (8 * i);
-  return number;
-}
-
-/* FORMAT.md, "Checksum", written a second time. */
-static void seal(bytes *b) {
-  uint64_t state = 0;
-  put(b, 16, b->size, 8);
-  for (size_t i = 0; i + 8 < b->size; i += 8) {
-    state ^= get(b, i, 8);
-    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
-    state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
-    state ^= state >> 31;
-  }
-  put(b, b->size - 8, state, 8);
-}
 
 static fastbin_status status_with(size_t offset, uint64_t number, int width) {
   fastbin_model_spec spec = full_spec();
@@ -263,14 +214,121 @@ static void test_sections_of_later_versions(void) {
   CHECK(status_with_section("TALY", 0) == FASTBIN_ERROR_CONTENT); /* not the size of two bins */
 }
 
+/* The offset of the payload of a section. */
+static size_t payload_of(const bytes *b, const char *tag) {
+  size_t at = 24;
+  while (memcmp(b->at + at, tag, 4) != 0) {
+    at += 16 + ((size_t)get(b, at + 8, 8) + 7) / 8 * 8;
+    REQUIRE(at < b->size - 8);
+  }
+  return at + 16;
+}
+
+/* The same as status_with(), at an offset in a section. */
+static fastbin_status status_in(const fastbin_model_spec *spec, const char *tag, size_t offset, uint64_t number, int width) {
+  bytes b = bytes_of(spec);
+  put(&b, payload_of(&b, tag) + offset, number, width);
+  seal(&b);
+  return read_status(b.at, b.size);
+}
+
+/* Without one of its sections. */
+static fastbin_status status_without(const fastbin_model_spec *spec, const char *tag) {
+  bytes b = bytes_of(spec);
+  size_t payload = payload_of(&b, tag), start = payload - 16, size = 16 + ((size_t)get(&b, start + 8, 8) + 7) / 8 * 8;
+  memmove(b.at + start, b.at + start + size, b.size - start - size);
+  b.size -= size;
+  put(&b, 12, get(&b, 12, 4) - 1, 4);
+  seal(&b);
+  return read_status(b.at, b.size);
+}
+
+static void test_sections_of_two_resolutions(void) {
+  fastbin_model_spec spec = stepped_spec();
+  bytes b = bytes_of(&spec);
+  CHECK(get(&b, payload_of(&b, "CORE") + 48, 4) == 7 && get(&b, payload_of(&b, "EVID") - 8, 8) == 24);
+  CHECK(status_in(&spec, "CORE", 48, 7, 4) == FASTBIN_OK);
+  CHECK(status_in(&spec, "CORE", 48, 3, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&spec, "CORE", 0, 1, 4) == FASTBIN_ERROR_CONTENT);  /* linear */
+  CHECK(status_in(&spec, "CORE", 8, 2, 4) == FASTBIN_ERROR_CONTENT);  /* ties that are not whole */
+  CHECK(status_in(&spec, "EVID", 8, 0, 8) == FASTBIN_ERROR_CONTENT);  /* two bins from step 0 on */
+  CHECK(status_in(&spec, "EVID", 16, 7, 8) == FASTBIN_ERROR_CONTENT); /* a bin after the last step */
+  CHECK(status_in(&spec, "STEP", 0, 5, 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&spec, "STEP", 56, UINT64_MAX, 8) == FASTBIN_ERROR_CONTENT); /* -1 unlabelled samples */
+  CHECK(status_in(&spec, "STEP", 56, 41, 8) == FASTBIN_OK);
+  CHECK(status_in(&spec, "TIES", 24, 1, 8) == FASTBIN_ERROR_CONTENT);                    /* one sample with two labels */
+  CHECK(status_in(&spec, "TIES", 72, 0, 8) == FASTBIN_ERROR_CONTENT);                    /* edges from no samples */
+  CHECK(status_in(&spec, "TIES", 72, 0x8000000000000000u, 8) == FASTBIN_ERROR_CONTENT);  /* from -0.0 of them */
+  CHECK(status_in(&spec, "EVID", (size_t)0 - 8, 32, 8) == FASTBIN_ERROR_CONTENT);        /* a length that runs on */
+  CHECK(status_without(&spec, "EVID") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&spec, "STEP") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&spec, "TIES") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&spec, "TALY") == FASTBIN_ERROR_CONTENT); /* ties of no tally */
+  for (size_t i = 56; i < 112; i += 8) put(&b, payload_of(&b, "STEP") + i, 0, 8); /* unlabelled samples, but none */
+  seal(&b);
+  CHECK(read_status(b.at, b.size) == FASTBIN_ERROR_CONTENT);
+}
+
+/* One step for each bin needs no section that says so. */
+static void test_needless_sections(void) {
+  static const int64_t first_step[] = {0, 2, 4}, step_counts[] = {1, 1, 1, 1, 1};
+  static const double edges[] = {0.1, 0.2, 0.3, 0.4}, values[] = {0, 0.25, 0.5, 0.75, 1};
+  fastbin_model_spec spec = half_spec();
+  bytes b;
+  size_t payload;
+  spec.n_bins = 3;
+  spec.n_steps = 5;
+  spec.edges = edges;
+  spec.values = values;
+  spec.first_step = first_step;
+  spec.step_counts = step_counts;
+  spec.n_samples = 5;
+  b = bytes_of(&spec);
+  CHECK(read_status(b.at, b.size) == FASTBIN_OK);
+  CHECK(status_without(&spec, "STEP") == FASTBIN_ERROR_CONTENT);
+  payload = payload_of(&b, "EVID"); /* room for five bins is made */
+  memmove(b.at + payload + 40, b.at + payload + 24, b.size - payload - 24);
+  for (size_t i = 0; i < 5; i++) put(&b, payload + 8 * i, i, 8);
+  put(&b, payload - 8, 40, 8);
+  b.size += 16;
+  seal(&b);
+  CHECK(read_status(b.at, b.size) == FASTBIN_ERROR_CONTENT);
+}
+
+static void test_sections_of_maps(void) {
+  fastbin_model_spec spec = spline_spec();
+  CHECK(status_in(&spec, "CLIP", 0, 0x3FB0000000000000u, 8) == FASTBIN_OK);
+  CHECK(status_in(&spec, "CLIP", 0, 0, 8) == FASTBIN_ERROR_CONTENT); /* says nothing */
+  CHECK(status_in(&spec, "CLIP", 0, 0x8000000000000000u, 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&spec, "CLIP", 0, 0x3FE0000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* 1/2 */
+  CHECK(status_in(&spec, "CLIP", 0, 0x7FF8000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* NaN */
+  CHECK(status_in(&spec, "SPLN", 16, 0x8000000000000000u, 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&spec, "SPLN", 24, 0xC010000000000000u, 8) == FASTBIN_ERROR_CONTENT); /* a position of -4 after -2 */
+  CHECK(status_in(&spec, "SPLN", (size_t)0 - 8, 64, 8) == FASTBIN_ERROR_CONTENT);       /* not whole knots */
+  CHECK(status_in(&spec, "CORE", 12, FASTBIN_MAP_QUADRATIC, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&spec, "CORE", 12, 5, 4) == FASTBIN_ERROR_FORMAT_VERSION);
+  CHECK(status_without(&spec, "SPLN") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&spec, "CLIP") == FASTBIN_OK);
+}
+
+static void test_accidents(void) {
+  const fastbin_model_spec specs[] = {full_spec(), stepped_spec(), spline_spec()};
+  for (int i = 0; i < 3; i++) {
+    test_every_truncation(&specs[i]);
+    test_every_change_of_one_byte(&specs[i]);
+  }
+}
+
 int main(void) {
   test_the_example();
   test_round_trips();
   test_buffers();
-  test_every_truncation();
-  test_every_change_of_one_byte();
+  test_accidents();
   test_foreign_and_mangled_files();
   test_contradictions();
   test_sections_of_later_versions();
+  test_sections_of_two_resolutions();
+  test_needless_sections();
+  test_sections_of_maps();
   return finish();
 }

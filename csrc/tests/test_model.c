@@ -70,6 +70,42 @@ static void test_keys(void) {
   CHECK(fastbin_split_key(42, 0.5, 1) != fastbin_group_key(42, 0.5, 1));
 }
 
+/* The table of FORMAT.md, "Drawn labels", and what is refused. */
+static void test_drawn_labels(void) {
+  static const struct {
+    uint64_t digest;
+    double score;
+    int64_t count, ones, chosen, f, y;
+  } draws[] = {
+      {0, 0.5, 1, 1, 1, 1, 1},
+      {0, 0.5, 2, 1, 1, 1, 1},
+      {42, 0.25, 10, 4, 5, 3, 0},
+      {UINT64_C(0x0123456789ABCDEF), -2.5, 1000, 10, 300, 2, 0},
+      {UINT64_MAX, 0.0, 1000000000, 500000000, 250000000, 124998233, 0},
+      {UINT64_MAX, -0.0, 1000000000, 500000000, 250000000, 124998233, 0},
+      {7, 1.0, INT64_C(1) << 53, 3, INT64_C(1) << 52, 1, 0},
+      {7, 1.0, 5, 2, 0, 0, 0},
+      {7, 1.0, 0, 0, 0, 0, 0},
+  };
+  int64_t f, y;
+  for (size_t i = 0; i < sizeof draws / sizeof draws[0]; i++) {
+    CHECK(fastbin_draw_labels(draws[i].digest, draws[i].score, draws[i].count, draws[i].ones, draws[i].chosen, &f, &y) ==
+          FASTBIN_OK);
+    CHECK(f == draws[i].f && y == draws[i].y);
+  }
+  CHECK(fastbin_draw_labels(0, 0.5, 2, 1, 1, NULL, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, 0.5, 2, 1, 1, &f, NULL) == FASTBIN_ERROR_ARGUMENT);
+  f = y = 7;
+  CHECK(fastbin_draw_labels(0, 0.5, 2, 3, 1, &f, &y) == FASTBIN_ERROR_ARGUMENT && f == 0 && y == 0);
+  CHECK(fastbin_draw_labels(0, 0.5, 2, -1, 1, &f, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, 0.5, 2, 1, 3, &f, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, 0.5, 2, 1, -1, &f, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, 0.5, -1, -1, -1, &f, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, 0.5, (INT64_C(1) << 53) + 1, 1, 1, &f, &y) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_draw_labels(0, NAN, 2, 1, 1, &f, &y) == FASTBIN_ERROR_SCORE_NAN);
+  CHECK(fastbin_draw_labels(0, INFINITY, 2, 1, 1, &f, &y) == FASTBIN_ERROR_SCORE_RANGE);
+}
+
 /* RFC 4231, test cases 1, 2, 3, 6 and 7: the first 64 bits; and an id that fills two blocks. */
 static void test_hashed_keys(void) {
   unsigned char salt[131], id[200];
@@ -347,6 +383,7 @@ int main(void) {
   test_version();
   test_keys();
   test_hashed_keys();
+  test_drawn_labels();
   test_describe_gives_back_what_create_took();
   test_what_is_not_there_is_null();
   test_default_keys_and_negative_zeros();

@@ -82,6 +82,7 @@ class FixedWidthBinning(FixedEdges):
             map_model = fitted_scaler(self.scaler, rows.score_range)
             edges = pull_back(map_model, even_edges(n_bins), rows.limits)
             origin["map"], origin["map_parameters"] = map_model.map
+            origin["clip"], origin["knots"] = map_model.clip, map_model.knots
         low, _ = rows.limits
         edges = np.unique(edges)
         return edges[edges > low], origin

@@ -24,7 +24,7 @@ from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
-from fastbin.scaling.maps import fitted_scaler
+from fastbin.scaling.maps import SmoothMap, fitted_scaler
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -158,6 +158,7 @@ class ScalingBinning(Binning):
             parts = _average_split(split, n_bins, ties, _scaled(self.scaler_))
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
+            parts["clip"], parts["knots"] = self.scaler_.clip, self.scaler_.knots
         self.model_ = BinnedModel.from_parts(
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
@@ -188,7 +189,7 @@ def _fit_scaler(scaler: Any, rows: Rows) -> BinnedModel | None:
     if scaler is None:
         return None
     if _needs_fit(scaler):
-        if not isinstance(scaler, (PlattScaling, TemperatureScaling, BetaScaling)):
+        if not isinstance(scaler, SmoothMap):
             raise InputTypeError(f"scaler must be PlattScaling, TemperatureScaling or BetaScaling, got {scaler!r}")
         weights = rows.frequencies if rows.weights is None else rows.weights
         scaler = type(scaler)(**scaler.get_params()).fit(rows.scores, rows.labels, weights)

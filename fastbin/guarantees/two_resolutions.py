@@ -8,7 +8,6 @@ distribution of the scores. The event that both hold does not mention v, so it h
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -138,16 +137,3 @@ class StepMasses:
                 drawn = (rank - less)[chosen].astype(np.float64)
                 ends[chosen] = beta_quantile(drawn, samples[chosen] + 1.0 - rank[chosen], tail, upper=ends is high)
         return low, high
-
-
-def continuous_map_radii(
-    counts: Int64s, label_sums: Int64s, mean_values: Float64s, value_ranges: Float64s, level: float
-) -> Float64s:
-    """How far the average of a monotone map may be from the rate in each bin, by the inequality of Dvoretzky, Kiefer & Wolfowitz.
-
-    The map may have been fitted to the same samples. `value_ranges` are the largest value less the smallest in each bin;
-    Massart's constant: |mean of v over the samples - E[v | bin]| <= range sqrt(ln(2 / (w level)) / (2 N)).
-    """
-    rates = clopper_pearson(label_sums, counts, (1.0 - SHARE_OF_MASSES) * level)
-    second = value_ranges * np.sqrt(math.log(2.0 / (SHARE_OF_MASSES * level)) / (2.0 * np.maximum(counts, 1)))
-    return np.asarray(np.maximum(rates[:, 1] - mean_values, mean_values - rates[:, 0]) + second)

@@ -1,4 +1,4 @@
-"""The smooth maps: one-to-one calibration by a few parameters, fitted by maximum likelihood.
+"""The smooth maps: one-to-one calibration by a few parameters, fitted by maximum likelihood, with a ridge or without.
 
 They need few samples and keep the ranking, and they have no finite-sample guarantee: no method that maps scores one-to-one
 can have a distribution-free one (Gupta, Podkopaev & Ramdas 2020, Theorem 3). Put bins behind them for that.
@@ -7,7 +7,8 @@ can have a distribution-free one (Gupta, Podkopaev & Ramdas 2020, Theorem 3). Pu
 from __future__ import annotations
 
 from fastbin.scaling.beta import BetaScaling
+from fastbin.scaling.logit_maps import QuadraticScaling, SplineScaling
 from fastbin.scaling.platt import PlattScaling
 from fastbin.scaling.temperature import TemperatureScaling
 
-__all__ = ["BetaScaling", "PlattScaling", "TemperatureScaling"]
+__all__ = ["BetaScaling", "PlattScaling", "QuadraticScaling", "SplineScaling", "TemperatureScaling"]

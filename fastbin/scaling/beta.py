@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice
 from fastbin._typing import Float64s
 from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
-from fastbin.scaling.maps import SmoothMap
+from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import Samples, log_features, logits
 
 LOG_2 = math.log(2.0)
 
 
+@shared_docs(SmoothMap.__doc__)
 @dataclass(eq=False, repr=False)
 class BetaScaling(SmoothMap):
     """Beta scaling: ``1 / (1 + exp(-(a log(s) - b log(1 - s) + c)))`` with a, b >= 0, fitted by maximum likelihood.
@@ -28,6 +30,7 @@ class BetaScaling(SmoothMap):
     ----------
     parameters : {"abm", "am", "ab"}
         "abm": all three. "am": equal slopes, a = b, and c free. "ab": slopes free and 0.5 kept where it is, c = (a - b) log 2.
+    {ends}
 
     Attributes
     ----------
@@ -43,8 +46,8 @@ class BetaScaling(SmoothMap):
     Slopes are kept from being negative, so the map never falls; labels that fall with the score give slopes of 0 and a
     constant. Labels that a score separates (or of one class) leave the likelihood without a maximum and are refused. With
     two distinct scores there are as many parameters as the data determine in "am", which "abm" then becomes; with one
-    score, slopes are 0 and the value is the mean label. A score of exactly 0 or 1 stays there under positive slopes: with
-    the label that agrees it does not count, with the other label it is refused.
+    score, slopes are 0 and the value is the mean label. With ends="refuse" a score of exactly 0 or 1 stays there under
+    positive slopes: with the label that agrees it does not count, with the other label it is refused.
 
     Time O(n log n), memory a few arrays of n doubles.
 
@@ -63,6 +66,7 @@ class BetaScaling(SmoothMap):
 
     _: KW_ONLY
     parameters: str = "abm"
+    ends: str = "clip"
 
     _scheme = "beta"
 
@@ -83,19 +87,25 @@ class BetaScaling(SmoothMap):
 
     def _check_configuration(self) -> ScoreRange:
         check_choice(self.parameters, "parameters", ("abm", "am", "ab"))
+        check_choice(self.ends, "ends", ENDS)
         return super()._check_configuration()
 
-    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
+    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+        if self.ends == "clip":
+            clip = samples.half_step
+            moved = samples.with_ends(clip)
+            _require_maximum(moved, self.parameters)
+            return FittedMap("beta", _most_likely(moved, self.parameters, clip), clip)
         inside = samples.inside(scores, labels)
         _require_maximum(samples, self.parameters)
-        a, b, c = _most_likely(inside, self.parameters)
+        a, b, c = _most_likely(inside, self.parameters, clip=0.0)
         for end, slope in ((0.0, a), (1.0, b)):
             if slope == 0.0 and (samples.scores == end).any():
                 raise InputError(
                     f"scores hold {end!r}, and the other samples ask for a slope of 0 towards it, under which the "
-                    "likelihood jumps and has no maximum; move scores inside (0, 1) before both fit and predict"
+                    "likelihood jumps and has no maximum; use ends='clip', which moves scores inside (0, 1)"
                 )
-        return a, b, c
+        return FittedMap("beta", (a, b, c))
 
 
 def _require_maximum(samples: Samples, parameters: str) -> None:
@@ -106,12 +116,12 @@ def _require_maximum(samples: Samples, parameters: str) -> None:
     if separated:
         raise InputError(
             "labels are of one class, or separated by the score, so an ever steeper map is ever more likely and there is "
-            "no maximum; use PlattScaling, whose smoothed labels keep the map finite"
+            "no maximum; use PlattScaling or QuadraticScaling, which keep the map finite"
         )
 
 
-def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]:
-    """(a, b, c) of the most likely map for samples strictly inside (0, 1)."""
+def _most_likely(inside: Samples, parameters: str, clip: float) -> tuple[float, float, float]:
+    """(a, b, c) of the most likely map for samples strictly inside (0, 1), or moved there by the clip."""
     has_constant, n_distinct = parameters != "ab", inside.n_distinct
 
     def slopes_of(features: list[Feature]) -> tuple[Float64s, float]:
@@ -124,9 +134,9 @@ def _most_likely(inside: Samples, parameters: str) -> tuple[float, float, float]
         zeros, ones = inside.label_weights
         return (0.0, 0.0, math.log(ones) - math.log(zeros)) if has_constant else (1.0, 1.0, 0.0)
     if parameters == "am" or n_distinct == 2:
-        slopes, c = slopes_of([logits(inside.scores)])
+        slopes, c = slopes_of([logits(inside.scores, clip)])
         return float(slopes[0]), float(slopes[0]), c
-    features = log_features(inside.scores)
+    features = log_features(inside.scores, clip)
     if not has_constant:
         shifted = (Feature(log.values + shift, log.size) for log, shift in zip(features, (LOG_2, -LOG_2), strict=True))
         a, b = slopes_of(list(shifted))[0].tolist()

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
+from fastbin._typing import Float64s
 from fastbin._validation import ScoreRange, compare_labels
 from fastbin.model import BinnedModel
-from fastbin.scaling.samples import Samples, check_samples
+from fastbin.scaling.samples import Samples, check_samples, logits
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+ENDS = ("clip", "refuse")
+
+
+class FittedMap(NamedTuple):
+    """A map as C takes it."""
+
+    word: str  # "logistic", "beta", "quadratic" or "spline"
+    parameters: tuple[float, ...] = ()
+    clip: float = 0.0
+    knots: Float64s | None = None
+
 
 class SmoothMap(Calibrator):
-    """What the smooth maps share: samples are checked and pooled, and the model is a map alone."""
+    """What the smooth maps share: samples are checked and pooled, and the model is a map alone.
+
+    Parameters
+    ----------
+    ends : {"clip", "refuse"}
+        What a map that takes logarithms does about scores of 0 and 1. "clip": scores are moved into [h, 1 - h] with half a step
+        h = 0.5 / (n + 1), n the number of samples of the fit, both when it is fitted and when it is served; h is part of the
+        model. "refuse": such scores are refused where no map makes their labels possible, and drop out where every one does;
+        version 0.1.0 did this.
+    """
 
     _scheme: ClassVar[str]
 
@@ -44,10 +67,10 @@ class SmoothMap(Calibrator):
         score_range = self._check_configuration()
         labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, score_range)
-        parameters = self._most_likely(samples, scores, labels)
+        word, parameters, clip, knots = self._fitted(samples, scores, labels)
         self.model_ = BinnedModel.from_parts(
-            edges=None, values=None, kind="smooth", scheme=self._scheme, map="logistic" if len(parameters) == 2 else "beta",
-            map_parameters=parameters, score_range=score_range, n_samples=samples.n_samples, n_positive=samples.n_positive,
+            edges=None, values=None, kind="smooth", scheme=self._scheme, map=word, map_parameters=parameters, clip=clip,
+            knots=knots, score_range=score_range, n_samples=samples.n_samples, n_positive=samples.n_positive,
         )  # fmt: skip
         return self
 
@@ -55,15 +78,14 @@ class SmoothMap(Calibrator):
         """Refuse a configuration that cannot be used; the range of the scores."""
         return 0.0, 1.0
 
-    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
-        """The parameters of the map: two of a logistic one, three of a beta map. `scores` and `labels` are for messages."""
+    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+        """The map. `scores` and `labels` are for messages."""
         raise NotImplementedError
 
 
 def require_increasing(model: BinnedModel) -> None:
     """Raise unless the map of a smooth model increases: the condition under which bins behind it are bins of the score."""
-    word, parameters = model.map
-    slopes = parameters[: 1 if word == "logistic" else 2]
+    slopes = _slopes(model)
     if min(slopes) < 0.0 or max(slopes) <= 0.0:
         shown = ", ".join(format(slope, ".4g") for slope in slopes)
         raise InputError(
@@ -71,6 +93,33 @@ def require_increasing(model: BinnedModel) -> None:
             "score in the same order. If the scores of a classifier rise with the wrong label, pass its scores reversed (1 - "
             "score)"
         )
+
+
+def _slopes(model: BinnedModel) -> list[float]:
+    """Slopes of a map that rises if none is negative, and one is positive."""
+    word, parameters = model.map
+    if word == "spline":
+        return _spline_slopes(np.asarray(model.knots))
+    if word != "quadratic":
+        return list(parameters[: 1 if word == "logistic" else 2])
+    if parameters[2] == 0.0:
+        return [parameters[1]]
+    # A parabola rises over all logits that are served, if it does at both ends of them.
+    with np.errstate(divide="ignore"):
+        end = float(logits(np.zeros(1), model.clip).values[0])
+    return [parameters[1] + 2.0 * parameters[2] * z for z in (end, -end)]
+
+
+def _spline_slopes(knots: Float64s) -> list[float]:
+    """The least slope between each two knots and the slopes beyond the outer ones, which are those at them."""
+    (left, low, bend), (right, high, next_bend) = knots[:-1].T, knots[1:].T
+    width, chord = right - left, (high - low) / (right - left)
+    starts = chord - width * (2.0 * bend + next_bend) / 6.0
+    ends = chord + width * (bend + 2.0 * next_bend) / 6.0
+    # The slope is a parabola in the place between the knots; it turns inside where the second derivative goes from - to +.
+    turns = (bend < 0.0) & (next_bend > 0.0)
+    at = np.divide(bend, bend - next_bend, out=np.zeros_like(bend), where=turns)
+    return np.where(turns, starts + 0.5 * width * bend * at, np.minimum(starts, ends)).tolist()
 
 
 def fitted_scaler(scaler: Any, score_range: ScoreRange) -> BinnedModel:
@@ -82,7 +131,7 @@ def fitted_scaler(scaler: Any, score_range: ScoreRange) -> BinnedModel:
             f"scaler is a {type(scaler).__name__} that is not fitted; fit it to other samples than those that are binned"
         ) from None
     if not isinstance(model, BinnedModel) or model.kind != "smooth":
-        raise InputTypeError(f"scaler must be a fitted PlattScaling, TemperatureScaling or BetaScaling, got {scaler!r}")
+        raise InputTypeError(f"scaler must be a fitted PlattScaling or another smooth map, got {scaler!r}")
     require_increasing(model)
     if model.score_range != score_range:
         raise InputError(

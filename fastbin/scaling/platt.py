@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
-from fastbin.scaling.maps import SmoothMap
+from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import Samples, logits
 
 
+@shared_docs(SmoothMap.__doc__)
 @dataclass(eq=False, repr=False)
 class PlattScaling(SmoothMap):
     """Platt scaling: ``1 / (1 + exp(a f + c))`` of a feature f of the score, fitted by maximum likelihood.
@@ -31,6 +33,7 @@ class PlattScaling(SmoothMap):
         probability of a logistic regression. "logit" makes it beta scaling with equal slopes.
     score_range : (low, high) or None
         Where scores must lie; ``None`` takes any finite score, such as margins. "logit" needs [0, 1].
+    {ends}
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class PlattScaling(SmoothMap):
 
     Constant scores, or smoothed labels of one class, give slope 0 and the mean target. Without smoothing, labels that some
     score separates (or of one class) leave the likelihood without a maximum and are refused. Scores of exactly 0 or 1 have no
-    logit and are refused with feature="logit"; at prediction the map takes its limits there, 0 and 1.
+    logit: with ends="refuse" and feature="logit" they are refused, and at prediction the map takes its limits there, 0 and 1.
 
     Time O(n log n), memory a few arrays of n doubles.
 
@@ -69,6 +72,7 @@ class PlattScaling(SmoothMap):
     smooth_labels: bool = True
     feature: str = "score"
     score_range: tuple[float, float] | None = (0.0, 1.0)
+    ends: str = "clip"
 
     _scheme = "platt"
 
@@ -85,20 +89,26 @@ class PlattScaling(SmoothMap):
 
     def _check_configuration(self) -> ScoreRange:
         feature = check_choice(self.feature, "feature", ("score", "logit"))
+        check_choice(self.ends, "ends", ENDS)
         score_range = check_score_range(self.score_range)
         if feature == "logit" and score_range != (0.0, 1.0):
             raise InputError(f"score_range is {score_range}; feature='logit' needs probabilities, score_range=(0.0, 1.0)")
         return score_range
 
-    def _most_likely(self, samples: Samples, scores: Any, labels: Any) -> tuple[float, ...]:
-        if self.feature == "logit":
+    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+        clip = samples.half_step if self.feature == "logit" and self.ends == "clip" else 0.0
+        if clip:
+            samples = samples.with_ends(clip)
+        elif self.feature == "logit":
             _refuse_ends(scores, samples)
         if not self.smooth_labels:
             _require_overlap(samples)
-        slope, constant = self._line(samples)
-        return (slope, constant) if self.feature == "score" else (slope, slope, constant)
+        slope, constant = self._line(samples, clip)
+        if self.feature == "score":
+            return FittedMap("logistic", (slope, constant))
+        return FittedMap("beta", (slope, slope, constant), clip)
 
-    def _line(self, samples: Samples) -> tuple[float, float]:
+    def _line(self, samples: Samples, clip: float) -> tuple[float, float]:
         """Slope and constant. The targets of the labels, and what they leave to 1, are written out so that nothing cancels."""
         n_zeros, n_ones = samples.label_weights
         of_one, of_zero = (1.0, 0.0), (0.0, 1.0)
@@ -110,7 +120,7 @@ class PlattScaling(SmoothMap):
             ones, zeros = (n_ones * for_one + n_zeros * for_zero for for_one, for_zero in both)
             return 0.0, math.log(ones) - math.log(zeros)
         targets, complements = (np.where(samples.labels == 1, for_one, for_zero) for for_one, for_zero in both)
-        feature = Feature.of(samples.scores) if self.feature == "score" else logits(samples.scores)
+        feature = Feature.of(samples.scores) if self.feature == "score" else logits(samples.scores, clip)
         slopes, constant = maximise(
             [feature], targets, samples.weights, intercept=True, increasing=False, complements=complements
         )
@@ -122,8 +132,8 @@ def _refuse_ends(scores: Any, samples: Samples) -> None:
         if (samples.scores == end).any():
             position = int(np.argmax(np.asarray(scores, np.float64).ravel() == end))
             raise InputError(
-                f"scores[{position}] is {end!r}, whose logit is infinite; use feature='score', or move such scores inside "
-                "(0, 1) before both fit and predict"
+                f"scores[{position}] is {end!r}, whose logit is infinite; use ends='clip', which moves scores inside "
+                "(0, 1), or feature='score'"
             )
 
 

@@ -11,8 +11,6 @@ from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.scaling.value_maps import MAPS, Cells
 
-__all__ = ["RECENTRINGS", "VALUES", "FineCells", "value_steps"]
-
 # What stands in each bin without a map: (x - y) / (T - 1), as uniform-mass bins have it, and (x - y + .5) / T.
 BIN_MEANS = ("mean", "jeffreys")
 VALUES = (*MAPS, *BIN_MEANS)

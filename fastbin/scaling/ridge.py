@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._typing import Bools, Float64s
-from fastbin.scaling.likelihood import solve_scaled
+from fastbin.scaling.likelihood import BLOCK, solve_scaled
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
 # Of the loss, what a step may gain where it is the last one: it leaves about the square of that. And what is let pass where
@@ -67,19 +67,9 @@ class Ridge(NamedTuple):
 
     def _descend(self) -> tuple[Float64s, bool]:
         """Newton's method, each step halved until the loss falls."""
-        k, counts = len(self.ridge), self.zeros + self.ones
-        rows, columns = np.triu_indices(k)
-        products = self.columns[rows] * self.columns[columns]
-        bend = np.empty((k, k))
         place = self._place(self.centre)
         for _ in range(MOST_STEPS):
-            larger = 1.0 / (1.0 + place.small)  # of the probabilities of the two labels
-            smaller = place.small * larger
-            is_up = place.z > 0.0
-            residuals = self.zeros * np.where(is_up, larger, smaller) - self.ones * np.where(is_up, smaller, larger)
-            gradient = (self.columns * residuals).sum(axis=1) + self.ridge * (place.parameters - self.centre)
-            bend[rows, columns] = bend[columns, rows] = (products * (counts * smaller * larger)).sum(axis=1)
-            bend[np.diag_indices(k)] += self.ridge
+            gradient, bend = self._derivatives(place)
             step = solve_scaled(bend, -gradient)
             gap = -float((gradient * step).sum())
             if gap <= GAP_ENOUGH * place.loss:
@@ -93,3 +83,22 @@ class Ridge(NamedTuple):
                 return place.parameters, gap <= GAP_OF_ROUNDING * place.loss
             place = moved
         return place.parameters, False
+
+    def _derivatives(self, place: Place) -> tuple[Float64s, Float64s]:
+        """The gradient (k,) and the matrix (k, k) of second derivatives."""
+        k = len(self.ridge)
+        rows, columns = np.triu_indices(k)
+        gradient, bends = self.ridge * (place.parameters - self.centre), np.zeros(len(rows))
+        for start in range(0, len(place.z), BLOCK):
+            span = slice(start, start + BLOCK)
+            zeros, ones, part = self.zeros[span], self.ones[span], self.columns[:, span]
+            larger = 1.0 / (1.0 + place.small[span])  # of the probabilities of the two labels
+            smaller = place.small[span] * larger
+            is_up = place.z[span] > 0.0
+            residuals = zeros * np.where(is_up, larger, smaller) - ones * np.where(is_up, smaller, larger)
+            gradient += (part * residuals).sum(axis=1)
+            bends += (part[rows] * part[columns] * ((zeros + ones) * smaller * larger)).sum(axis=1)
+        matrix = np.empty((k, k))
+        matrix[rows, columns] = matrix[columns, rows] = bends
+        matrix[np.diag_indices(k)] += self.ridge
+        return gradient, matrix

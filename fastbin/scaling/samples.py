@@ -53,6 +53,20 @@ class Samples:
         below, above = self.scores[self.labels == falling], self.scores[self.labels != falling]
         return not len(below) or not len(above) or bool(below.max() <= above.min())
 
+    @property
+    def half_step(self) -> float:
+        """How far a map that takes logarithms keeps scores from 0 and 1."""
+        return 0.5 / (self.n_samples + 1.0)
+
+    def with_ends(self, clip: float) -> Samples:
+        """The samples with scores nearer than `clip` to 0 or 1 moved there, where `log_features` moves them back inside.
+
+        So they are equal, and pooled, before anything is said about how many scores there are or whether they separate labels.
+        """
+        scores = np.where(self.scores < clip, 0.0, np.where(1.0 - self.scores < clip, 1.0, self.scores))
+        pooled = [_pool(scores[self.labels == label], self.weights[self.labels == label]) for label in (0, 1)]
+        return Samples(*_joined(pooled), self.n_samples, self.n_positive)
+
     def inside(self, scores: Any, labels: Any) -> Samples:
         """The samples strictly inside (0, 1), after a check of those at the ends; `scores` and `labels` as they were given.
 
@@ -66,7 +80,7 @@ class Samples:
                 position = int(np.argmax((column == end) & (label_column == 1.0 - end)))
                 raise InputError(
                     f"scores[{position}] is {end!r} with label {1.0 - end:g}: the map sends {end:g} to {end:g}, so no "
-                    "parameters make this sample possible; move scores inside (0, 1) before both fit and predict, or use "
+                    "parameters make this sample possible; use ends='clip', which moves scores inside (0, 1), or "
                     "PlattScaling(feature='score')"
                 )
         return self.take((self.scores > 0.0) & (self.scores < 1.0))
@@ -92,9 +106,14 @@ def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: Sco
         _pool(score_array[chosen], None if weights is None else weights[chosen].astype(np.float64))
         for chosen in (label_array == 0, label_array == 1)
     ]
-    pooled_labels = np.repeat(np.array([0, 1], np.uint8), [len(part[0]) for part in parts])
-    pooled_scores, pooled_weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return Samples(pooled_scores, pooled_labels, pooled_weights, n_samples, n_positive)
+    return Samples(*_joined(parts), n_samples, n_positive)
+
+
+def _joined(parts: list[tuple[Float64s, Float64s]]) -> tuple[Float64s, UInt8s, Float64s]:
+    """Scores, labels and weights of the samples of label 0 and of label 1, one after the other."""
+    labels = np.repeat(np.array([0, 1], np.uint8), [len(part[0]) for part in parts])
+    scores, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return scores, labels, weights
 
 
 def _pool(scores: Float64s, weights: Float64s | None) -> tuple[Float64s, Float64s]:
@@ -108,12 +127,16 @@ def _pool(scores: Float64s, weights: Float64s | None) -> tuple[Float64s, Float64
     return scores[order][first], np.add.reduceat(weights[order], first)
 
 
-def log_features(scores: Float64s) -> list[Feature]:
-    """log(s) and -log(1 - s), for scores strictly inside (0, 1)."""
-    return [Feature.of(np.log(scores)), Feature.of(-np.log(1.0 - scores))]
+def log_features(scores: Float64s, clip: float = 0.0) -> list[Feature]:
+    """log(s) and -log(1 - s) as the C library computes them, both moved into [clip, 1 - clip] first.
+
+    Without a clip scores must lie strictly inside (0, 1).
+    """
+    rising, falling = (np.log(np.clip(values, clip, 1.0 - clip)) for values in (scores, 1.0 - scores))
+    return [Feature.of(rising), Feature.of(-falling)]
 
 
-def logits(scores: Float64s) -> Feature:
+def logits(scores: Float64s, clip: float = 0.0) -> Feature:
     """log(s / (1 - s)), as the C library computes it: log(s) - log(1 - s)."""
-    rising, falling = log_features(scores)
+    rising, falling = log_features(scores, clip)
     return Feature(rising.values + falling.values, max(rising.size, falling.size))

@@ -6,6 +6,8 @@
 `theorem6`, `running_variance`, `theorem7`,            ibid., the theorems of these numbers as intervals of bins
 `theorem10`
 `smallest_bin`                                         ibid., Theorem 5
+`continuous_map_radii`                                 the average of a map fitted to the labels of a bin, by Dvoretzky,
+                                                       Kiefer & Wolfowitz
 `conformal_sets`, `conformal_rank`,                    prediction sets: split conformal, and randomised within bins
 `bin_set_chances`
 `conditional_validity_curve`, `mean_validity_curve`    Gupta & Ramdas 2021: the curves of the figures, over many draws
@@ -25,6 +27,7 @@ from fastbin.guarantees.radius import worst_failure
 from fastbin.intervals.anytime import running_variance, theorem6
 from fastbin.intervals.weighted import theorem7, theorem10
 from fastbin.theory.conformal import bin_set_chances, conformal_rank, conformal_sets
+from fastbin.theory.continuous_map import continuous_map_radii
 from fastbin.theory.conversions import calibrated_from_intervals, intervals_from_calibrated, sets_from_intervals
 from fastbin.theory.label_shift import ShiftRisk, label_shift_risk, label_shift_risk_bound, shift_probabilities
 from fastbin.theory.recalibration_risk import RiskDecomposition, RiskEstimate, estimate_risk, population_risk
@@ -43,6 +46,7 @@ __all__ = [
     "conditional_validity_curve",
     "conformal_rank",
     "conformal_sets",
+    "continuous_map_radii",
     "estimate_risk",
     "intervals_from_calibrated",
     "label_shift_risk",

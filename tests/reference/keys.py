@@ -178,14 +178,13 @@ def draw_labels(digest: int, score: float, count: int, ones: int, chosen: int) -
     total = 0.0
     for _, weight in order:
         total += weight
-    target = u * total
+    target, f = u * total, first
     for value, weight in order:
         target -= weight
         if target < 0.0:
+            f = value
             break
-    else:
-        value = first
-    return value, int(v * float(chosen) < float(value))
+    return f, int(v * float(chosen) < float(f))
 
 
 def value_randomiser(key: int) -> float:

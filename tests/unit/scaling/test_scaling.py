@@ -24,6 +24,8 @@ ALL = {
     "abm": fb.BetaScaling(),
     "am": fb.BetaScaling(parameters="am"),
     "ab": fb.BetaScaling(parameters="ab"),
+    "quadratic": fb.QuadraticScaling(),
+    "spline": fb.SplineScaling(),
 }
 every = pytest.mark.parametrize("cal", list(ALL.values()), ids=list(ALL))
 
@@ -39,7 +41,7 @@ def test_platt(case: Case) -> None:
 @oracle.cases("platt_logit")
 def test_platt_on_logits(case: Case) -> None:
     given, expected = case.inputs, case.expected
-    cal = fb.PlattScaling(feature="logit", smooth_labels=given["smooth"]).fit(given["scores"], given["labels"])
+    cal = fb.PlattScaling(feature="logit", smooth_labels=given["smooth"], ends="refuse").fit(given["scores"], given["labels"])
     assert close([cal.a_, cal.c_], [expected["A"], expected["B"]], 1e-12)
     assert close(cal.predict(given["scores"]).tolist(), expected["values"], 1e-14)
 
@@ -137,7 +139,7 @@ def test_labels_that_fall_with_the_score() -> None:
 def test_scores_at_the_ends_that_agree_do_not_count() -> None:
     """The map sends 0 to 0 whatever its parameters: such a sample with label 0 is no news."""
     scores, labels = [0.0, 0.0, *SCORES, 1.0], [0, 0, *LABELS, 1]
-    for cal in (fb.TemperatureScaling(), fb.BetaScaling(parameters="am")):
+    for cal in (fb.TemperatureScaling(ends="refuse"), fb.BetaScaling(parameters="am", ends="refuse")):
         assert cal.fit(scores, labels).model_.map == cal.fit(SCORES, LABELS).model_.map
         assert cal.predict([0.0, 1.0]).tolist() == [0.0, 1.0]
         assert cal.fit(scores, labels).model_.n_samples == 10
@@ -146,9 +148,24 @@ def test_scores_at_the_ends_that_agree_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("cal", "scores", "labels", "message"),
     [
-        (fb.PlattScaling(feature="logit"), [0.2, 0.0, 0.4], [0, 1, 1], "scores[1] is 0.0, whose logit is infinite"),
-        (fb.TemperatureScaling(), [0.2, 0.6, 1.0], [0, 1, 0], "scores[2] is 1.0 with label 0: the map sends 1 to 1"),
-        (fb.BetaScaling(), [0.0, 0.2, 0.6, 0.7], [1, 1, 0, 1], "scores[0] is 0.0 with label 1: the map sends 0 to 0"),
+        (
+            fb.PlattScaling(feature="logit", ends="refuse"),
+            [0.2, 0.0, 0.4],
+            [0, 1, 1],
+            "scores[1] is 0.0, whose logit is infinite",
+        ),
+        (
+            fb.TemperatureScaling(ends="refuse"),
+            [0.2, 0.6, 1.0],
+            [0, 1, 0],
+            "scores[2] is 1.0 with label 0: the map sends 1 to 1",
+        ),
+        (
+            fb.BetaScaling(ends="refuse"),
+            [0.0, 0.2, 0.6, 0.7],
+            [1, 1, 0, 1],
+            "scores[0] is 0.0 with label 1: the map sends 0 to 0",
+        ),
         (fb.PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [0, 0, 1], "labels are separated by the score"),
         (fb.PlattScaling(smooth_labels=False), [0.1, 0.2, 0.8], [1, 1, 0], "labels are separated by the score"),
         (fb.PlattScaling(smooth_labels=False), [0.1, 0.5, 0.5, 0.8], [0, 0, 1, 1], "labels are separated by the score"),
@@ -157,7 +174,7 @@ def test_scores_at_the_ends_that_agree_do_not_count() -> None:
         (fb.BetaScaling(parameters="ab"), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
         (fb.TemperatureScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "all labels agree with the side of 0.5"),
         (
-            fb.BetaScaling(),
+            fb.BetaScaling(ends="refuse"),
             [0.0, 0.3, 0.4, 0.6, 0.7],
             [0, 1, 1, 0, 0],
             "scores hold 0.0, and the other samples ask",
@@ -165,6 +182,9 @@ def test_scores_at_the_ends_that_agree_do_not_count() -> None:
         (fb.PlattScaling(), [0.5, np.nextafter(0.5, 1)], [0, 1], "scores differ so little beside their size"),
         (fb.PlattScaling(feature="margin"), SCORES, LABELS, "feature is 'margin'; choose one of 'score', 'logit'"),
         (fb.PlattScaling(feature="logit", score_range=None), SCORES, LABELS, "feature='logit' needs probabilities"),
+        (fb.BetaScaling(ends="keep"), SCORES, LABELS, "ends is 'keep'; choose one of 'clip', 'refuse'"),
+        (fb.TemperatureScaling(ends=0.1), SCORES, LABELS, "ends is 0.1; choose one of 'clip', 'refuse'"),
+        (fb.PlattScaling(ends=""), SCORES, LABELS, "ends is ''; choose one of 'clip', 'refuse'"),
         (fb.BetaScaling(parameters="b"), SCORES, LABELS, "parameters is 'b'; choose one of 'abm', 'am', 'ab'"),
         (fb.PlattScaling(), [], [], "scores is empty"),
         (fb.PlattScaling(), [0.5, np.nan], [0, 1], "scores[1] is NaN"),
@@ -226,4 +246,4 @@ def test_not_fitted() -> None:
     with pytest.raises(AttributeError):
         _ = fb.PlattScaling().a_
     assert repr(fb.PlattScaling(feature="logit")) == "PlattScaling(feature='logit')"
-    assert fb.TemperatureScaling().get_params() == {}
+    assert fb.TemperatureScaling().get_params() == {"ends": "clip"}

@@ -1,0 +1,156 @@
+/*
+ * test_step_streams.c: streams over models of two resolutions count in bins; whole ties are not gone on from.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "model_bytes.h"
+#include "steps.h"
+
+/* The edges of the bins of `spec`, and bins of scores that are the same. */
+static void check_bins_alone(const fastbin_model *made, const fastbin_model *model, const fastbin_model_spec *spec) {
+  fastbin_model_spec seen = describe(made);
+  CHECK(seen.n_bins == spec->n_bins && seen.n_steps == spec->n_bins && !seen.first_step && !seen.step_counts);
+  for (int b = 1; b < spec->n_bins; b++) {
+    CHECK(seen.edges[b - 1] == spec->edges[spec->first_step[b] - 1]);
+    CHECK(seen.edge_keys[b - 1] == spec->edge_keys[spec->first_step[b] - 1]);
+  }
+  for (int i = 0; i < 1000; i++) {
+    double score = (double)random_below(160) / 1024.0;
+    uint64_t key = random_bits() / 2;
+    int32_t one, other;
+    CHECK(fastbin_assign_one(made, score, key, &one) == FASTBIN_OK);
+    CHECK(fastbin_assign_one(model, score, key, &other) == FASTBIN_OK && one == other);
+  }
+}
+
+/* Whether a score is that of an edge between two bins; all of those split ties. */
+static int is_at_bin_edge(const fastbin_model_spec *spec, double score) {
+  for (int b = 1; b < spec->n_bins; b++) {
+    if (spec->edges[spec->first_step[b] - 1] == score) return 1;
+  }
+  return 0;
+}
+
+static void check_bytes(fastbin_stream *stream) {
+  size_t size = fastbin_stream_size(stream);
+  unsigned char *written = must_malloc(size);
+  int64_t n_samples = fastbin_stream_n_samples(stream);
+  fastbin_stream *copy;
+  REQUIRE(fastbin_stream_write(stream, written, size) == FASTBIN_OK);
+  REQUIRE(fastbin_stream_read(written, size, &copy) == FASTBIN_OK);
+  CHECK(fastbin_stream_merge(stream, copy) == FASTBIN_OK && fastbin_stream_n_samples(stream) == 2 * n_samples);
+  free(written);
+  fastbin_stream_free(copy);
+}
+
+/* Outcomes are counted in bins, one by one and in batches; the model made of them has these alone. */
+static void test_streams_count_in_bins(int n_steps, int n_bins, int with_keys) {
+  fastbin_model_spec spec = random_spec(n_steps, n_bins, with_keys);
+  fastbin_model *model = must_create(&spec), *made;
+  fastbin_stream *stream;
+  int64_t counts[MOST_STEPS] = {0}, ones[MOST_STEPS] = {0}, found[MOST_STEPS], found_ones[MOST_STEPS], n_tied = 0;
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  for (int i = 0; i < 2000; i++) {
+    double score = (double)random_below(160) / 1024.0;
+    uint64_t key = random_bits() / 2;
+    int label = (int)random_below(2);
+    int32_t bin, expected = bin_by_definition(&spec, step_by_definition(&spec, score, key));
+    CHECK(fastbin_stream_update_one(stream, score, key, label, &bin) == FASTBIN_OK && bin == expected);
+    counts[expected]++;
+    ones[expected] += label;
+    n_tied += with_keys && is_at_bin_edge(&spec, score);
+  }
+  REQUIRE(fastbin_stream_tally(stream, found, found_ones, NULL) == FASTBIN_OK);
+  CHECK(memcmp(counts, found, (size_t)n_bins * sizeof *counts) == 0);
+  CHECK(memcmp(ones, found_ones, (size_t)n_bins * sizeof *ones) == 0);
+  REQUIRE(fastbin_stream_snapshot(stream, &made) == FASTBIN_OK);
+  CHECK(describe(made).n_tied == n_tied && describe(made).n_samples == 2000);
+  check_bins_alone(made, model, &spec);
+  check_bytes(stream);
+  fastbin_stream_free(stream);
+  fastbin_model_free(made);
+  fastbin_model_free(model);
+}
+
+static void test_streams_over_other_bins_are_not_merged(void) {
+  static const int64_t others[] = {0, 3, 5}, counts[] = {4, 2, 3, 3, 2, 1, 5};
+  fastbin_model_spec spec = stepped_spec();
+  fastbin_model *one, *other;
+  fastbin_stream *stream, *second;
+  spec.ties = FASTBIN_TIES_NONE;
+  spec.tie_counts = spec.counts = spec.label_sums = NULL;
+  spec.edges_share = 0.0;
+  one = must_create(&spec);
+  spec.first_step = others;
+  spec.step_counts = counts;
+  other = must_create(&spec);
+  REQUIRE(fastbin_stream_create(one, &stream) == FASTBIN_OK && fastbin_stream_create(other, &second) == FASTBIN_OK);
+  CHECK(fastbin_stream_merge(stream, second) == FASTBIN_ERROR_ARGUMENT);
+  fastbin_stream_free(stream);
+  fastbin_stream_free(second);
+  fastbin_model_free(one);
+  fastbin_model_free(other);
+}
+
+/* A tally is gone on from only where no sample of a bin placed its edge. */
+static void test_continuing_whole_ties(void) {
+  static const int64_t none[9], counts[] = {6, 8, 6}, label_sums[] = {1, 3, 5};
+  fastbin_model_spec spec = stepped_spec(), seen;
+  fastbin_model *model = must_create(&spec);
+  fastbin_stream *stream;
+  CHECK(fastbin_stream_continue(model, &stream) == FASTBIN_ERROR_TALLY && stream == NULL);
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  CHECK(fastbin_stream_update_one(stream, 0.5, 0, 1, NULL) == FASTBIN_OK);
+  fastbin_model_free(model);
+  REQUIRE(fastbin_stream_snapshot(stream, &model) == FASTBIN_OK);
+  seen = describe(model);
+  CHECK(seen.ties == FASTBIN_TIES_NONE && !seen.tie_counts && seen.edges_share == 0.0 && seen.n_samples == 1);
+  fastbin_model_free(model);
+  fastbin_stream_free(stream);
+  spec.scheme = FASTBIN_SCHEME_UMS;
+  spec.counts = counts;
+  spec.label_sums = label_sums;
+  spec.tie_counts = none;
+  model = must_create(&spec);
+  REQUIRE(fastbin_stream_continue(model, &stream) == FASTBIN_OK);
+  fastbin_model_free(model);
+  REQUIRE(fastbin_stream_snapshot(stream, &model) == FASTBIN_OK);
+  seen = describe(model);
+  CHECK(seen.ties == FASTBIN_TIES_WHOLE && seen.tie_counts && seen.n_tied == 5 && seen.n_steps == 3);
+  CHECK(memcmp(seen.counts, counts, sizeof counts) == 0);
+  fastbin_model_free(model);
+  fastbin_stream_free(stream);
+}
+
+/* No stream goes on from a tally that is conditioned on its edges: bytes that say so are refused. */
+static void test_states_that_count_no_fit(void) {
+  fastbin_model_spec spec = stepped_spec();
+  fastbin_model *model = must_create(&spec);
+  fastbin_stream *stream, *copy;
+  bytes b;
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  b.size = fastbin_stream_size(stream);
+  REQUIRE(b.size <= MOST_BYTES && fastbin_stream_write(stream, b.at, MOST_BYTES) == FASTBIN_OK);
+  seal(&b); /* changes nothing: shows that it is right */
+  CHECK(fastbin_stream_read(b.at, b.size, &copy) == FASTBIN_OK);
+  fastbin_stream_free(copy);
+  put(&b, 40, 2, 4); /* no variance, and a fit; its samples, and those of the bins */
+  put(&b, 48, 20, 8);
+  put(&b, 56, 9, 8);
+  put(&b, 64, 5, 8);
+  seal(&b);
+  CHECK(fastbin_stream_read(b.at, b.size, &copy) == FASTBIN_ERROR_CONTENT && copy == NULL);
+  fastbin_stream_free(stream);
+  fastbin_model_free(model);
+}
+
+int main(void) {
+  test_streams_count_in_bins(40, 7, 1);
+  test_streams_count_in_bins(40, 7, 0);
+  test_streams_count_in_bins(80, 79, 1);
+  test_streams_count_in_bins(80, 1, 1);
+  test_streams_over_other_bins_are_not_merged();
+  test_continuing_whole_ties();
+  test_states_that_count_no_fit();
+  return finish();
+}
