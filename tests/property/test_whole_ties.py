@@ -176,7 +176,7 @@ def test_certificates_are_the_reference(scheme: str, draw: st.DataObject) -> Non
         assert least - 1e-9 <= model.certificate(0.1, bound="a-priori").epsilon <= most + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
 def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(max_size=100), "data")
@@ -198,6 +198,9 @@ def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) ->
     assert model.label_sums.tolist() == fit.label_sums
     if model.has_steps:
         assert model.step_counts.tolist() == [count for b in range(fit.n_bins) for count in step_counts(fit, b, edges[b])]
+    if draw.draw(st.booleans(), "any values"):
+        rng = Random(draw.draw(st.integers(0, 2**32 - 1)))
+        model = model._replace(values=np.array([rng.random() for _ in model.values]))
     served = np.split(model.values, model.first_step[1:])
     for kind in ("conditional", "marginal"):
         # Where ties leave no fine edge in any bin, the values are constant in bins, and the rates get the whole level.

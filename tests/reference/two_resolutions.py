@@ -140,11 +140,13 @@ def bound_edges(T: int, r: int, ranks: Sequence[int], lower_ranks: Sequence[int]
 def mean_served(values: Sequence[float], shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The least and the greatest mean of `values` when each edge is within its bounds.
 
-    The mean is v_m - sum D_j u_j, with D_j the step at edge j and u_j the share below it.
+    The mean is v_m - sum D_j u_j, with D_j the step at edge j and u_j the share below it. It lies in [0, 1], as values do.
     """
     steps = [after - before for before, after in pairwise(values)]
     products = [(step * low, step * high) for step, (low, high) in zip(steps, shares, strict=True)]
-    return values[-1] - sum(max(pair) for pair in products), values[-1] - sum(min(pair) for pair in products)
+    least = values[-1] - sum(max(pair) for pair in products)
+    most = values[-1] - sum(min(pair) for pair in products)
+    return min(max(least, 0.0), 1.0), min(max(most, 0.0), 1.0)
 
 
 @dataclass(frozen=True)

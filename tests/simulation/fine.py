@@ -248,7 +248,9 @@ def served(edges: Edges, labels: Bools, of: Map, recentred: bool) -> tuple[Array
         means = [(count * values * (bins == b)).sum(axis=1) for b in range(start.shape[1])]
         last = last + edges.centre - np.stack(means, axis=1) / np.maximum(fits.T, 1)
     low, high = edges.interval
-    epsilon = np.maximum(high - (last - most), last - least - low)
+    # Moved values may leave [0, 1], which then does not bound their mean.
+    within = (-np.inf, np.inf) if recentred else (0.0, 1.0)
+    epsilon = np.maximum(high - np.clip(last - most, *within), np.clip(last - least, *within) - low)
     return np.where(fits.is_there, epsilon, 0.0), np.where(fits.is_there, np.abs(fits.rates - (last - share)), 0.0)
 
 
