@@ -59,6 +59,45 @@ def test_the_simulation_fits_as_the_library_does(name: str, scheme: str, repetit
     assert failures / repetitions <= limit(repetitions, len(LAWS) * len(SCHEMES))
 
 
+SPLITS: dict[str, dict[str, object]] = {
+    "umd, .25": {"edges_share": 0.25},
+    "umd, .7": {"edges_share": 0.7},
+    "ze, .25": {"edges_share": 0.25, "scheme": "ze"},
+    "umb, .25": {"edges_share": 0.25, "scheme": "umb"},
+    "ums": {"scheme": "ums"},
+}
+
+
+def rates_of(model: fb.BinnedModel, law: Law, scores: Array) -> Array:
+    """The true rates of the bins of a model without steps. Where the outermost group holds a cut the promise ends with it."""
+    edges = law.past(model.edges) if model.scheme == "umb" else model.edges
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    if model.tie_counts is not None:
+        counted = int(model.counts.sum()) + int((model.tie_counts[:, 0] > 0).sum() if model.scheme == "umd" else 0)
+        if model.scheme == "umb" and model.tie_counts[-1, 0] > 0:
+            ends[-1] = law.past(scores[counted - 1 : counted])[0]
+        elif model.tie_counts[0, 0] > 0 and model.scheme != "umb":
+            ends[0] = scores[len(scores) - counted]
+    return np.diff(law.ones_below(ends)) / np.diff(ends)
+
+
+@pytest.mark.parametrize("repetitions", size(100, 2_000))
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("name", [*LAWS, "alternating", "two decimals"])
+def test_edges_from_a_part_keep_the_promise(name: str, split: str, repetitions: int) -> None:
+    n, n_bins = (400, 6) if name != "two decimals" else (1000, 10)
+    law = tied_law(name, n, n_bins)
+    scores, labels = drawn(law, name, repetitions, n)
+    calibrator = fb.UniformMassBinning(n_bins, ties="whole", seed=2, **SPLITS[split])  # type: ignore[arg-type]
+    failures = 0
+    for i in range(repetitions):
+        model = calibrator.fit(scores[i], labels[i]).model_
+        low, high = model.interval(ALPHA).T
+        rates = rates_of(model, law, scores[i])
+        failures += bool(((rates < low) | (rates > high)).any())
+    assert failures / repetitions <= limit(repetitions, len(SPLITS) * (len(LAWS) + 2))
+
+
 # ------------------------------------------------------------------------------------------------- fine values
 
 CERTIFIED = {
