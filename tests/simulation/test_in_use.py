@@ -81,7 +81,7 @@ def rates_of(model: fb.BinnedModel, law: Law, scores: Array) -> Array:
     return np.diff(law.ones_below(ends)) / np.diff(ends)
 
 
-@pytest.mark.parametrize("repetitions", size(100, 2_000))
+@pytest.mark.parametrize("repetitions", size(40, 2_000))
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("name", [*LAWS, "alternating", "two decimals"])
 def test_edges_from_a_part_keep_the_promise(name: str, split: str, repetitions: int) -> None:
@@ -130,7 +130,7 @@ def errors(model: fb.BinnedModel, law: Law, lowest: float) -> Array:
     return np.asarray(np.abs(sums - ones) / np.add.reduceat(ends - starts, model.first_step))
 
 
-@pytest.mark.parametrize("repetitions", size(40, 2_000))
+@pytest.mark.parametrize("repetitions", size(15, 2_000))
 @pytest.mark.parametrize("options", OPTIONS, ids=["default", "isotonic", "means"])
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_certified_calibration_keeps_its_promise(name: str, options: dict[str, object], repetitions: int) -> None:
