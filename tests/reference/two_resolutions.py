@@ -42,15 +42,15 @@ SHARE = 0.1  # of the failure probability of a bin: what the edges get
 def fine_ranks(n: int, n_bins: int, cells: int | None = None) -> list[int]:
     """The candidate ranks of all fine edges, from 1 and ascending, with the ranks of the evidence edges among them.
 
-    Known before a score is seen. Each nominal bin is divided into m cells of nearly equal counts: 1,000 in all at most, 50 in a
-    bin, and at least four samples in a cell. `cells` is another m.
+    Known before a score is seen. Each nominal bin is divided into m cells of nearly equal counts, of one sample at least: 1,000
+    in all at most. `cells` is another m.
     """
     cuts = boundary_ranks(n, n_bins)
     starts, ends = [0, *(k - 1 for k in cuts)], [*(k - 1 for k in cuts), n]
     ranks = set(cuts)
     for b, (start, end) in enumerate(zip(starts, ends, strict=True)):
         interior = end - start - (b > 0)
-        m = cells or max(1, min(1000 // n_bins, 50, interior // 4))
+        m = cells or max(1, min(1000 // n_bins, interior))
         ranks |= {start + (end - start) * j // m + 1 for j in range(1, m)}
     return sorted(ranks)
 
