@@ -200,8 +200,8 @@ def refuse_whole_ties(evidence: Evidence, what: str) -> None:
     """Raise where the samples of a bin are not exchangeable with a new one."""
     if has_whole_ties(evidence):
         raise GuaranteeError(
-            f"{what} needs samples that are exchangeable with a new one of their bin, and {evidence.n_tied} samples lie in whole "
-            "groups of equal scores at edges, whose ranks say that some of them are there; fit with scheme='ums' or "
+            f"{what} needs samples that are exchangeable with a new one of their bin, and {evidence.n_tied} samples lie in "
+            "whole groups of equal scores at edges, whose ranks say that some of them are there; fit with scheme='ums' or "
             "ties='random'"
         )
 
