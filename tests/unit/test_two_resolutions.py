@@ -1,4 +1,4 @@
-"""Models whose values are finer than their evidence, and models of whole ties: parts, bins and steps of scores, copies, refusals."""
+"""Models whose values are finer than their evidence, and models of whole ties: parts, bins and steps, copies, refusals."""
 
 from __future__ import annotations
 
