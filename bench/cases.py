@@ -132,6 +132,22 @@ FITS = [
 
 LARGEST_FIT = FitCase("uniform", 10**8, 100, {FIT_GROWTH: Asked(at_most=1.2), ONE_TO_TWO_THREADS: Asked(at_least=1.6)})
 
+# Uniform-mass binning with whole ties against ties="random", and certified calibration against it, on the same rows.
+WHOLE_TO_RANDOM = Quantity("whole ties / ties by key")
+CERTIFIED_TO_BINS = Quantity("CertifiedCalibration.fit / UniformMassBinning.fit")
+
+FINE_FITS = {
+    f"fit {shape}, n = {size(n)}, B = 10, whole": (shape, n, asked)
+    for shape, n, asked in (
+        ("uniform", 10**4, {}),
+        ("uniform", 10**5, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
+        ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
+        ("100 values", 10**6, {}),
+        ("uniform", 10**7, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_BINS: Asked(at_most=2)}),
+        ("Beta(.5, 5)", 10**7, {CERTIFIED_TO_BINS: Asked(at_most=2)}),
+    )
+}
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -238,6 +254,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     HEAVY_TIES: {KEYS_TO_NONE: Asked(at_most=1.3)},
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
+    **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {
