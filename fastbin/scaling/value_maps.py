@@ -40,7 +40,7 @@ LEAST_PROBABILITY = 1e-6
 class Cells(NamedTuple):
     """Rows counted in cells. Cells without rows take no part in a fit; maps are evaluated at all."""
 
-    scores: Float64s  # (J,), ascending, of size 1 at most
+    scores: Float64s  # (J,), ascending
     counts: Float64s  # (J,), >= 0, one at least positive
     ones: Float64s  # (J,), of label 1
     positions: Float64s  # (J,): logits of the scores moved inside (0, 1), or standardised scores
@@ -52,13 +52,16 @@ class Cells(NamedTuple):
         if score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0:
             half_step = 0.5 / (n + 1.0)
             return cls(scores, counts, ones, logits(scores, half_step).values, True)
-        # A power of two, so that no sum overflows and subnormal scores keep their differences.
-        scores = np.ldexp(scores, -int(np.frexp(np.abs(scores).max())[1]))
-        return cls(scores, counts, ones, _standardised(scores, counts), False)
+        return cls(scores, counts, ones, _standardised(_scaled(scores, 0), counts), False)
 
     @property
     def zeros(self) -> Float64s:
         return self.counts - self.ones
+
+
+def _scaled(values: Float64s, exponent: int) -> Float64s:
+    """The values times a power of two by which the greatest is nearly 2^exponent, so that no sum overflows."""
+    return np.asarray(np.ldexp(values, exponent - int(np.frexp(np.abs(values).max())[1])))
 
 
 def _standardised(values: Float64s, counts: Float64s) -> Float64s:
@@ -153,7 +156,9 @@ def _spline(cells: Cells) -> tuple[Float64s, Float64s] | None:
 def isotonic(cells: Cells) -> Float64s:
     """Centred isotonic regression: blocks of pooled violators, moved inside (0, 1); lines between their mean scores."""
     taken = cells.counts > 0.0
-    scores, counts = cells.scores[taken], cells.counts[taken]
+    # As large as sums allow, so that subnormal scores keep their differences.
+    everywhere = _scaled(cells.scores, 1000)
+    scores, counts = everywhere[taken], cells.counts[taken]
     starts, block_counts, block_ones = np.empty(len(counts), np.int64), np.empty_like(counts), np.empty_like(counts)
     n_blocks = pool_weights(counts, cells.ones[taken], starts, block_counts, block_ones)
     starts, block_counts, block_ones = starts[:n_blocks], block_counts[:n_blocks], block_ones[:n_blocks]
@@ -162,12 +167,12 @@ def isotonic(cells: Cells) -> Float64s:
     sizes, firsts = np.diff(np.append(starts, len(counts))), scores[starts]
     shares = counts / np.repeat(block_counts, sizes)
     means = np.add.reduceat(shares * (scores - np.repeat(firsts, sizes)), starts)
-    block = np.clip(np.searchsorted(firsts, cells.scores, side="right") - 1, 0, None)
-    below = np.clip(block - (cells.scores - firsts[block] < means[block]), 0, max(n_blocks - 2, 0))
+    block = np.clip(np.searchsorted(firsts, everywhere, side="right") - 1, 0, None)
+    below = np.clip(block - (everywhere - firsts[block] < means[block]), 0, max(n_blocks - 2, 0))
     above = np.minimum(below + 1, n_blocks - 1)
     gaps = firsts[above] - firsts[below] + (means[above] - means[below])
     # Shares of the gap, and not a slope, which would overflow between scores next to each other.
-    along = np.divide(cells.scores - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
+    along = np.divide(everywhere - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
     p = values[below] + np.clip(along, 0.0, 1.0) * (values[above] - values[below])
     return np.log(p) - np.log(1.0 - p)
 
