@@ -73,7 +73,7 @@ def assert_same_predictions(model: fb.BinnedModel, expected: reference.StepModel
 
 
 def fit_or_refuse(calibrator: fb.UniformMassBinning, *columns: Any, **named: Any) -> fb.BinnedModel | None:
-    """The fitted model, ``None`` for a refusal. There is a warning where whole ties leave fewer bins than asked, and else none."""
+    """The fitted model, ``None`` for a refusal. A warning comes where whole ties leave fewer bins than asked, alone."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
