@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import fastbin as fb
+from reference import StepModel
 from strategies import CalibrationData
 
-__all__ = ["fit", "some_map"]
+__all__ = ["FEWER_BINS", "as_loaded", "fit", "some_map"]
+
+# The warning of fits whose bins cannot be as many as was asked for, one probability for each score.
+FEWER_BINS = "ignore:ties='whole' left:fastbin.FastbinWarning"
+
+
+def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:
+    """A model of the reference, by its parts: as those with a tie rule that only earlier versions fitted come, from files."""
+    names = ("weight_sums", "weighted_label_sums", "weight_square_sums", "tie_counts")
+    given = {name: getattr(model, name) for name in names if getattr(model, name) is not None}
+    same = ("edges", "values", "counts", "label_sums", "n_samples", "n_positive", "n_tied", "n_bins_asked", "delta", "ties")
+    score_range = None if model.score_max == float("inf") else (model.score_min, model.score_max)
+    return fb.BinnedModel.from_parts(
+        **given, **{name: getattr(model, name) for name in same}, edge_keys=np.array(model.edge_keys, np.uint64), scheme=scheme,
+        seed=seed, score_range=score_range, fingerprint=model.fingerprint, edges_share=model.edges_share,
+    )  # fmt: skip
 
 
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:

@@ -253,7 +253,7 @@ KEY_ERRORS = [
 def test_bad_keys(keys: np.ndarray, error: type[Exception], told: str) -> None:
     refuses(error, told.format("keys"), model().predict, [0.1, 0.2], keys=keys)
     refuses(error, told.format("keys"), model().assign, [0.1, 0.2], keys=keys)
-    refuses(error, told.format("keys"), fb.UniformMassBinning(1).fit, [0.1, 0.2], [0, 1], keys=keys)
+    refuses(error, told.format("keys"), fb.UniformMassBinning(1, ties="random").fit, [0.1, 0.2], [0, 1], keys=keys)
 
 
 @pytest.mark.parametrize("key", [-1, 2**64 - 1, 2**64, 0.5, 1.0, "a"])
@@ -273,7 +273,7 @@ def test_bad_seed_for_scoring(name: str, seed: Any) -> None:
 
 def test_repeated_tie_keys_at_a_boundary() -> None:
     """Two samples with one score and one key cannot be told apart by an edge that stands on them."""
-    fit = fb.UniformMassBinning(3).fit
+    fit = fb.UniformMassBinning(3, ties="random").fit
     told = "keys holds 9 more than once among rows with the score 0.5, *; keys must differ within one score"
     refuses(fb.InputError, told, fit, [0.5] * 11, [0, 1] * 5 + [1], keys=[9] * 11)
 
@@ -281,7 +281,16 @@ def test_repeated_tie_keys_at_a_boundary() -> None:
 def test_tie_keys_and_frequencies_exclude_each_other() -> None:
     told = "keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key"
     weights, keys = np.ones(60, int), np.arange(60)
-    refuses(fb.InputError, told, fb.UniformMassBinning(5).fit, *columns(60), sample_weight=weights, keys=keys)
+    refuses(fb.InputError, told, fb.UniformMassBinning(5, ties="random").fit, *columns(60), sample_weight=weights, keys=keys)
+
+
+def test_keys_where_nothing_is_ordered_by_them() -> None:
+    told = "keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'"
+    for scheme in ("umd", "ze", "ums", "umb"):
+        refuses(fb.InputError, told, fb.UniformMassBinning(5, scheme=scheme).fit, *columns(60), keys=np.arange(60))
+    for scheme in ("double-dipped", "split"):
+        cal = fb.ScalingBinning(5, scaler="none", scheme=scheme)
+        refuses(fb.InputError, told, cal.fit, *columns(60), keys=np.arange(60))
 
 
 # ------------------------------------------------------------------------------------------------- configuration
@@ -296,8 +305,15 @@ def test_tie_keys_and_frequencies_exclude_each_other() -> None:
         ({"n_bins": True}, fb.InputTypeError, "n_bins must be an integer, got True"),
         ({"n_bins": "many"}, fb.InputError, "n_bins is 'many'; choose one of 'auto'"),
         ({"scheme": "quantile"}, fb.InputError, "scheme is 'quantile'; choose one of 'umd', 'ze', 'ums', 'umb'"),
-        ({"ties": "lower"}, fb.InputError, "ties is 'lower', which scheme 'umd' does not have; choose 'random' or*"),
-        ({"ties": "first"}, fb.InputError, "ties is 'first'; choose one of 'random', 'upper', 'lower', 'isolate'"),
+        ({"ties": "lower"}, fb.InputError, "ties is 'lower'; choose one of 'whole', 'random', 'upper'"),
+        ({"ties": "isolate"}, fb.InputError, "ties is 'isolate'; choose one of 'whole', 'random', 'upper'"),
+        ({"ties": "first"}, fb.InputError, "ties is 'first'; choose one of 'whole', 'random', 'upper'"),
+        ({"ties": "upper", "scheme": "umb"}, fb.InputError, "ties is 'upper', which scheme 'umb' does not have; choose 'whole' or*"),
+        ({"edges_share": 0.0}, fb.InputError, "edges_share is 0.0; it must be in (0, 1]"),
+        ({"edges_share": 1.5}, fb.InputError, "edges_share is 1.5; it must be in (0, 1]"),
+        ({"edges_share": 0.25}, fb.InputError, "edges_share=0.25 leaves 15 of 60 samples to place the edges; n_bins=10 needs *19"),
+        ({"edges_share": 0.5, "ties": "random"}, fb.InputError, "edges_share is 0.5, which goes with ties='whole' and not with*"),
+        ({"edges_share": 0.5, "scheme": "ums"}, fb.InputError, "edges_share is 0.5, *; ties is 'whole' and scheme 'ums'"),
         ({"delta": 1e-20}, fb.InputError, "delta is 1e-20, which changes no value in double precision; use 0*"),
         ({"delta": 1.0}, fb.InputError, "delta is 1.0; it must be in [0, 1)"),
         ({"delta": "a"}, fb.InputTypeError, "delta must be a number, got 'a'"),

@@ -64,8 +64,9 @@ SCORE_DTYPES = ("float16", "float32", "float64", ">f4", ">f8", "<f8", "longdoubl
 LABEL_DTYPES = ("bool", "int8", "uint8", "int16", ">i4", "int64", "uint64", "float16", "float32", "float64", ">f8")
 
 
-def fitted(scores: Any, labels: Any, **options: Any) -> fb.BinnedModel:
-    return fb.UniformMassBinning(n_bins=7).fit(scores, labels, **options).model_
+def fitted(scores: Any, labels: Any, ties: str = "random", **options: Any) -> fb.BinnedModel:
+    """Of 7 bins; ties are ordered by keys, so that keys take part."""
+    return fb.UniformMassBinning(n_bins=7, ties=ties).fit(scores, labels, **options).model_
 
 
 def answers(model: fb.BinnedModel, scores: Any) -> list[list[float]]:
@@ -91,8 +92,9 @@ def test_containers_of_labels(container: Callable[[np.ndarray], Any]) -> None:
 def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) -> None:
     scores, labels = rows()
     for weights in (np.arange(N) % 4, np.arange(N) % 4 / 3):
-        expected = fitted(scores, labels, sample_weight=weights)
-        assert fitted(scores, labels, sample_weight=container(weights)) == expected
+        for ties in ("random", "whole"):
+            expected = fitted(scores, labels, ties, sample_weight=weights)
+            assert fitted(scores, labels, ties, sample_weight=container(weights)) == expected
     keys = np.arange(N, dtype=np.uint64) * (12345 << 32)
     expected = fitted(scores, labels, keys=keys)
     assert fitted(scores, labels, keys=container(keys)) == expected

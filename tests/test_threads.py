@@ -39,7 +39,8 @@ def in_threads(work: Callable[[int], Any]) -> list[Any]:
 
 def test_one_model_scored_by_many_threads() -> None:
     scores, labels = rows(20_000)
-    model = fb.UniformMassBinning(n_bins=20).fit(scores, labels).model_
+    model = fb.UniformMassBinning(n_bins=20, ties="random").fit(scores, labels).model_
+    assert model.needs_key
     keys = np.arange(len(scores), dtype=np.uint64) << np.uint64(40)
     expected = model.predict(scores, keys=keys)
     bins = model.assign(scores, keys=keys)
@@ -58,7 +59,7 @@ def test_one_model_scored_by_many_threads() -> None:
 
 def test_keys_drawn_in_threads_differ() -> None:
     """The stream of drawn keys is the model's own; two threads never share a place in it."""
-    model = fb.UniformMassBinning(n_bins=2).fit([0.5] * 100, [0, 1] * 50).model_
+    model = fb.UniformMassBinning(n_bins=2, ties="random").fit([0.5] * 100, [0, 1] * 50).model_
     shared = in_threads(lambda number: [model.predict([0.5] * 64).tolist() for _ in range(100)])
     draws = [tuple(draw) for draws in shared for draw in draws]
     assert len(set(draws)) == len(draws)
@@ -151,7 +152,7 @@ import fastbin as fb
 scores = np.full(4000, 0.5)
 labels = np.arange(4000) % 3 == 0
 model = fb.BinnedModel.from_parts(edges=[0.5], edge_keys=[2**63], values=[0.0, 1.0])
-calibrator = fb.UniformMassBinning(n_bins=2).fit(scores[:100], labels[:100])
+calibrator = fb.UniformMassBinning(n_bins=2, ties="random").fit(scores[:100], labels[:100])
 assert model.needs_key and calibrator.model_.needs_key
 model.predict_one(0.5), model.predict(scores)
 

@@ -9,16 +9,26 @@ import pytest
 
 import fastbin as fb
 import oracle
+import reference
+from fitting import FEWER_BINS, as_loaded
 from oracle import Case, close
+from reference import key_from_float
 
 GREATEST_KEY = math.nextafter(1.0, 0.0)
 
 
 @oracle.cases("umd", "umd_original")
 def test_umd_and_ze(case: Case) -> None:
-    given, expected = case.inputs, case.expected
+    given = case.inputs
     scheme = "umd" if case.method == "umd" else "ze"
-    model = fb.UniformMassBinning(given["B"], scheme=scheme).fit(given["scores"], given["labels"], keys=given["keys"]).model_
+    # Without keys the scores are distinct, where the tie rules are one.
+    for ties in ("random", "whole", "upper") if given["keys"] is None else ("random",):
+        check_fit(case, fb.UniformMassBinning(given["B"], scheme=scheme, ties=ties))
+
+
+def check_fit(case: Case, calibrator: fb.UniformMassBinning) -> None:
+    given, expected = case.inputs, case.expected
+    model = calibrator.fit(given["scores"], given["labels"], keys=given["keys"]).model_
     assert model.edges.tolist() == [score for score, _ in expected["cuts"]]
     if given["keys"] is not None:
         assert model.edge_keys.tolist() == [int(math.ldexp(key, 64)) for _, key in expected["cuts"]]
@@ -41,9 +51,10 @@ def test_too_few_samples(case: Case) -> None:
 
 @oracle.cases("umd_tieaware")
 def test_isolated_ties(case: Case) -> None:
-    given = case.inputs
-    calibrator = fb.UniformMassBinning(given["B"], ties="isolate")
-    model = calibrator.fit(given["scores"], given["labels"], keys=given["keys"]).model_
+    """A rule of earlier versions: the reference makes such models, and they score as they did."""
+    given, keys = case.inputs, [key_from_float(key) for key in case.inputs["keys"]]
+    made = reference.uniform_mass(given["scores"], given["labels"], given["B"], ties="isolate", keys=keys)
+    model = as_loaded(made, "umd")
     # Bins that no score can fall into are not bins of a model.
     expected = [(row["sum"], row["count"]) for row in case.expected["bins"] if row["count"] > 0]
     tallied = zip(model.label_sums.tolist(), model.counts.tolist(), strict=True)
@@ -54,10 +65,16 @@ def test_isolated_ties(case: Case) -> None:
         assert model.assign_one(math.nextafter(score, 1.0)) == own_bin.pop() + 1
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
+@pytest.mark.parametrize("ties", ["whole", "lower"])
 @oracle.cases("umb")
-def test_umb(case: Case) -> None:
+def test_umb(case: Case, ties: str) -> None:
+    """With whole ties as the fit has them, or as earlier versions had them."""
     given, u = case.inputs, case.expected["u"]
-    model = fb.UniformMassBinning(given["B"], scheme="umb", ties="lower").fit(given["scores"], given["labels"]).model_
+    if ties == "whole":
+        model = fb.UniformMassBinning(given["B"], scheme="umb").fit(given["scores"], given["labels"]).model_
+    else:
+        model = as_loaded(reference.uniform_mass(given["scores"], given["labels"], given["B"], "umb", "lower"), "umb")
     # Equal boundaries enclose an empty bin, which the model does not carry.
     kept = [b for b in range(len(u) + 1) if b == 0 or b == len(u) or u[b] != u[b - 1]]
     assert model.edges.tolist() == sorted(set(u))

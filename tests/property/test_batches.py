@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import fastbin as fb
 import strategies
 from fastbin._fit import batches
+from fitting import FEWER_BINS
 from strategies import LAYOUTS, CalibrationData
 
-SCHEME_AND_TIES = [("umd", "random"), ("umd", "upper"), ("umd", "isolate"), ("ze", "random"), ("ze", "upper")]
-SCHEME_AND_TIES += [("umb", "random"), ("umb", "lower")]
+SCHEME_AND_TIES = [(scheme, ties) for scheme in ("umd", "ze") for ties in ("whole", "random", "upper")]
+SCHEME_AND_TIES += [("umb", "whole"), ("umb", "random")]
 COLUMNS = ("scores", "labels", "sample_weight")
 
 
@@ -55,6 +56,7 @@ def little_memory() -> Iterator[None]:
         yield
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=30, deadline=None)
@@ -80,6 +82,7 @@ def test_batches_are_all_rows_at_once(scheme: str, ties: str, weighting: str, dr
     assert model_or_refusal(lambda: fb.UniformMassBinning(**configuration).fit_batches(factory).model_) == expected
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize("shape", ["tree", "constant", "clusters", "click rates", "signed zeros", "both signs", "sorted"])
 def test_many_batches_of_hard_scores(shape: str, weighting: str) -> None:
@@ -106,3 +109,15 @@ def test_float32_batches_keep_their_scores() -> None:
     model = fb.UniformMassBinning().fit_batches(parts).model_
     assert model == fb.UniformMassBinning().fit(scores, labels).model_
     assert set(model.edges) <= set(scores.astype(np.float64))
+
+
+def test_batches_warn_of_fewer_bins_as_rows_do() -> None:
+    scores, labels = np.repeat([0.2, 0.4, 0.9], 20), np.arange(60) % 2
+    told = "ties='whole' left 3 of the 5 bins that were asked for: one probability for each score allows no more; on other data"
+    for fit in (
+        lambda: fb.UniformMassBinning(5).fit(scores, labels),
+        lambda: fb.UniformMassBinning(5).fit_batches([(scores, labels)]),
+    ):
+        with pytest.warns(fb.FastbinWarning, match=told) as warned:
+            fit()
+        assert [one.filename for one in warned] == [__file__]

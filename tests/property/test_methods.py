@@ -18,7 +18,7 @@ from fastbin._fit.rows import BLOCK, check_rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin.binning.monotone import monotone_model
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
-from fitting import fit, some_map
+from fitting import FEWER_BINS, fit, some_map
 from reference import isotonic
 from reference.partitions import explicit_edges
 from strategies import LAYOUTS, CalibrationData
@@ -192,13 +192,22 @@ def test_ivap(draw: st.DataObject) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=strategies.calibration_data(max_size=60), scheme=st.sampled_from(["umd", "ums", "fixed-width"]))
-def test_venn_of_bins(data: CalibrationData, scheme: str) -> None:
-    binning: Any = fb.FixedWidthBinning(4) if scheme == "fixed-width" else fb.UniformMassBinning(2, scheme=scheme)
+@pytest.mark.filterwarnings(FEWER_BINS)
+@given(
+    data=strategies.calibration_data(max_size=60),
+    scheme=st.sampled_from(["umd", "ums", "fixed-width"]),
+    ties=st.sampled_from(["whole", "random"]),
+)
+def test_venn_of_bins(data: CalibrationData, scheme: str, ties: str) -> None:
+    binning: Any = fb.FixedWidthBinning(4) if scheme == "fixed-width" else fb.UniformMassBinning(2, scheme=scheme, ties=ties)
     fitted = fit(binning, data)
     if fitted is None:
         return
     model = fitted.model_
+    if model.ties == "whole":
+        with pytest.raises(fb.GuaranteeError, match="whole groups of equal scores"):
+            predict_venn(model, data.scores)
+        return
     bins = model.assign(data.scores, seed=3)
     tallies = list(zip(model.label_sums.tolist(), model.counts.tolist(), strict=True))
     expected = [[float(share) for share in isotonic.venn(*tallies[b])] for b in bins]

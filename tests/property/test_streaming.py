@@ -128,7 +128,7 @@ def test_merging_is_counting_on_without_the_order(first: CalibrationData, seed: 
 def test_going_on_from_a_fit_is_adding_to_its_tally(data: CalibrationData, seed: int) -> None:
     if len(data.scores) < 3:
         return
-    model = fb.UniformMassBinning(n_bins=2, seed=seed).fit(data.scores, data.labels).model_
+    model = fb.UniformMassBinning(n_bins=2, ties="random", seed=seed).fit(data.scores, data.labels).model_
     stream = StreamingBinning(model, continue_fit=True)
     expected = Stream(
         list(zip(model.edges.tolist(), model.edge_keys.tolist(), strict=True)), counts=model.counts.tolist(),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -19,8 +21,14 @@ from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData
 
 SCHEME_AND_TIES = [(scheme, ties) for scheme, rules in reference.TIES_OF_SCHEME.items() for ties in rules]
 
-# 45 combinations of 60 inputs each, of which about one in eight is one to refuse.
+# 47 combinations of 60 inputs each, of which about one in eight is one to refuse. Whole ties take no keys.
 WEIGHTING_AND_KEYS = [("none", False), ("integer", False), ("float", False), ("none", True), ("float", True)]
+COMBINATIONS = [
+    (*fit, *given)
+    for fit, given in product(SCHEME_AND_TIES, WEIGHTING_AND_KEYS)
+    if not (fit[1] == "whole" and given[1])
+]  # fmt: skip
+SHARED = [(scheme, weighting) for scheme in ("umd", "ze", "umb") for weighting in ("none", "integer", "float")]
 EXAMPLES = 60
 
 
@@ -47,7 +55,8 @@ def assert_same_model(model: fb.BinnedModel, expected: reference.StepModel) -> N
     assert model.label_sums.tolist() == expected.label_sums
     for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
         assert_same_bits(getattr(model, name), getattr(expected, name), name)
-    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", "delta", "fingerprint"):
+    assert (None if model.tie_counts is None else list(map(tuple, model.tie_counts.tolist()))) == expected.tie_counts
+    for name in ("n_samples", "n_positive", "ties", "n_tied", "n_bins", "n_bins_asked", "delta", "fingerprint", "edges_share"):
         assert getattr(model, name) == getattr(expected, name), name
 
 
@@ -63,15 +72,26 @@ def assert_same_predictions(model: fb.BinnedModel, expected: reference.StepModel
         assert model.predict_one(score, key) == expected.predict_one(score, key)
 
 
+def fit_or_refuse(calibrator: fb.UniformMassBinning, *columns: Any, **named: Any) -> fb.BinnedModel | None:
+    """The fitted model, ``None`` for a refusal. A warning comes where whole ties leave fewer bins than asked, alone."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            model = calibrator.fit(*columns, **named).model_
+        except fb.InputError:
+            return None
+    fewer = calibrator.ties == "whole" and model.n_bins < calibrator.n_bins
+    expected = [f"ties='whole' left {model.n_bins} of the {calibrator.n_bins} bins"] if fewer else []
+    assert [str(warning.message)[: len(text)] for warning, text in zip(told, expected, strict=True)] == expected
+    return model
+
+
 def fit_both(
     data: CalibrationData, layout: str = "contiguous", **configuration: Any
 ) -> tuple[fb.BinnedModel | None, reference.StepModel | None]:
     """The two models; ``None`` for one that refused. An error that is not a refusal goes through."""
     calibrator = fb.UniformMassBinning(**configuration, score_range=data.score_range)
-    try:
-        fitted = calibrator.fit(**data.arrays(layout)).model_
-    except fb.InputError:
-        fitted = None
+    fitted = fit_or_refuse(calibrator, **data.arrays(layout))
     try:
         expected = reference.uniform_mass(
             data.scores, data.labels, **configuration,
@@ -82,8 +102,7 @@ def fit_both(
     return fitted, expected
 
 
-@pytest.mark.parametrize(("weighting", "keyed"), WEIGHTING_AND_KEYS)
-@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+@pytest.mark.parametrize(("scheme", "ties", "weighting", "keyed"), COMBINATIONS)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
 def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: str, keyed: bool, draw: st.DataObject) -> None:
@@ -104,6 +123,27 @@ def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: st
         assert_same_predictions(fitted, expected, data, configuration["seed"])
 
 
+@pytest.mark.parametrize(("scheme", "weighting"), SHARED)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(draw=st.data())
+def test_edges_of_a_share_are_the_reference(scheme: str, weighting: str, draw: st.DataObject) -> None:
+    """A random share of the samples places the edges between whole groups; all samples are averaged."""
+    data = draw.draw(strategies.calibration_data(weighting=weighting, margins=draw.draw(st.booleans())), "data")
+    share = draw.draw(st.sampled_from([0.25, 0.5, 0.9, 0.1, math.nextafter(1.0, 0.0)]), "edges_share")
+    configuration = {
+        "scheme": scheme,
+        "ties": "whole",
+        "n_bins": draw.draw(strategies.n_bins_for(math.floor(share * data.n_samples)), "n_bins"),
+        "seed": draw.draw(strategies.seeds, "seed"),
+        "edges_share": share,
+    }
+    fitted, expected = fit_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
+    assert (fitted is None) == (expected is None)
+    if fitted is not None and expected is not None:
+        assert_same_model(fitted, expected)
+        assert_same_predictions(fitted, expected, data, configuration["seed"])
+
+
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
@@ -113,9 +153,8 @@ def test_float32_scores_are_their_doubles(scheme: str, ties: str, draw: st.DataO
     n_bins = draw.draw(strategies.n_bins_for(data.n_samples, most_bins(scheme, data.n_samples)), "n_bins")
     calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=1)
     column = LAYOUTS[draw.draw(st.sampled_from(list(LAYOUTS)), "layout")](np.array(data.scores, np.float32))
-    try:
-        model = calibrator.fit(column, data.labels).model_
-    except fb.InputError:
+    model = fit_or_refuse(calibrator, column, data.labels)
+    if model is None:
         with pytest.raises(ValueError):
             reference.uniform_mass(data.scores, data.labels, n_bins, scheme, ties, seed=1)
         return
@@ -129,20 +168,17 @@ def test_float32_scores_are_their_doubles(scheme: str, ties: str, draw: st.DataO
 @settings(max_examples=20, deadline=None)
 @given(draw=st.data())
 def test_row_order_does_not_change_a_byte(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
-    data = draw.draw(
-        strategies.calibration_data(weighting=weighting, keyed=weighting != "integer" and draw.draw(st.booleans()))
-    )
+    keyed = weighting != "integer" and ties != "whole" and draw.draw(st.booleans())
+    data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed))
     n_bins = draw.draw(strategies.n_bins_for(data.n_samples, most_bins(scheme, data.n_samples)), "n_bins")
     order = draw.draw(st.permutations(range(len(data.scores))), "order")
     arrays = data.arrays()
     calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties)
-    try:
-        expected = calibrator.fit(**arrays).model_.to_bytes()
-    except fb.InputError:
-        with pytest.raises(fb.InputError):
-            calibrator.fit(**{name: column[order] for name, column in arrays.items()})
-        return
-    assert calibrator.fit(**{name: column[order] for name, column in arrays.items()}).model_.to_bytes() == expected
+    expected = fit_or_refuse(calibrator, **arrays)
+    again = fit_or_refuse(calibrator, **{name: column[order] for name, column in arrays.items()})
+    assert (again is None) == (expected is None)
+    if again is not None and expected is not None:
+        assert again.to_bytes() == expected.to_bytes()
 
 
 LARGE = 30_000
@@ -162,7 +198,7 @@ def test_many_samples_are_the_reference(shape: str) -> None:
     assert_same_predictions(fitted, expected, data, seed=at)
     calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=at, score_range=data.score_range)
     for n_threads in (2, 3):
-        assert calibrator.fit(**data.arrays(layout), n_threads=n_threads).model_.to_bytes() == fitted.to_bytes()
+        assert fit_or_refuse(calibrator, **data.arrays(layout), n_threads=n_threads) == fitted
 
 
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
@@ -174,41 +210,46 @@ def test_a_hundred_thousand_tied_samples_are_the_reference(scheme: str, ties: st
     assert_same_model(fitted, expected)
     order = np.random.default_rng(1).permutation(len(data.scores))
     arrays = {name: column[order] for name, column in data.arrays().items()}
-    again = fb.UniformMassBinning(25, scheme=scheme, ties=ties, seed=5).fit(**arrays, n_threads=2).model_
-    assert again.to_bytes() == fitted.to_bytes()
+    again = fit_or_refuse(fb.UniformMassBinning(25, scheme=scheme, ties=ties, seed=5), **arrays, n_threads=2)
+    assert again == fitted
 
 
 def test_the_fit_writes_none_of_its_inputs() -> None:
     data = strategies.make("signed zeros", "coin", 200, 1, "float", keyed=True)
     for scheme, ties in SCHEME_AND_TIES:
         arrays = data.arrays()
+        if ties == "whole":
+            arrays.pop("keys")
         before = {name: column.tobytes() for name, column in arrays.items()}
-        fb.UniformMassBinning(4, scheme=scheme, ties=ties).fit(**arrays)
+        assert fit_or_refuse(fb.UniformMassBinning(4, scheme=scheme, ties=ties), **arrays) is not None
         assert {name: column.tobytes() for name, column in arrays.items()} == before
 
 
 def test_keys_for_repeated_rows_are_refused() -> None:
     """A frequency repeats the row and with it the key: no order is left among the copies."""
     data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
-    with pytest.raises(fb.InputError, match="keys"):
-        fb.UniformMassBinning(4).fit(**data.arrays())
+    with pytest.raises(fb.InputError, match="keys gives one key per row, but sample_weight repeats rows"):
+        fb.UniformMassBinning(4, ties="random").fit(**data.arrays())
 
 
 def test_what_the_words_about_ties_say() -> None:
-    """README and docstrings: "isolate" still divides a score that holds one boundary; "ums" with "upper" divides none."""
+    """README and docstrings: "whole" divides no score and is certified; with "upper" only "ums" is."""
     scores = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], [100, 500, 100, 200, 100])
     labels = np.random.default_rng(0).random(1000) < scores
-    isolated = fb.UniformMassBinning(5, ties="isolate").fit(scores, labels).model_
-    whole = [edge for edge, key in zip(isolated.edges, isolated.edge_keys, strict=True) if key == 0]
-    divided = [edge for edge, key in zip(isolated.edges, isolated.edge_keys, strict=True) if key not in (0, 2**64 - 1)]
-    assert whole == [0.3, np.nextafter(0.3, 1.0)]
-    assert divided == [0.5, 0.7]
-    assert isolated.needs_key
-    assert isolated.randomised_mass == 0.3
+    for scheme in ("umd", "ze", "umb", "ums"):
+        calibrator = fb.UniformMassBinning(5, scheme=scheme)
+        with pytest.warns(fb.FastbinWarning, match="left 3 of the 5 bins"):
+            whole = calibrator.fit(scores, labels).model_
+        assert set(whole.edges) <= set(scores)
+        assert not whole.needs_key
+        assert whole.randomised_mass == 0.0
+        assert whole.n_tied > 0
+        assert whole.certificate().epsilon < 0.2
+    divided = fb.UniformMassBinning(5, ties="random").fit(scores, labels).model_
+    assert divided.needs_key
+    assert divided.randomised_mass == 0.8
     fixed = fb.UniformMassBinning(5, scheme="ums", ties="upper").fit(scores, labels).model_
     assert not fixed.needs_key
-    assert fixed.randomised_mass == 0.0
-    assert fixed.n_tied > 0
     assert fixed.certificate().epsilon < 0.2
     with pytest.raises(fb.GuaranteeError):
         fb.UniformMassBinning(5, ties="upper").fit(scores, labels).model_.certificate()

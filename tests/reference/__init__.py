@@ -16,9 +16,10 @@ Bins are numbered from 0. Papers, cited by these names throughout:
 from reference.keys import group_digest, group_key, key_from_float, row_key, rows_digest, split_key, value_randomiser
 from reference.partitions import explicit_edges, fixed_width, scaling_binning, scaling_binning_split
 from reference.step_model import StepModel
-from reference.uniform_mass import SCHEMES, TIES_OF_SCHEME, uniform_mass
+from reference.uniform_mass import EARLIER_TIES, SCHEMES, TIES_OF_SCHEME, uniform_mass
 
 __all__ = [
+    "EARLIER_TIES",
     "SCHEMES",
     "TIES_OF_SCHEME",
     "StepModel",

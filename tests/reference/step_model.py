@@ -58,6 +58,14 @@ class Tally:
         self.weighted_label_sums[b] += Fraction(weight) * label
         self.weight_square_sums[b] += Fraction(weight * weight)
 
+    def take_out(self, b: int, label: int) -> None:
+        """Count one sample of weight 1 less."""
+        self.counts[b] -= 1
+        self.label_sums[b] -= label
+        self.weight_sums[b] -= 1
+        self.weighted_label_sums[b] -= label
+        self.weight_square_sums[b] -= 1
+
     def means(self) -> list[Fraction]:
         """Exact means of the labels; 1/2 where nothing was counted (or nothing weighs anything)."""
         pairs = zip(self.weighted_label_sums, self.weight_sums, strict=True)
@@ -91,6 +99,9 @@ class StepModel:
     delta: float = 0.0
     fingerprint: int = 0
     out_of_range: str = "refuse"
+    ties: str = "none"
+    tie_counts: list[tuple[int, int, int]] | None = None
+    edges_share: float = 0.0
 
     @classmethod
     def from_tally(cls, edges: Sequence[Edge], tally: Tally, *, weighted: bool = False, **origin: object) -> StepModel:

@@ -9,6 +9,10 @@ ze     ibid., Corollary 1 (Zadrozny & Elkan 2001)  the same                     
 ums    Gupta, Podkopaev & Ramdas 2020, sec. 4.2    ranks ceil(j n1 / B) of part 1     all samples of part 2
 umb    Sun, Song & Hero 2023, Definition 6         ranks floor(n b / B)               all samples
 =====  ==========================================  =================================  ==============================
+
+Where equal scores meet a boundary the tie rule decides. "random": samples of one score are ordered by keys. "upper": the edge
+loses its key. "whole": edges lie between whole groups of equal scores (`reference.whole_ties`). Two rules are those of models
+that were fitted earlier: "isolate", which gave a score with two or more boundaries a bin of its own, and "lower" of "umb".
 """
 
 from __future__ import annotations
@@ -17,31 +21,26 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from reference.keys import KEY_ABOVE, KEY_BELOW, fingerprint
+from reference.keys import KEY_ABOVE, KEY_BELOW, draw_labels, fingerprint
+from reference.ranks import boundary_ranks
 from reference.samples import Sample, check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of, keep_edges_with_two_sides
+from reference.whole_ties import WholeBin, whole_ties
 
-__all__ = ["SCHEMES", "TIES_OF_SCHEME", "boundary_ranks", "uniform_mass"]
+__all__ = ["EARLIER_TIES", "SCHEMES", "TIES_OF_SCHEME", "boundary_ranks", "uniform_mass"]
 
 TIES_OF_SCHEME = {
-    "umd": ("random", "upper", "isolate"),
-    "ze": ("random", "upper"),
-    "ums": ("random", "upper"),
-    "umb": ("random", "lower"),
+    "umd": ("whole", "random", "upper"),
+    "ze": ("whole", "random", "upper"),
+    "ums": ("whole", "random", "upper"),
+    "umb": ("whole", "random"),
 }
 SCHEMES = tuple(TIES_OF_SCHEME)
 
-
-def boundary_ranks(n: int, n_bins: int) -> list[int]:
-    """k_1 ... k_(B-1) of Gupta & Ramdas 2021, Algorithm 1, line 8: k_b = ceil(b (n + 1) / B), counted from 1.
-
-    In integers, so that no rank is off by one through rounding. (The proof of Theorem 3 prints ceil(b (n + 1/B)); the
-    algorithm has the right formula.) Bin b averages the k_b - k_(b-1) - 1 samples strictly between two boundaries, which is at
-    least floor((n + 1) / B) - 1: no bin is empty when n >= 2 B - 1.
-    """
-    return [-((-b * (n + 1)) // n_bins) for b in range(1, n_bins)]
+# Of models that are only loaded today.
+EARLIER_TIES = {"umd": ("isolate",), "umb": ("lower",)}
 
 
 @dataclass
@@ -52,6 +51,8 @@ class Placed:
     edges: list[Edge]
     counted: list[Sample]  # where predict puts them
     counted_below: list[tuple[Sample, Edge]]  # in the bin that ends at this edge
+    ties: str  # as the model records the rule
+    whole: list[WholeBin] = field(default_factory=list)  # the bins, where whole groups of equal scores lie at edges
 
 
 def uniform_mass(
@@ -63,6 +64,7 @@ def uniform_mass(
     *,
     seed: int = 0,
     split: float = 0.5,
+    edges_share: float = 1.0,
     delta: float = 0.0,
     weights: Sequence[int] | Sequence[float] | None = None,
     keys: Sequence[int] | None = None,
@@ -73,30 +75,42 @@ def uniform_mass(
     `weights` that are all int are frequencies (a sample is repeated), floats are importance weights: the boundaries ignore
     them and a bin's value is sum(w y) / sum(w).
     """
-    if ties not in TIES_OF_SCHEME[scheme]:
+    if ties not in (*TIES_OF_SCHEME[scheme], *EARLIER_TIES.get(scheme, ())):
         raise ValueError(f"scheme {scheme!r} has no ties={ties!r}")
+    if edges_share < 1.0 and (ties != "whole" or scheme == "ums"):
+        raise ValueError(f"edges_share={edges_share} goes with ties='whole' and no split")
+    if keys is not None and ties == "whole":
+        raise ValueError("nothing is ordered by keys")
     score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
     check(scores, labels, score_min, score_max)
     ranks_of = {"umd": _umd_ranks, "ze": _umd_ranks, "umb": _umb_ranks}.get(scheme)
-    at_ranks = None if ranks_of is None else lambda n: ranks_of(n, n_bins)
+    at_ranks = None if ranks_of is None or edges_share < 1.0 else lambda n: ranks_of(n, n_bins)
     samples = in_fit_order(scores, labels, seed, weights, keys, at_ranks)
+    weighted = weights is not None and not all(isinstance(weight, int) for weight in weights)
 
-    place = {"umd": _place_umd, "ze": _place_ze, "umb": _place_umb}.get(scheme)
-    placed = place(samples, n_bins, ties) if place is not None else _place_ums(samples, n_bins, ties, split)
+    if scheme == "ums":
+        placed = _place_ums(samples, n_bins, ties, split)
+    elif ties == "whole":
+        placed = _place_whole(samples, n_bins, scheme, seed, edges_share, weighted=weighted)
+    else:
+        placed = {"umd": _place_umd, "ze": _place_ze, "umb": _place_umb}[scheme](samples, n_bins, ties)
     if keys is not None:
         _refuse_repeated_boundary_keys(samples, placed.boundaries)
 
     edges = keep_edges_with_two_sides(placed.edges, score_min, score_max)
+    if scheme == "ums" and ties == "whole":
+        edges = _without_empty_bins(edges, placed.counted)
     tally = Tally(len(edges) + 1)
     for sample in placed.counted:
         tally.add(bin_of(edges, sample.score, sample.key), sample.label, sample.weight)
     for sample, upper_edge in placed.counted_below:
         tally.add(sum(edge < upper_edge for edge in edges), sample.label, sample.weight)
+    _leave_out_cuts(tally, placed.whole, scheme)
 
     return StepModel.from_tally(
         edges,
         tally,
-        weighted=weights is not None and not all(isinstance(weight, int) for weight in weights),
+        weighted=weighted,
         n_samples=len(samples),
         n_positive=sum(sample.label for sample in samples),
         n_tied=_n_tied(samples, placed.boundaries, isolated=ties == "isolate"),
@@ -105,6 +119,9 @@ def uniform_mass(
         score_max=score_max,
         delta=delta,
         fingerprint=_fingerprint(samples, edges, ties, score_min),
+        ties=placed.ties,
+        tie_counts=[(b.r, b.f, b.y) for b in placed.whole] or None,
+        edges_share=edges_share if placed.whole else 0.0,
     )
 
 
@@ -122,7 +139,7 @@ def _place_umd(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     inside = [sample for sample in samples if id(sample) not in chosen]
     if ties != "isolate":
         edges = [(cut.score, KEY_ABOVE if ties == "upper" else cut.key) for cut in boundaries]
-        return Placed(boundaries, edges, inside, [])
+        return Placed(boundaries, edges, inside, [], ties)
 
     # A score that holds two or more boundaries becomes a bin of its own, [v, next double after v). Which scores these are
     # depends on the boundaries alone and not on labels, so the samples inside stay independent draws, and all samples with
@@ -136,7 +153,7 @@ def _place_umd(samples: list[Sample], n_bins: int, ties: str) -> Placed:
         else:
             edges.append((cut.score, cut.key))
     freed = [cut for cut in boundaries if cut.score in isolated]
-    return Placed(boundaries, edges, inside + freed, [])
+    return Placed(boundaries, edges, inside + freed, [], ties)
 
 
 def _place_ze(samples: list[Sample], n_bins: int, ties: str) -> Placed:
@@ -145,7 +162,7 @@ def _place_ze(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     A test score equal to the boundary still goes to the bin above: the two sides of Corollary 1 differ on purpose.
     """
     umd = _place_umd(samples, n_bins, ties)
-    return Placed(umd.boundaries, umd.edges, umd.counted, list(zip(umd.boundaries, umd.edges, strict=True)))
+    return Placed(umd.boundaries, umd.edges, umd.counted, list(zip(umd.boundaries, umd.edges, strict=True)), ties)
 
 
 def _place_umb(samples: list[Sample], n_bins: int, ties: str) -> Placed:
@@ -156,7 +173,7 @@ def _place_umb(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     """
     boundaries = [samples[k - 1] for k in _umb_ranks(len(samples), n_bins)]
     edges = [(cut.score, KEY_BELOW if ties == "lower" else cut.key + 1) for cut in boundaries]
-    return Placed(boundaries, edges, samples, [])
+    return Placed(boundaries, edges, samples, [], ties)
 
 
 def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float) -> Placed:
@@ -169,13 +186,75 @@ def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float) -> P
     n1 = math.floor(split * len(samples))
     if n1 < n_bins or n1 == len(samples):
         raise ValueError(f"{n1} of {len(samples)} samples to place {n_bins} bins")
-    by_split_key = sorted(samples, key=lambda sample: (sample.split_key, sample.score, sample.j))
-    chosen = {id(sample) for sample in by_split_key[:n1]}
+    chosen = {id(sample) for sample in _least_split_keys(samples, n1)}
     part1 = [sample for sample in samples if id(sample) in chosen]
     part2 = [sample for sample in samples if id(sample) not in chosen]
     boundaries = [part1[-((-j * n1) // n_bins) - 1] for j in range(1, n_bins)]
-    edges = [(cut.score, KEY_ABOVE if ties == "upper" else cut.key) for cut in boundaries]
-    return Placed(boundaries, edges, part2, [])
+    edges = [(cut.score, cut.key if ties == "random" else KEY_ABOVE) for cut in boundaries]
+    return Placed(boundaries, edges, part2, [], "upper" if ties == "whole" else ties)
+
+
+def _without_empty_bins(edges: list[Edge], counted: list[Sample]) -> list[Edge]:
+    """Whole ties of "ums": an edge goes if the bin above it is empty, or if nothing lies below it."""
+    filled = sorted({bin_of(edges, sample.score, sample.key) for sample in counted})
+    return [edges[b - 1] for b in filled[1:]]
+
+
+def _place_whole(samples: list[Sample], n_bins: int, scheme: str, seed: int, edges_share: float, *, weighted: bool) -> Placed:
+    """Edges between whole groups, from all samples or from a random share of them.
+
+    If no boundary shares its score with another sample these are the bins of the paper. Otherwise all samples of a bin are
+    counted; with importance weights they are all averaged, too, and nothing is drawn.
+    """
+    placing, ranks_of = samples, _umb_ranks if scheme == "umb" else _umd_ranks
+    if edges_share < 1.0:
+        placing = _least_split_keys(samples, math.floor(edges_share * len(samples)))
+        _umd_ranks(len(placing), n_bins)  # refuses too few, also for "umb"
+    placing = sorted(placing, key=lambda sample: (sample.score, sample.key, sample.j))
+    boundaries = [placing[k - 1] for k in ranks_of(len(placing), n_bins)]
+    if _n_tied(samples, boundaries, isolated=False) == 0:
+        return _place_untied(samples, boundaries, scheme)
+    # Labels of "ze" are counted with their own scores where there are ties, as those of "umd".
+    fit = whole_ties(
+        [sample.score for sample in placing], [sample.label for sample in placing], n_bins,
+        "umb" if scheme == "umb" else "umd", draw=draw_labels, seed=seed, score_range=(-math.inf, math.inf),
+    )  # fmt: skip
+    edges = [(score, KEY_BELOW if scheme == "umb" else KEY_ABOVE) for score in fit.edges]
+    if weighted:
+        return Placed(boundaries, edges, samples, [], "whole", [WholeBin(0, 0, None) for _ in fit.bins])
+    return Placed(boundaries, edges, _within_the_cuts(samples, fit.bins, scheme), [], "whole", fit.bins)
+
+
+def _place_untied(samples: list[Sample], boundaries: list[Sample], scheme: str) -> Placed:
+    edges = [(cut.score, KEY_BELOW if scheme == "umb" else KEY_ABOVE) for cut in boundaries]
+    if scheme == "umb":
+        return Placed(boundaries, edges, samples, [], "lower")
+    chosen = {id(cut) for cut in boundaries}
+    inside = [sample for sample in samples if id(sample) not in chosen]
+    return Placed(boundaries, edges, inside, list(zip(boundaries, edges, strict=True)) if scheme == "ze" else [], "upper")
+
+
+def _within_the_cuts(samples: list[Sample], bins: list[WholeBin], scheme: str) -> list[Sample]:
+    """Without those beyond the last group that holds a cut, where the last bin ends with that group.
+
+    Among the samples that placed the edges there are none. The bin serves such scores, but promises nothing about them.
+    """
+    last = bins[-1 if scheme == "umb" else 0].cut
+    if last is None:
+        return samples
+    return [sample for sample in samples if (sample.score <= last.score if scheme == "umb" else sample.score >= last.score)]
+
+
+def _leave_out_cuts(tally: Tally, bins: list[WholeBin], scheme: str) -> None:
+    """Whole ties of "umd": one sample at the edge of each bin, with the label that was drawn, is not averaged."""
+    for b, whole in enumerate(bins):
+        if scheme == "umd" and whole.r > 0:
+            tally.take_out(b, whole.y)
+
+
+def _least_split_keys(samples: list[Sample], n: int) -> list[Sample]:
+    """A random part of this size."""
+    return sorted(samples, key=lambda sample: (sample.split_key, sample.score, sample.j))[:n]
 
 
 def _umd_ranks(n: int, n_bins: int) -> list[int]:

@@ -18,8 +18,8 @@ from itertools import pairwise
 from random import Random
 
 from reference.keys import group_digest
+from reference.ranks import boundary_ranks
 from reference.samples import Row, boundary_groups, check
-from reference.uniform_mass import boundary_ranks
 
 __all__ = ["SCHEMES", "Cut", "Draw", "WholeBin", "WholeTies", "chosen_by", "cut_groups", "is_too_thin", "whole_ties"]
 

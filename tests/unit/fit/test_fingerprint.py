@@ -15,24 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
+import reference
 import strategies
 from fastbin import assess
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, rows_fingerprint
 from fastbin._fit.order import edge_scores
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin.cli import command_line
+from fitting import FEWER_BINS, as_loaded
 from reference.keys import fingerprint as reference_fingerprint
 
 SCHEMES_AND_TIES = [
-    (scheme, ties)
-    for scheme, of_scheme in (
-        ("umd", ("random", "upper", "isolate")), ("ze", ("random", "upper")), ("ums", ("random", "upper")),
-        ("umb", ("random", "lower")),
-    )
-    for ties in of_scheme
-]  # fmt: skip
+    (scheme, ties) for rules in (reference.TIES_OF_SCHEME, reference.EARLIER_TIES) for scheme in rules for ties in rules[scheme]
+]
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEMES_AND_TIES)
 @settings(max_examples=25, deadline=None)
@@ -40,10 +38,14 @@ SCHEMES_AND_TIES = [
 def test_the_fit_and_the_rows_agree(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
     n_bins, seed = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins"), draw.draw(strategies.seeds, "seed")
-    calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=seed, score_range=data.score_range)
+    given = {"scheme": scheme, "ties": ties, "seed": seed, "score_range": data.score_range}
     try:
-        model = calibrator.fit(**data.arrays()).model_
-    except fb.InputError:
+        if ties in reference.EARLIER_TIES.get(scheme, ()):
+            made = reference.uniform_mass(data.scores, data.labels, n_bins, weights=data.weights, **given)
+            model = as_loaded(made, scheme, seed)
+        else:
+            model = fb.UniformMassBinning(n_bins, **given).fit(**data.arrays()).model_
+    except ValueError:  # as both refuse
         return
     scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
     frequencies = None if data.weights is None else np.array(data.weights, np.int64)
@@ -77,7 +79,7 @@ def test_fixed_edges_agree(edges: list[float]) -> None:
     assert (found == 0) == (not edges)
 
 
-@pytest.mark.parametrize("ties", ["random", "upper"])
+@pytest.mark.parametrize("ties", ["whole", "random", "upper"])
 def test_three_parts_agree(ties: str) -> None:
     rng = np.random.default_rng(2)
     scores = rng.integers(0, 31, 600) / 30
@@ -89,8 +91,8 @@ def test_three_parts_agree(ties: str) -> None:
 
 
 @pytest.mark.parametrize("calibrator", [
-    fb.ScalingBinning(6), fb.ScalingBinning(6, ties="isolate"), fb.FixedWidthBinning(7), fb.IsotonicCalibration(),
-    fb.UniformMassBinning("auto"),
+    fb.ScalingBinning(6), fb.ScalingBinning(6, ties="random"), fb.FixedWidthBinning(7), fb.IsotonicCalibration(),
+    fb.UniformMassBinning("auto"), fb.UniformMassBinning(6, edges_share=0.5),
 ])  # fmt: skip
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_step_calibrator_leaves_one(calibrator: Any, weighted: bool) -> None:
@@ -206,9 +208,12 @@ def test_a_promise_that_the_calibration_set_breaks_is_contradicted() -> None:
 def test_counts_that_other_rows_would_often_have_are_no_sign() -> None:
     """On a single score the fingerprint knows the number of ones alone, which one test set in forty shares."""
     scores, labels = np.full(1000, 0.5), np.arange(1000) < 500
-    model = fb.UniformMassBinning(10).fit(scores, labels).model_
+    model = fb.UniformMassBinning(10, ties="random").fit(scores, labels).model_
     assert model.fingerprint == rows_fingerprint(model, scores, labels.astype(np.uint8)) != 0
     assert not assess.check_certificate(model, scores, labels).is_calibration_set
     few = drawn(1000, 8, lambda uniform: np.floor(5 * uniform) / 5)
-    model = fb.UniformMassBinning(10).fit(*few).model_
+    model = fb.UniformMassBinning(10, ties="random").fit(*few).model_
     assert assess.check_certificate(model, *few).is_calibration_set
+    with pytest.warns(fb.FastbinWarning, match="left 5 of the 10 bins"):
+        whole = fb.UniformMassBinning(10).fit(*few).model_
+    assert assess.check_certificate(whole, *few).is_calibration_set

@@ -186,8 +186,10 @@ def test_theorem_4b_is_about_umd() -> None:
 def test_ties_at_the_edges_are_harmless_where_the_edges_come_from_other_samples() -> None:
     model = fitted([5, 10], [50, 50], scheme="ums", ties="upper", n_tied=40, n_samples=200)
     assert guarantees.certify(model).epsilon > 0
-    assert not any("continuous" in sentence for sentence in guarantees.certify(model).assumptions)
-    assert any("continuous" in sentence for sentence in guarantees.certify(uniform_mass(ties="upper")).assumptions)
+    told = "no score at an edge has a positive probability of its own; no two samples share one there"
+    assert told not in guarantees.certify(model).assumptions
+    for scheme, ties in (("umd", "upper"), ("ze", "upper"), ("umb", "lower")):
+        assert told in guarantees.certify(uniform_mass(scheme=scheme, ties=ties)).assumptions
 
 
 def test_collapsed_bins_with_boundary_labels_are_refused() -> None:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+import reference
 from fastbin import shift
+from fitting import as_loaded
 from oracle import REPOSITORY
 
 SOURCE_RNG = np.random.default_rng(5)
@@ -25,13 +27,12 @@ KEYS = np.arange(101, dtype=np.uint64) * np.uint64(2**57)
 TARGET_LABELS = np.arange(100) < 10
 
 SCHEMES_AND_TIES = [
-    *(("umd", ties) for ties in ("random", "isolate", "upper")),
-    *(("ze", ties) for ties in ("random", "upper")),
-    *(("ums", ties) for ties in ("random", "upper")),
-    *(("umb", ties) for ties in ("random", "lower")),
+    *((scheme, ties) for scheme in ("umd", "ze", "ums") for ties in ("whole", "random", "upper")),
+    *(("umb", ties) for ties in ("whole", "random")),
 ]
+EARLIER = [("umd", "isolate"), ("umb", "lower")]  # models that come from files alone
 # Ties that all went to one side have no theorem.
-REFUSED = {f"{scheme}-{ties}" for scheme, ties in SCHEMES_AND_TIES if ties in ("upper", "lower")} - {"ums-upper"}
+REFUSED = {f"{scheme}-{ties}" for scheme, ties in SCHEMES_AND_TIES + EARLIER if ties in ("upper", "lower")} - {"ums-upper"}
 METHODS = ("clopper-pearson", "hoeffding", "empirical-bernstein", "wilson")
 
 
@@ -55,9 +56,15 @@ def uniform_mass(**options: Any) -> Callable[[], Any]:
     return lambda: fb.UniformMassBinning(6, **options).fit(SCORES, LABELS)
 
 
+def earlier(scheme: str, ties: str) -> fb.BinnedModel:
+    return as_loaded(reference.uniform_mass(SCORES.tolist(), LABELS.tolist(), 6, scheme, ties), scheme)
+
+
 CARRIED: dict[str, Callable[[], Any]] = {
     **{f"{scheme}-{ties}": uniform_mass(scheme=scheme, ties=ties) for scheme, ties in SCHEMES_AND_TIES},
+    **{f"{scheme}-{ties}": lambda scheme=scheme, ties=ties: earlier(scheme, ties) for scheme, ties in EARLIER},
     **{f"{s}-distinct": lambda s=s: fb.UniformMassBinning(6, scheme=s).fit(DISTINCT, LABELS) for s in ("umd", "ze", "umb")},
+    "edges of a share": uniform_mass(edges_share=0.5),
     "monotone": uniform_mass(monotone=True),
     "delta": uniform_mass(delta=0.01),
     "frequencies": lambda: fb.UniformMassBinning(6).fit(SCORES, LABELS, sample_weight=FREQUENCIES),
@@ -67,7 +74,7 @@ CARRIED: dict[str, Callable[[], Any]] = {
     "scaling-binning": lambda: fb.ScalingBinning(6).fit(SCORES, LABELS),
     "stream": lambda: streamed([0.2, 0.6]),
     "stream of a model's bins": lambda: streamed(fb.UniformMassBinning(5).fit(SCORES, LABELS)),
-    "stream that goes on": lambda: streamed(fb.UniformMassBinning(5).fit(SCORES, LABELS), continue_fit=True),
+    "stream that goes on": lambda: streamed(fb.UniformMassBinning(5, ties="random").fit(SCORES, LABELS), continue_fit=True),
     "moved by labels": moved,
     "moved by labels, smoothed": lambda: moved(smoothing="add-half"),
     "moved by labels, source rate given": lambda: moved(source_rate=0.4),
@@ -185,7 +192,11 @@ def by_scores(method: str) -> shift.LabelShift:
     return shift.LabelShift(source, method=method, n_bootstrap=5).fit(DISTINCT)
 
 
-NOT_CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
+NOT_def earlier(scheme: str, ties: str) -> fb.BinnedModel:
+    return as_loaded(reference.uniform_mass(SCORES.tolist(), LABELS.tolist(), 6, scheme, ties), scheme)
+
+
+CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
     "importance weights": (weighted, "use fb.shift.weighted_interval"),
     "weighted fit": (
         lambda: fb.UniformMassBinning(5).fit(SCORES, LABELS, sample_weight=IMPORTANCE), "use fb.shift.weighted_interval",
