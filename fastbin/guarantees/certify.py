@@ -26,7 +26,7 @@ from fastbin.guarantees.evidence import (
     require_means,
 )
 from fastbin.guarantees.intervals import interval, interval_of_interior
-from fastbin.guarantees.radius import exact_radius
+from fastbin.guarantees.radius import exact_radius, one_sided_radius
 from fastbin.guarantees.two_resolutions import certify_steps, has_steps
 from fastbin.intervals import clopper_pearson, sidak
 
@@ -152,7 +152,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
     if has_whole_ties(evidence):
-        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", _one_sided_radius)
+        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", one_sided_radius)
     extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
     if kind == "ece":
         return _ece(evidence, interior, alpha, extras)
@@ -168,11 +168,6 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
             largest = max(largest, exact_radius(count, level) + extra)
     theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {_binomial(evidence)}"
     return largest + evidence.delta, theorem
-
-
-def _one_sided_radius(count: int, level: float) -> float:
-    """A radius that each tail of a binomial mean exceeds with probability level / 2 at most."""
-    return min(exact_radius(count, level / 2.0), _hoeffding_radius(count, level))
 
 
 def _hoeffding_radius(count: int, level: float) -> float:
