@@ -72,9 +72,17 @@ def check_parts(model: fb.BinnedModel, told: dict[str, Any]) -> None:
     for name in ("edges", "values", "weight_sums", "weighted_label_sums", "weight_square_sums"):
         assert_same_bits(getattr(model, name), told[name])
     assert np.asarray(model.edge_keys).tolist() == told["edge_keys"]
-    for name in ("counts", "label_sums"):
+    columns = ("counts", "label_sums", "first_step", "step_counts", "unlabelled_counts", "tie_counts")
+    for name in (name for name in columns if name in told):
         column = getattr(model, name)
-        assert (None if column is None else np.asarray(column).tolist()) == told[name]
+        assert (None if column is None else np.asarray(column).tolist()) == told[name], name
+    if "n_steps" in told:  # since 0.2.0
+        assert (model.n_steps, model.has_steps, model.needs_key) == (told["n_steps"], told["has_steps"], told["needs_key"])
+        assert [model.edges_share, model.clip] == [float.fromhex(told[name]) for name in ("edges_share", "clip")]
+        assert_same_bits(model.knots, told["knots"])
+    else:
+        assert (model.n_steps, model.has_steps, model.edges_share, model.clip) == (model.n_bins, False, 0.0, 0.0)
+        assert model.tie_counts is model.step_counts is model.unlabelled_counts is model.knots is None
 
 
 def check_answers(model: fb.BinnedModel, told: dict[str, Any]) -> None:
@@ -87,6 +95,7 @@ def check_answers(model: fb.BinnedModel, told: dict[str, Any]) -> None:
         assert_same_bits(predicted, told["predicted"])
     if told["bins"] is not None:
         assert model.assign(scores, keys=keys).tolist() == told["bins"]
+        assert model.step(scores, keys=keys).tolist() == told.get("steps", told["bins"])
 
 
 def check_intervals(model: fb.BinnedModel, told: dict[str, Any]) -> None:

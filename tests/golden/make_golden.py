@@ -91,6 +91,37 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "untallied", lambda: fb.BinnedModel.from_parts(edges=[0.25, 0.5], values=[0.75, 0.5, 0.0], score_range=(-1.0, 2.0))
 
 
+def resolutions() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Values finer than the evidence, whole ties, and smooth maps of a logit that is clipped: made of parts."""
+    steps = {
+        "edges": [0.125, 0.25, 0.25, 0.5, 0.75, 0.875], "values": [0.0, 0.125, 1 / 3, 0.25, 0.5, 0.75, 1.0],
+        "first_step": [0, 2, 5], "step_counts": [4, 2, 3, 3, 2, 1, 5], "counts": [6, 7, 5], "label_sums": [1, 3, 4],
+        "scheme": "certified", "n_bins_asked": 3, "n_samples": 20, "n_positive": 9, "seed": 11,
+    }  # fmt: skip
+    whole = {"ties": "whole", "tie_counts": [[0, 0, 0], [3, 1, 0], [2, 2, 1]], "n_tied": 5, "edges_share": 0.25}
+    make = fb.BinnedModel.from_parts
+    yield "steps", lambda: make(**steps, ties="upper")
+    yield "steps-whole", lambda: make(**steps, **whole, edge_keys=[0, MAX_KEY, MAX_KEY, 0, 0, MAX_KEY])
+    yield "steps-unlabelled", lambda: make(**steps, **whole, unlabelled_counts=[40, 0, 7, 2**53, 0, 1, 3])
+    yield "steps-random", lambda: make(**{**steps, "edge_keys": [1, 1000, 2**63, 7, MAX_KEY, 5]}, ties="random", n_tied=4)
+    yield "steps-untallied", lambda: make(**{**steps, "counts": None, "label_sums": None})
+    for scheme, left_out in (("umd", 1), ("ze", 0), ("umb", 0), ("ums", 0)):
+        ties = [[0, 0, 0]] * 3 if scheme == "ums" else [[0, 0, 0], [3, 1, 0], [1, 1, 1]]
+        yield f"{scheme}-whole", lambda s=scheme, k=left_out, t=ties: make(
+            edges=[0.25, 0.5], values=[0.125, 0.25, 0.75], counts=[8, 8, 4], label_sums=[1, 2, 3], scheme=s, ties="whole",
+            tie_counts=t, edges_share=1.0, n_samples=20 + 2 * k, n_positive=6 + k, n_tied=9,
+        )  # fmt: skip
+    smooth = {"edges": [], "values": [], "kind": "smooth"}
+    yield "quadratic", lambda: make(**smooth, scheme="quadratic", map="quadratic", map_parameters=(0.1, 1.2, -0.05), clip=1e-3)
+    yield "spline", lambda: make(**smooth, scheme="spline", map="spline", clip=0.5 / 401, knots=KNOTS)
+    yield "spline-unclipped", lambda: make(**smooth, scheme="spline", map="spline", knots=KNOTS)
+    yield "beta-clipped", lambda: make(**smooth, scheme="beta", map="beta", map_parameters=(0.9, 1.1, 0.2), clip=1e-4)
+
+
+# Natural splines have second derivatives of 0 at their ends; those between need not make the slopes agree.
+KNOTS = [[-3.0, -2.5, 0.0], [-0.5, -0.25, 0.125], [0.75, 1.0, -0.25], [4.0, 2.0, 0.0]]
+
+
 def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
     """With variances and without, going on from a fit and from nothing, over bins of their own and merged."""
     model = fb.UniformMassBinning(5).fit(TIED, TIED_LABELS).model_
@@ -108,6 +139,9 @@ def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "by-edges", lambda: counted(online([0.2, 0.5, 0.9]))
     yield "by-scores", lambda: counted(online.from_scores(DISTINCT, n_bins=4, ties="upper"))
     yield "by-tied-scores", lambda: counted(online.from_scores(TIED, n_bins=4, seed=9))
+    by_name = dict(resolutions())
+    for name in ("steps", "steps-whole", "steps-random"):
+        yield f"over-{name}", lambda n=name: counted(online(by_name[n]()))
 
 
 def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -172,6 +206,13 @@ def of_model(model: Any) -> dict[str, Any]:
     told["scores"], told["keys"] = hexed(scores), keys.tolist()
     told["predicted"] = hexed(model.predict(scores, keys=keys))
     told["bins"] = model.assign(scores, keys=keys).tolist() if model.kind == "step" else None
+    if hasattr(model, "n_steps"):  # since 0.2.0
+        told["steps"] = model.step(scores, keys=keys).tolist() if model.kind == "step" else None
+        told |= {name: getattr(model, name) for name in ("n_steps", "has_steps", "needs_key")}
+        told |= {name: float(getattr(model, name)).hex() for name in ("edges_share", "clip")}
+        for name in ("first_step", "step_counts", "unlabelled_counts", "tie_counts"):
+            told[name] = None if getattr(model, name) is None else np.asarray(getattr(model, name)).tolist()
+        told["knots"] = None if model.knots is None else hexed(model.knots)
     told["intervals"] = {}
     for alpha in ALPHAS:
         try:
@@ -210,7 +251,7 @@ def of_monitor(monitor: Any) -> dict[str, Any]:
 
 
 KINDS = {
-    "models": (".fbm", lambda: [*uniform_mass(), *others()], of_model),
+    "models": (".fbm", lambda: [*uniform_mass(), *others(), *resolutions()], of_model),
     "streams": (".fbs", streams, of_stream),
     "monitors": (".mon", monitors, of_monitor),
 }
