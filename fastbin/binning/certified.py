@@ -181,7 +181,9 @@ def _fit_pooled(checked: _Checked, rows: Rows, unlabelled: Any) -> tuple[_Checke
     """The fit with scores that have no label."""
     if rows.weights is not None:
         raise InputError("unlabelled and importance weights exclude each other: no promise is known for both; leave one out")
-    more = np.asarray(check_scores(as_scores(unlabelled, name="unlabelled"), checked.score_range, name="unlabelled"), np.float64)
+    more = np.asarray(
+        check_scores(as_scores(unlabelled, name="unlabelled"), checked.score_range, name="unlabelled"), np.float64
+    )
     scores, labels = rows.checked()
     frequencies = None
     if rows.frequencies is not None:

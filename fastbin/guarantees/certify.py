@@ -202,7 +202,9 @@ def _known_before(
         if all_samples == 0 or (sure and others == 0):
             largest = max(largest, 1.0 if all_samples else 0.0)
             continue
-        near, far = (0.0, sure / all_samples) if averages_all or not sure else (1.0 / all_samples, (sure - 1) / (all_samples - 1))
+        near, far = (
+            (0.0, sure / all_samples) if averages_all or not sure else (1.0 / all_samples, (sure - 1) / (all_samples - 1))
+        )
         largest = max(largest, radius(all_samples, level) + near, radius(others, level) + far)
     return largest + evidence.delta, f"{name}{_SHARE[share]}; {_binomial(evidence)}"
 

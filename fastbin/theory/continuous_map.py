@@ -55,7 +55,8 @@ def continuous_map_radii(label_sums: Any, counts: Any, mean_values: Any, value_r
     """
     alpha, tally = check_level(alpha), as_tally(label_sums, counts)
     means, ranges = (
-        as_sums(column, name, tally.counts.shape) for column, name in ((mean_values, "mean_values"), (value_ranges, "value_ranges"))
+        as_sums(column, name, tally.counts.shape)
+        for column, name in ((mean_values, "mean_values"), (value_ranges, "value_ranges"))
     )
     refuse_first(means > 1.0, lambda b: f"mean_values[{b}] is {means[b]}; the mean of probabilities is at most 1")
     refuse_first(ranges > 1.0, lambda b: f"value_ranges[{b}] is {ranges[b]}; probabilities differ by at most 1")

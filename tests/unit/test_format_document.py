@@ -57,7 +57,9 @@ def test_the_example_of_drawn_labels() -> None:
     assert (int(f[0]), int(y[0])) == (int(stated[2]), int(stated[3]))
 
 
-@pytest.mark.parametrize(("name", "square"), [("FIT", 2), ("PREDICT", 3), ("SPLIT", 5), ("VALUE", 7), ("ROWS", 11), ("DRAW", 13)])
+@pytest.mark.parametrize(
+    ("name", "square"), [("FIT", 2), ("PREDICT", 3), ("SPLIT", 5), ("VALUE", 7), ("ROWS", 11), ("DRAW", 13)]
+)
 def test_the_streams_are_roots(name: str, square: int) -> None:
     """The first 64 bits after the point."""
     stated = re.search(rf"^    {name} += 0x([0-9A-F]{{16}}) ", TEXT, re.MULTILINE)

@@ -114,7 +114,9 @@ def test_the_vector_of_the_edge_bound() -> None:
     np.testing.assert_allclose(np.maximum(rates[:, 1] - low, high - rates[:, 0]), [0.313128, 0.326859], atol=5e-7)
 
 
-@pytest.mark.parametrize(("n", "n_bins"), [(1, 1), (9, 5), (39, 2), (999, 5), (1000, 10), (12_345, 20), (10**7, 10), (5000, 1000)])
+@pytest.mark.parametrize(
+    ("n", "n_bins"), [(1, 1), (9, 5), (39, 2), (999, 5), (1000, 10), (12_345, 20), (10**7, 10), (5000, 1000)]
+)
 def test_step_ranks(n: int, n_bins: int) -> None:
     ranks = step_ranks(n, n_bins)
     assert set(boundary_ranks(n, n_bins, "umd")) <= set(ranks)
@@ -144,7 +146,12 @@ def test_the_promise_is_about_averages() -> None:
     assert model.certificate(kind="ece").epsilon == certificate.epsilon == max(certificate.radii)
     assert "binned calibration error on the 10 evidence bins" in str(model.certificate(kind="ece"))
     assert model.certificate(kind="marginal").epsilon < certificate.epsilon
-    for kind, bound in (("conditional", "a-priori"), ("conditional", "hoeffding"), ("ece", "a-priori"), ("expected-ece", "a-priori")):
+    for kind, bound in (
+        ("conditional", "a-priori"),
+        ("conditional", "hoeffding"),
+        ("ece", "a-priori"),
+        ("expected-ece", "a-priori"),
+    ):
         with pytest.raises(fb.GuaranteeError, match="values that are the means of their bins"):
             model.certificate(kind=kind, bound=bound)
 
@@ -160,7 +167,10 @@ def test_unlabelled_scores_narrow_the_certificate() -> None:
     rng = np.random.default_rng(3)
     scores = rng.random(1000) ** 3
     labels = rng.random(1000) < scores
-    alone, pooled = fitted(scores, labels), fb.CertifiedCalibration().fit(scores, labels, unlabelled=rng.random(20_000) ** 3).model_
+    alone, pooled = (
+        fitted(scores, labels),
+        fb.CertifiedCalibration().fit(scores, labels, unlabelled=rng.random(20_000) ** 3).model_,
+    )
     assert pooled.certificate().epsilon < alone.certificate().epsilon
     assert pooled.step_counts.sum() == 1000
     assert pooled.unlabelled_counts.sum() == 20_000

@@ -192,11 +192,7 @@ def by_scores(method: str) -> shift.LabelShift:
     return shift.LabelShift(source, method=method, n_bootstrap=5).fit(DISTINCT)
 
 
-NOT_def earlier(scheme: str, ties: str) -> fb.BinnedModel:
-    return as_loaded(reference.uniform_mass(SCORES.tolist(), LABELS.tolist(), 6, scheme, ties), scheme)
-
-
-CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
+NOT_CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
     "importance weights": (weighted, "use fb.shift.weighted_interval"),
     "weighted fit": (
         lambda: fb.UniformMassBinning(5).fit(SCORES, LABELS, sample_weight=IMPORTANCE), "use fb.shift.weighted_interval",
