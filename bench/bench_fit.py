@@ -44,7 +44,14 @@ def _check(
         edges, label_sums = _by_sorting(scores, labels.astype(np.uint8), case.n_bins)
         assert np.array_equal(model.label_sums, label_sums)
     else:
-        edges = np.sort(scores)[_ranks(n_samples, case.n_bins) - 1]
+        ascending = np.sort(scores)
+        edges = ascending[_ranks(n_samples, case.n_bins) - 1]
+        if model.ties == "whole":  # some of these, and between them whole groups
+            assert np.isin(model.edges, edges).all()
+            below = np.append(np.searchsorted(ascending, model.edges), n_samples)
+            left_out = 0 if model.tie_counts is None else (model.tie_counts[:, 0] > 0).astype(np.int64)
+            assert np.array_equal(model.counts + left_out, np.diff(below, prepend=0))
+            return
     assert np.array_equal(model.edges, edges)
     assert model.counts.sum() == n_samples - (case.n_bins - 1)
 
@@ -55,6 +62,7 @@ def _report_memory(case: FitCase, fit: Contestant, columns: tuple[np.ndarray, ..
         report(case.name, cases.EXTRA_MEMORY, 100 * extra / sum(column.nbytes for column in columns))
 
 
+@pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")  # of fewer bins, where scores tie
 @pytest.mark.parametrize("case", FITS, ids=lambda case: case.name)
 def bench_fit(case: FitCase, is_long: bool, benchmark, report) -> None:
     if not is_long and not case.is_short:
@@ -121,3 +129,22 @@ def bench_fit_threads(is_long: bool, benchmark, report) -> None:
     timed = paired({"one": one, "two": two}, seconds=5 if is_long else 2)
     report(case.name, cases.ONE_TO_TWO_THREADS, timed.ratio("one", to="two"))
     benchmark.pedantic(two, rounds=2)
+
+
+@pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+@pytest.mark.parametrize("name", cases.FINE_FITS)
+def bench_fine_fit(name: str, is_long: bool, report) -> None:
+    shape, n, _ = cases.FINE_FITS[name]
+    if not is_long and n > 10**5:
+        pytest.skip("only with --long")
+    scores, labels = rows(shape, n)
+    bins, random, fine = fb.UniformMassBinning(10), fb.UniformMassBinning(10, ties="random"), fb.CertifiedCalibration(10)
+    model = fine.fit(scores, labels).model_
+    # The answer before the clock: the evidence is that of the bins, and steps count all rows.
+    assert np.array_equal(model.bin_edges, bins.fit(scores, labels).model_.edges)
+    assert np.array_equal(model.step_counts, np.bincount(model.step(scores), minlength=model.n_steps))
+    fits = {"whole": bins, "random": random, "certified": fine}
+    contestants = {name: partial(calibrator.fit, scores, labels) for name, calibrator in fits.items()}
+    timed = paired(contestants, seconds=8 if is_long else 2)
+    report(name, cases.WHOLE_TO_RANDOM, timed.ratio("whole", to="random"))
+    report(name, cases.CERTIFIED_TO_BINS, timed.ratio("certified", to="whole"))

@@ -9,7 +9,7 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
-from cases import SCORES, SMALL_BATCHES, ScoreCase, one_score, rows
+from cases import SCORES, SMALL_BATCHES, TWO_RESOLUTIONS, ScoreCase, one_score, rows
 from machine import has_avx512
 from measure import paired
 
@@ -20,7 +20,8 @@ N_FIT = 200_000
 
 
 def _model(shape: str, n_bins: int) -> fb.BinnedModel:
-    return fb.UniformMassBinning(n_bins).fit(*rows(shape, N_FIT)).model_
+    """Bins whose edges divide ties by key, which is the slower way to score."""
+    return fb.UniformMassBinning(n_bins, ties="random").fit(*rows(shape, N_FIT)).model_
 
 
 def _in_baseline_build(model: fb.BinnedModel, monkeypatch: pytest.MonkeyPatch) -> fb.BinnedModel:
@@ -83,6 +84,36 @@ def bench_predict_heavy_ties(benchmark, report) -> None:
     timed = paired({"none": partial(plain.predict, scores, keys=keys, out=out), "keys": with_keys})
     report(cases.HEAVY_TIES, cases.KEYS_TO_NONE, timed.ratio("keys", to="none"))
     benchmark.pedantic(with_keys, rounds=20)
+
+
+def _stepped(n_steps: int) -> fb.BinnedModel:
+    """Steps of equal mass in ten bins, as a certified model has them."""
+    scores = np.sort(rows("uniform", N_FIT)[0])
+    return fb.BinnedModel.from_parts(
+        edges=scores[np.arange(1, n_steps) * N_FIT // n_steps], values=np.linspace(0, 1, n_steps),
+        first_step=np.arange(10) * n_steps // 10, step_counts=np.full(n_steps, N_FIT // n_steps),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("m", "dtype"), TWO_RESOLUTIONS)
+def bench_predict_two_resolutions(m: int, dtype: str, benchmark, report) -> None:
+    """What finer values cost: 1,000 steps beside 10 of the same scores; and bins, which are the same search and one table."""
+    coarse, fine = _stepped(10), _stepped(1000)
+    scores = np.random.default_rng(4).permutation(rows("uniform", max(m, N_FIT))[0])[:m].astype(dtype)
+    out, bins = np.empty(m), np.empty(m, np.int32)
+    for model in (coarse, fine):
+        assert np.array_equal(model.predict(scores, out=out), _searched(model, scores))
+        assert np.array_equal(model.assign(scores, out=bins), np.searchsorted(model.bin_edges, scores, side="right"))
+    contestants = {
+        "10 steps": partial(coarse.predict, scores, out=out),
+        "1,000 steps": partial(fine.predict, scores, out=out),
+        "assign": partial(fine.assign, scores, out=bins),
+    }
+    timed, case = paired(contestants), TWO_RESOLUTIONS[m, dtype]
+    report(case, cases.SCORE_NS, 1e9 * timed.seconds("1,000 steps") / m)
+    report(case, cases.STEPS_TO_BINS, timed.ratio("1,000 steps", to="10 steps"))
+    report(case, cases.ASSIGN_TO_PREDICT, timed.ratio("assign", to="1,000 steps"))
+    benchmark.pedantic(contestants["1,000 steps"], rounds=20)
 
 
 @pytest.mark.parametrize("m", SMALL_BATCHES)

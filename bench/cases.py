@@ -132,6 +132,22 @@ FITS = [
 
 LARGEST_FIT = FitCase("uniform", 10**8, 100, {FIT_GROWTH: Asked(at_most=1.2), ONE_TO_TWO_THREADS: Asked(at_least=1.6)})
 
+# Uniform-mass binning with whole ties against ties="random", and certified calibration against it, on the same rows.
+WHOLE_TO_RANDOM = Quantity("whole ties / ties by key")
+CERTIFIED_TO_BINS = Quantity("CertifiedCalibration.fit / UniformMassBinning.fit")
+
+FINE_FITS = {
+    f"fit {shape}, n = {size(n)}, B = 10, whole": (shape, n, asked)
+    for shape, n, asked in (
+        ("uniform", 10**4, {}),
+        ("uniform", 10**5, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
+        ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
+        ("100 values", 10**6, {}),
+        ("uniform", 10**7, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_BINS: Asked(at_most=2)}),
+        ("Beta(.5, 5)", 10**7, {CERTIFIED_TO_BINS: Asked(at_most=2)}),
+    )
+}
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -143,6 +159,8 @@ PREDICT_TO_ADD = Quantity("predict / np.add")
 ONE_TO_EMPTY = Quantity("predict_one / empty call")
 BISECT_TO_ONE = Quantity("bisect / predict_one")
 ISOTONIC_TO_ONE = Quantity("IsotonicRegression.predict / predict_one")
+STEPS_TO_BINS = Quantity("predict of 1,000 steps / of 10")
+ASSIGN_TO_PREDICT = Quantity("assign / predict, both of 1,000 steps")
 C_THROUGHPUT, C_LATENCY = Quantity("throughput", "ns"), Quantity("latency", "ns")  # as csrc/bench/bench_score.c prints them
 C_EMPTY = Quantity("throughput of an empty call", "ns")
 
@@ -187,6 +205,11 @@ SCORES = [
 ]
 
 SMALL_BATCHES = {m: f"predict uniform, m = {m}, B = 100" for m in (1, 16)}
+TWO_RESOLUTIONS = {
+    (m, scores): f"1,000 steps in 10 bins, m = {size(m)}, {scores} scores"
+    for m in (4096, 10**6)
+    for scores in ("float64", "float32")
+}
 HEAVY_TIES = "predict 50 values, each an edge, m = 1e6"
 
 
@@ -235,9 +258,11 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     SMALL_BATCHES[1]: {CALL_NS: Asked(at_most=250)},
     SMALL_BATCHES[16]: {CALL_NS: Asked(at_most=400)},
     **{case.name: case.targets for case in SCORES},
+    **{case: {STEPS_TO_BINS: Asked(at_most=1.6)} for case in TWO_RESOLUTIONS.values()},
     HEAVY_TIES: {KEYS_TO_NONE: Asked(at_most=1.3)},
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
+    **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

@@ -191,7 +191,8 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         raise InputTypeError(f"note must be text, got {note!r}")
     if rates is not None and not isinstance(rates, ClassRates):
         raise InputTypeError(f"rates must be ClassRates or None, got {rates!r}")
-    for name, column in (("n_samples", columns["counts"]), ("n_positive", columns["label_sums"])):
+    seen = columns["counts"] if columns["step_counts"] is None else columns["step_counts"]
+    for name, column in (("n_samples", seen), ("n_positive", columns["label_sums"])):
         if parts[name] is None:
             parts[name] = 0 if column is None else int(column.sum())
     return {

@@ -237,7 +237,7 @@ class BinnedModel(NativeModel):
 
     @property
     def falls(self) -> Int64s:
-        """int64: the bins (from 0) after which the value falls, though scores rise; empty for a monotone model.
+        """int64: the steps (from 0) after which the value falls, though scores rise; empty for a monotone model.
 
         Noise alone makes values fall: those of 10 bins of equal mass in one place or so, of 20 in five. Where that is not
         wanted, fit with ``monotone=True``, or see `fastbin.monotone_model`.

@@ -312,7 +312,7 @@ def test_keys_where_nothing_is_ordered_by_them() -> None:
         ({"edges_share": 0.0}, fb.InputError, "edges_share is 0.0; it must be in (0, 1]"),
         ({"edges_share": 1.5}, fb.InputError, "edges_share is 1.5; it must be in (0, 1]"),
         ({"edges_share": 0.25}, fb.InputError, "edges_share=0.25 leaves 15 of 60 samples *; n_bins=10 needs at least 19"),
-        ({"edges_share": 0.5, "ties": "random"}, fb.InputError, "edges_share is 0.5, which goes with ties='whole' *; ties is 'random'*"),
+        ({"edges_share": 0.5, "ties": "random"}, fb.InputError, "edges_share is 0.5, which *; ties is 'random'*"),
         ({"edges_share": 0.5, "scheme": "ums"}, fb.InputError, "edges_share is 0.5, *; ties is 'whole' and scheme 'ums'"),
         ({"delta": 1e-20}, fb.InputError, "delta is 1e-20, which changes no value in double precision; use 0*"),
         ({"delta": 1.0}, fb.InputError, "delta is 1.0; it must be in [0, 1)"),

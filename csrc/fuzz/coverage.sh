@@ -33,13 +33,15 @@ for target in "$root"/fuzz/fuzz_*.c; do
 done
 
 # A line is reached if any target reaches it: the counts stand before "line:text" in each report.
-cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cpuinfo 2> /dev/null || true)" '
+cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cpuinfo 2> /dev/null || true)" \
+  -v fp16="$(grep -c avx512_fp16 /proc/cpuinfo 2> /dev/null || true)" '
   { count = $0; sub(/:.*/, "", count); gsub(/[ *]/, "", count)
     rest = $0; sub(/^[^:]*:/, "", rest); number = rest; sub(/:.*/, "", number); gsub(/ /, "", number)
     text = rest; sub(/^[^:]*:/, "", text) }
   number == 0 { if (text ~ /^Source:/) { file = text; sub(/.*\//, "", file) } next }
   count == "-" || file !~ /\.[ch]$/ { next }
   file == "index_small.c" && avx512 == 0 { next }
+  file == "index_packed.c" && fp16 == 0 { next }
   { place = file ":" number
     known[place] = text
     if (count !~ /^[#=]/) reached[place] = 1 }
@@ -52,5 +54,6 @@ cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cp
     percent = n ? 100 * hit / n : 0
     printf "the fuzz targets reach %d of %d lines of src, %.1f %%\n", hit, n, percent
     if (avx512 == 0) print "index_small.c is not counted: this processor has no AVX-512"
+    if (fp16 == 0) print "index_packed.c is not counted: this processor has no AVX512-FP16"
     exit percent < least
   }'

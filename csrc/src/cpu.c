@@ -9,12 +9,23 @@
 
 #include <stdlib.h>
 
+#ifdef HAVE_CPU_LEVELS
+#include <cpuid.h>
+
+/* By its bit, as older compilers do not know its name; that of the manufacturer, as others may have it without the gathers. */
+static int has_fast_gathers(void) {
+  unsigned int a, b, c, d;
+  if (!__builtin_cpu_is("intel") || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return (d >> 23 & 1) != 0;
+}
+#endif
+
 static enum cpu_level possible_level(void) {
 #ifdef HAVE_CPU_LEVELS
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw")) {
-    return AVX512;
+    return has_fast_gathers() ? FAST_GATHERS : AVX512;
   }
   if (__builtin_cpu_supports("avx2")) return AVX2;
 #endif
@@ -26,7 +37,8 @@ static enum cpu_level allowed_level(void) {
   const char *name = getenv("FASTBIN_CPU");
   if (name && strcmp(name, "baseline") == 0) return BASELINE;
   if (name && strcmp(name, "avx2") == 0) return AVX2;
-  return AVX512;
+  if (name && strcmp(name, "avx512") == 0) return AVX512;
+  return FAST_GATHERS;
 }
 
 enum cpu_level fastbin_best_cpu_level(void) {

@@ -15,7 +15,12 @@
 #endif
 
 /* In ascending order: a processor that can run one can run those before it. */
-enum cpu_level { BASELINE, AVX2, AVX512, N_CPU_LEVELS };
+enum cpu_level { BASELINE, AVX2, AVX512, FAST_GATHERS, N_CPU_LEVELS };
+
+/*
+ * FAST_GATHERS is AVX512 on processors that gather as fast as they load. Those before gather slowly since their microcode
+ * was mended, others always did. None of these has AVX512-FP16, by which the level is known; it uses nothing of that.
+ */
 
 /* cpu.c: the best build that the processor can run and the environment variable FASTBIN_CPU allows. */
 enum cpu_level fastbin_best_cpu_level(void);

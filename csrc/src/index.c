@@ -228,9 +228,13 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec) {
       ix->window = window_of(ix, spec);
     }
   }
-  ix->find_cells = fastbin_cells_function(ix->map);
+  ix->find_cells = fastbin_cells_function(ix);
   ix->make_keys = fastbin_keys_function();
-  ix->search_small = fastbin_small_function(ix);
+  ix->search_wide = fastbin_small_function(ix);
+  if (!ix->search_wide && spec->kind == FASTBIN_STEP) {
+    ix->search_wide = fastbin_packed_function(ix);
+    ix->is_packed = ix->search_wide != NULL;
+  }
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -251,7 +255,7 @@ int fastbin_add_index_size(size_t *bytes, const score_index *ix, const fastbin_m
   return add_size(bytes, threshold_slots(ix), sizeof(double) + sizeof(uint64_t)) &&
          (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(ix, spec), sizeof(uint64_t))) &&
          (ix->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
-         add_size(bytes, ix->n_cells, sizeof(uint16_t));
+         (!ix->is_packed || add_size(bytes, ix->n_cells, sizeof(uint64_t))) && add_size(bytes, ix->n_cells, sizeof(uint16_t));
 }
 
 static void fill_thresholds(double *thresholds, const score_index *ix, const fastbin_model_spec *spec) {
@@ -300,7 +304,7 @@ static void fill_first(uint16_t *first, const score_index *ix) {
 
 unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spec, unsigned char *tables) {
   double *thresholds = (double *)(void *)tables;
-  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(ix));
+  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(ix)), *packed = NULL;
   tables = (unsigned char *)(orders + threshold_slots(ix));
   fill_thresholds(thresholds, ix, spec);
   ix->thresholds = thresholds + 1;
@@ -311,6 +315,10 @@ unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spe
     tables += tie_key_slots(ix, spec) * sizeof(uint64_t);
     fill_tie_keys(tie_keys, ix, spec);
     ix->tie_keys = tie_keys;
+  }
+  if (ix->is_packed) {
+    packed = (uint64_t *)(void *)tables;
+    tables += ix->n_cells * sizeof(uint64_t);
   }
   ix->values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
   if (ix->run_window > 1) {
@@ -323,5 +331,7 @@ unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spe
   }
   fill_first((uint16_t *)(void *)tables, ix);
   ix->first = (const uint16_t *)(void *)tables;
+  if (packed) fastbin_fill_packed(packed, ix);
+  ix->packed = packed;
   return tables + ix->n_cells * sizeof(uint16_t);
 }

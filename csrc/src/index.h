@@ -21,7 +21,8 @@
  *   may look beyond the cell, where every threshold is above the score anyway.
  *
  *   Tried and slower, at 100 bins: the value itself in cells that no threshold cuts (8 bytes a cell drive the scores out of
- *   the first-level cache), gather instructions (on some processors no faster than the loads they replace), and smaller
+ *   the first-level cache), gather instructions (on most processors no faster than the loads they replace; index_packed.c is
+ *   for the others), and smaller
  *   tables with several comparisons a cell (each costs more than the cells it saves).
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
@@ -51,10 +52,10 @@ typedef struct score_index score_index;
 typedef uint64_t cells_function(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells);
 
 /*
- * A whole block, for models of few bins: values or bins (the other is NULL) of n scores. Returns 0 when it is done; otherwise
+ * A whole block in wide registers: values or bins (the other is NULL) of n scores. Returns 0 when it is done; otherwise
  * the block is left to the general search, as a score is bad or may tie with an edge that splits ties.
  */
-typedef int small_function(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins);
+typedef int wide_function(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins);
 
 struct score_index {
   index_map map;
@@ -75,7 +76,8 @@ struct score_index {
   int shift;
   cells_function *find_cells; /* for this map, in the build that suits this processor */
   keys_function *make_keys;   /* in that build */
-  small_function *search_small; /* NULL with too many bins, or without a build for this processor */
+  wide_function *search_wide; /* NULL where none suits this index and this processor */
+  int is_packed;              /* search_wide is that of index_packed.c */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
@@ -85,6 +87,7 @@ struct score_index {
                                 2 * run_window zeros. 0 stands for an edge where no key decides */
   const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
+  const uint64_t *packed;    /* n_cells: see index_packed.c; NULL unless is_packed */
 };
 
 /* index.c: chooses the index of a checked spec; adds up the bytes its tables take; fills them, and returns their end. */
@@ -93,9 +96,11 @@ void fastbin_plan_index(score_index *ix, const struct fastbin_model_spec *spec);
 int fastbin_add_index_size(size_t *bytes, const score_index *ix, const struct fastbin_model_spec *spec);
 unsigned char *fastbin_fill_index(score_index *ix, const struct fastbin_model_spec *spec, unsigned char *tables);
 
-/* index_cells.c, index_small.c: the functions of these types that suit an index and this processor. */
-cells_function *fastbin_cells_function(index_map map);
-small_function *fastbin_small_function(const score_index *ix);
+/* index_cells.c, index_small.c, index_packed.c: the functions of these types that suit an index and this processor. */
+cells_function *fastbin_cells_function(const score_index *ix);
+wide_function *fastbin_small_function(const score_index *ix);
+wide_function *fastbin_packed_function(const score_index *ix);
+void fastbin_fill_packed(uint64_t *packed, const score_index *ix);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* The maps. Every build of the passes in index_cells.c goes through these, so that all agree.                          */

@@ -20,6 +20,27 @@ static ALWAYS_INLINE uint64_t change_by_range(const score_index *ix, double scor
   return bits_of(without_negative_zero(smaller(larger(score, ix->check_min), ix->check_max))) ^ bits_of(score);
 }
 
+/*
+ * The same in two instructions, for registers whose largest unsigned integer is one of them, and ranges without a negative
+ * score: there the bits of doubles are in their order, and those of every other double, -0.0 included, lie above the range.
+ */
+static ALWAYS_INLINE uint64_t bits_above_least(const score_index *ix, double score) {
+  return bits_of(score) - bits_of(ix->check_min);
+}
+
+#define DEFINE_POSITIVE_PASS(name, cell_of)                                                                           \
+  static ALWAYS_INLINE uint64_t name(const score_index *ix, const double *restrict scores, size_t n,                  \
+                                     uint32_t *restrict cells) {                                                      \
+    const score_index copy = *ix;                                                                                     \
+    uint64_t most = 0;                                                                                                \
+    for (size_t i = 0; i < n; i++) {                                                                                  \
+      uint64_t above = bits_above_least(&copy, scores[i]);                                                            \
+      most = above > most ? above : most;                                                                             \
+      cells[i] = cell_of(&copy, scores[i]);                                                                           \
+    }                                                                                                                 \
+    return most > bits_above_least(&copy, copy.check_max);                                                            \
+  }
+
 /* One pass, for the map that `cell_of` computes. The index is copied so that no store can seem to change it. */
 #define DEFINE_PASS(name, cell_of)                                                                                    \
   static ALWAYS_INLINE uint64_t name(const score_index *ix, const double *restrict scores, size_t n,                  \
@@ -36,6 +57,9 @@ static ALWAYS_INLINE uint64_t change_by_range(const score_index *ix, double scor
 DEFINE_PASS(linear_pass, linear_cell)
 DEFINE_PASS(low_pass, low_cell)
 DEFINE_PASS(both_pass, both_cell)
+DEFINE_POSITIVE_PASS(positive_linear_pass, linear_cell)
+DEFINE_POSITIVE_PASS(positive_low_pass, low_cell)
+DEFINE_POSITIVE_PASS(positive_both_pass, both_cell)
 
 #define DEFINE_BUILD(name, target, pass)                                                                              \
   target static uint64_t name(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells) {    \
@@ -53,9 +77,12 @@ DEFINE_BUILD(both_avx2, TARGET_AVX2, both_pass)
 DEFINE_BUILD(linear_avx512, TARGET_AVX512, linear_pass)
 DEFINE_BUILD(low_avx512, TARGET_AVX512, low_pass)
 DEFINE_BUILD(both_avx512, TARGET_AVX512, both_pass)
+DEFINE_BUILD(positive_linear_avx512, TARGET_AVX512, positive_linear_pass)
+DEFINE_BUILD(positive_low_avx512, TARGET_AVX512, positive_low_pass)
+DEFINE_BUILD(positive_both_avx512, TARGET_AVX512, positive_both_pass)
 #endif
 
-static cells_function *const passes[N_CPU_LEVELS][3] = {
+static cells_function *const passes[][3] = {
     [BASELINE] = {[INDEX_LINEAR] = linear_baseline, [INDEX_LOW] = low_baseline, [INDEX_BOTH] = both_baseline},
 #ifdef HAVE_CPU_LEVELS
     [AVX2] = {[INDEX_LINEAR] = linear_avx2, [INDEX_LOW] = low_avx2, [INDEX_BOTH] = both_avx2},
@@ -63,4 +90,17 @@ static cells_function *const passes[N_CPU_LEVELS][3] = {
 #endif
 };
 
-cells_function *fastbin_cells_function(index_map map) { return passes[fastbin_best_cpu_level()][map]; }
+#ifdef HAVE_CPU_LEVELS
+static cells_function *const positive_passes[3] = {
+    [INDEX_LINEAR] = positive_linear_avx512, [INDEX_LOW] = positive_low_avx512, [INDEX_BOTH] = positive_both_avx512,
+};
+#endif
+
+cells_function *fastbin_cells_function(const score_index *ix) {
+  enum cpu_level level = fastbin_best_cpu_level();
+#ifdef HAVE_CPU_LEVELS
+  if (level > AVX512) level = AVX512;
+  if (level == AVX512 && ix->check_min >= 0.0) return positive_passes[ix->map];
+#endif
+  return passes[level][ix->map];
+}

@@ -119,14 +119,14 @@ TARGET_AVX512 static int search_small(const score_index *ix, const double *score
   return _mm512_test_epi64_mask(f.changed, f.changed) != 0 || (ix->tie_keys && f.ties != 0);
 }
 
-small_function *fastbin_small_function(const score_index *ix) {
+wide_function *fastbin_small_function(const score_index *ix) {
   int fits = ix->n_thresholds < 16 && ix->run_window == 1;
   return fits && fastbin_best_cpu_level() >= AVX512 ? search_small : NULL;
 }
 
 #else
 
-small_function *fastbin_small_function(const score_index *ix) {
+wide_function *fastbin_small_function(const score_index *ix) {
   (void)ix;
   return NULL;
 }

@@ -15,7 +15,7 @@
 #define BLOCK 512
 #define CHUNK 64
 
-/* Below this many rows, filling the registers of index_small.c costs more than it saves. */
+/* Below this many rows, filling the registers of a wide search costs more than it saves. */
 #define WORTH_LOADING 48
 
 typedef struct batch {
@@ -226,8 +226,8 @@ static int search_with_keys(const batch *b, chunk rows, double *values, int32_t 
 /* Values or bins of the block; the other is NULL. A step model's values are those of its bins. */
 static fastbin_status search_block(batch *b, double *values, int32_t *bins, size_t *bad_row) {
   const score_index *ix = &b->model->index;
-  if (ix->search_small && b->n >= WORTH_LOADING && !b->expect_ties &&
-      ix->search_small(ix, b->scores, b->n, values, bins) == 0) {
+  if (ix->search_wide && b->n >= WORTH_LOADING && !b->expect_ties &&
+      ix->search_wide(ix, b->scores, b->n, values, bins) == 0) {
     return FASTBIN_OK;
   }
   if (ix->find_cells(ix, b->scores, b->n, b->cells) != 0) {

@@ -95,7 +95,7 @@ def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
     if ties == "random":
         return _by_key(cuts, counts_cuts, cut_below=scheme == "umb")
     score, first, repeats = np.unique(cuts.score, return_index=True, return_counts=True)
-    below, past = _group_totals(cuts, first)
+    below = np.array([cuts.group.below[first], cuts.group.below_ones[first]])
     # All boundary samples of one score stand at its single edge.
     after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
     return CountedEdges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
@@ -106,13 +106,6 @@ def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
     # The first key above the boundary sample's own is the next one.
     edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
     return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
-
-
-def _group_totals(cuts: Cuts, at: Int64s) -> tuple[Int64s, Int64s]:
-    """Samples and label-1 samples below the groups of some cuts, and up to their ends."""
-    groups = cuts.group
-    below = np.array([groups.below[at], groups.below_ones[at]])
-    return below, below + np.array([groups.equal[at], groups.equal_ones[at]])
 
 
 def n_tied(scores: Float64s, sizes: Int64s) -> int:
@@ -213,8 +206,8 @@ class Split(NamedTuple):
     def fit_bins(self, n_bins: int, ties: str) -> FittedBins:
         """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
-        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all samples
-        of its score, and an edge that would leave a bin without samples of the last part goes, whatever their labels.
+        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all
+        samples of its score, and an edge that would leave a bin without samples of the last part goes, whatever their labels.
         """
         part = int(self.part.max()) - 1
         samples = self.samples

@@ -49,6 +49,19 @@ class BoundaryGroups(NamedTuple):
         """
         return group_digest(seed, self.score, self.below, self.below_ones, self.equal, self.equal_ones)
 
+    def take(self, at: Int64s) -> BoundaryGroups:
+        """The groups at these positions."""
+        return self._replace(
+            score=self.score[at], below=self.below[at], below_ones=self.below_ones[at], equal=self.equal[at],
+            equal_ones=self.equal_ones[at],
+        )  # fmt: skip
+
+    def mirrored(self) -> BoundaryGroups:
+        """The groups as they are when the order of scores is turned round."""
+        above, above_ones = self.below + self.equal, self.below_ones + self.equal_ones
+        mirror = self._replace(below=self.n_samples - above, below_ones=self.n_positive - above_ones)
+        return mirror.take(np.arange(len(above))[::-1])
+
 
 def run_starts(ascending: Array) -> Int64s:
     """Where each run of equal values of an ascending array begins."""

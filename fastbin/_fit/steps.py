@@ -16,7 +16,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._fit.order import Boundaries
 from fastbin._fit.partition import FittedBins, Partition, n_tied
-from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
+from fastbin._fit.quantiles import groups_at, run_starts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin._fit.whole import whole_bins
@@ -60,7 +60,7 @@ def fit_steps(
     is_cut = np.isin(ranks, step_ranks(n, n_bins))
     tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
     of_bins = boundary_ranks(n, n_bins, "umd")
-    evidence = Boundaries(_take(groups, np.searchsorted(ranks, of_bins)), of_bins)
+    evidence = Boundaries(groups.take(np.searchsorted(ranks, of_bins)), of_bins)
     bins = whole_bins(evidence, "umd", seed, score_range, None if weighted is None else weighted(), tied=tied)
 
     starts = run_starts(groups.score)
@@ -84,8 +84,8 @@ def fit_pooled_steps(boundaries: Boundaries, labelled: Rows, n_bins: int, seed: 
     fitted = fit_steps(boundaries, n_bins, seed, score_range)
     if fitted.bins.n_tied:
         raise InputError(
-            f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several samples; "
-            "the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
+            f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several "
+            "samples; the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
         )
     tally = tally_rows(Partition(fitted.edges, None, score_range), labelled)
     bin_edges = fitted.bins.partition.edges
@@ -99,9 +99,3 @@ def fit_pooled_steps(boundaries: Boundaries, labelled: Rows, n_bins: int, seed: 
     groups = groups_at(bin_edges, scores[order], labels[order])
     bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=groups)
     return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)
-
-
-def _take(groups: BoundaryGroups, at: Int64s) -> BoundaryGroups:
-    """The groups at some positions."""
-    columns: tuple[Array, ...] = groups[:5]
-    return BoundaryGroups(*(np.ascontiguousarray(column[at]) for column in columns), groups.n_samples, groups.n_positive)

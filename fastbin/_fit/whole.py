@@ -39,7 +39,7 @@ from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin._native.model import draw_labels
 from fastbin._ranks import boundary_ranks
-from fastbin._typing import Array, Int64s
+from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange
 
 
@@ -89,7 +89,7 @@ def whole_bins(
         return _untied(boundaries, scheme, seed, score_range, weighted, everyone)
     mirrored = scheme == "umb"
     if mirrored:
-        groups, ranks, everyone = _mirror(groups), (groups.n_samples + 1 - ranks)[::-1], _mirror(everyone)
+        groups, ranks, everyone = groups.mirrored(), (groups.n_samples + 1 - ranks)[::-1], everyone.mirrored()
     kept = keep_edges(groups, ranks)
     edge_score = groups.score[kept]
     samples = np.concatenate([[0], everyone.below[kept], [everyone.n_samples]])
@@ -166,13 +166,3 @@ def _untied(
     if weighted is not None:
         tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
     return FittedBins(partition, tally, everyone, rule, 0)
-
-
-def _mirror(groups: BoundaryGroups) -> BoundaryGroups:
-    """The groups as they are when the order of scores is turned round."""
-    n, positive = groups.n_samples, groups.n_positive
-    columns: tuple[Array, ...] = (
-        groups.score, n - groups.below - groups.equal, positive - groups.below_ones - groups.equal_ones, groups.equal,
-        groups.equal_ones,
-    )  # fmt: skip
-    return BoundaryGroups(*(column[::-1] for column in columns), n, positive)

@@ -36,25 +36,25 @@ FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
 class CertifiedCalibration(Binning):
     """Smooth calibrated probabilities with a distribution-free certificate: a value map inside certified bins.
 
-    The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in up to 50 steps inside each. A map
-    is fitted to the steps, its level in each bin is corrected by the bin's own labels, and its value at each step is served.
-    The certificate says how far the average of what is served in a bin may be from the true frequency there; it holds for
-    any values, however they were fitted, and for any distribution of the scores.
+    The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in finer steps inside them, at
+    most 1,000 in all. A map is fitted to the steps, its level in each bin is corrected by the bin's own labels, and its value
+    at each step is served. The certificate says how far the average of what is served in a bin may be from the true frequency
+    there; it holds for any values, however they were fitted, and for any distribution of the scores.
 
     Parameters
     ----------
     n_bins : int or "auto"
-        Evidence bins. "auto": 5 below 1,000 samples, else 10; fewer where there are fewer than 2 n_bins - 1 samples. More bins say
-        more about where the averages hold, and widen the certificate.
+        Evidence bins. "auto": 5 below 1,000 samples, else 10; fewer where there are fewer than 2 n_bins - 1 samples. More bins
+        say more about where the averages hold, and widen the certificate.
     values : str
         The map. "mixture": beta calibration, centred isotonic regression and a natural spline, mixed in the logit (the default,
-        and the best of these on real score sets); "beta", "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the mean
-        label of each bin (with recentre="full" and monotone=False the values of `UniformMassBinning`); "jeffreys": the mean with
-        half a sample more of either label, which is never 0 or 1.
+        and the best of these on real score sets); "beta", "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the
+        mean label of each bin (with recentre="full" and monotone=False the values of `UniformMassBinning`); "jeffreys": the
+        mean with half a sample more of either label, which is never 0 or 1.
     recentre : {"james-stein", "full", "none"}
         How far the map is moved, bin by bin, so that its average agrees with the mean label: as far as chance does not explain
-        the difference (James-Stein), entirely, or not at all. "full" gives the narrowest certificate, "james-stein" the smallest
-        error.
+        the difference (James-Stein), entirely, or not at all. "full" gives the narrowest certificate, "james-stein" the
+        smallest error.
     monotone : bool
         Whether values that fall, though scores rise, are pooled. They are the ones that are certified.
     seed : int or None
@@ -77,8 +77,8 @@ class CertifiedCalibration(Binning):
     frequency of label 1. It says nothing about single values, nor about other bins. No method can promise more about values as
     fine as these (Gupta, Podkopaev & Ramdas 2020, Theorem 3).
 
-    Edges and steps begin at whole groups of equal scores: a score has one probability, always, and no key is ever needed. A model
-    is a function of the multiset of rows and the seed: order, batches and threads do not matter. Time O(n), and some
+    Edges and steps begin at whole groups of equal scores: a score has one probability, always, and no key is ever needed. A
+    model is a function of the multiset of rows and the seed: order, batches and threads do not matter. Time O(n), and some
     milliseconds for the map, which sees counts of at most 1,000 steps and not the rows.
 
     Examples
@@ -92,7 +92,8 @@ class CertifiedCalibration(Binning):
     >>> cal.predict([0.1, 0.5, 0.9]).round(2)
     array([0.02, 0.25, 0.8 ])
     >>> print(cal.certificate())
-    With probability at least 90 % over the 2,000 calibration samples, in each of the 10 evidence bins at once the average of ...
+    With probability at least 90 % over the 2,000 calibration samples, in each of the 10 evidence bins at once the average of
+    ...
     """
 
     n_bins: int | str = "auto"
@@ -168,8 +169,8 @@ class CertifiedCalibration(Binning):
         left = fitted.bins.partition.n_bins
         if left < n_bins:
             warnings.warn(
-                f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are not "
-                "affected, and the certificate is about these bins",
+                f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are "
+                "not affected, and the certificate is about these bins",
                 FastbinWarning,
                 stacklevel=3,
             )
@@ -224,7 +225,7 @@ class _Checked(NamedTuple):
             found.append((cut_ranks(n_samples, n_bins), n_bins))
             return found[-1][0]
 
-        groups = groups_of(ranks_of, BINS * 50)
+        groups = groups_of(ranks_of, MOST_STEPS)
         ranks, n_bins = found[-1]
         return Boundaries(groups, ranks), n_bins
 
@@ -241,10 +242,9 @@ class _Checked(NamedTuple):
         given, bins = self.given, fitted.bins
         evidence, steps = bins.tally.parts(), fitted.tally.parts()
         require_weight(evidence)
-        is_weighted = "weight_sums" in evidence
-        names = ("weight_sums", "weighted_label_sums") if is_weighted else ("counts", "label_sums")
+        counts, ones = ("weight_sums", "weighted_label_sums") if "weight_sums" in evidence else ("counts", "label_sums")
         values = value_steps(
-            FineCells(fitted.scores, *(steps[name] for name in names)), fitted.first_step, *(evidence[name] for name in names),
+            FineCells(fitted.scores, steps[counts], steps[ones]), fitted.first_step, evidence[counts], evidence[ones],
             int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
             score_range=self.score_range,
         )  # fmt: skip

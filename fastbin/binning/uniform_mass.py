@@ -58,9 +58,9 @@ class UniformMassBinning(Binning):
     split : float in (0, 1)
         "ums" alone: the share of the samples that places the boundaries.
     edges_share : float in (0, 1]
-        With ties="whole" (not "ums"): the random share of the samples that places the edges; all of them are averaged. For scores
-        of few distinct values and many rows (more than 30 a value) 0.25 makes the certificate as narrow as with keys. Decide
-        before you see these scores.
+        With ties="whole" (not "ums"): the random share of the samples that places the edges; all of them are averaged. For
+        scores of few distinct values and many rows (more than 30 a value) 0.25 makes the certificate as narrow as with keys.
+        Decide before you see these scores.
     seed : int or None
         Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
     {score_range}
@@ -77,8 +77,8 @@ class UniformMassBinning(Binning):
     names the bins after which the value falls (of 10 bins about one on real score sets, of 20 about five); ``monotone=True``
     removes the falls at the least cost to the certificate, and keeps the order of the samples.
 
-    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Whatever is drawn at
-    the fit is seeded by a digest of the seed and of the groups that hold a boundary ("ums" and `edges_share`: of all rows,
+    A model is a function of the multiset of rows and the seed: row order, chunks and threads do not matter. Whatever is drawn
+    at the fit is seeded by a digest of the seed and of the groups that hold a boundary ("ums" and `edges_share`: of all rows,
     importance weights included), so that one fixed seed serves for every sample; with one to three distinct scores and
     ties="random" there are too few such digests, and the promise is one over samples and seeds (docs/guarantees.md). Time O(n)
     for n rows ("ums": O(n log n)), extra memory a small fraction of the data.

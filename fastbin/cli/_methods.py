@@ -45,6 +45,8 @@ METHODS = {
     "platt": Method("fastbin.scaling", "PlattScaling", "logistic map of the score; no guarantee"),
     "temperature": Method("fastbin.scaling", "TemperatureScaling", "log-odds divided by one number; no guarantee"),
     "beta": Method("fastbin.scaling", "BetaScaling", "beta map (Kull et al. 2017); no guarantee"),
+    "quadratic": Method("fastbin.scaling", "QuadraticScaling", "quadratic map of the log-odds; no guarantee"),
+    "spline": Method("fastbin.scaling", "SplineScaling", "natural spline of the log-odds; no guarantee"),
 }
 SCALERS = ("platt", "temperature", "beta", "none")
 

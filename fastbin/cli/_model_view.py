@@ -78,11 +78,17 @@ def _listed(bins: list[int], limit: int = 10) -> str:
 
 
 def log_odds(model: BinnedModel) -> str:
-    """The formula of the smooth map, for a score s."""
+    """The formula of the smooth map, for a score s and its logit z."""
     name, parameters = model.map
     if name == "logistic":
         return f"{parameters[0]:.6g} s {parameters[1]:+.6g}"
-    return f"{parameters[0]:.6g} log(s) {-parameters[1]:+.6g} log(1 - s) {parameters[2]:+.6g}"
+    if name == "spline":
+        formula = f"the natural spline of z = log(s) - log(1 - s) through {len(np.asarray(model.knots))} knots"
+    elif name == "quadratic":
+        formula = f"{parameters[0]:.6g} {parameters[1]:+.6g} z {parameters[2]:+.6g} z^2, z = log(s) - log(1 - s)"
+    else:
+        formula = f"{parameters[0]:.6g} log(s) {-parameters[1]:+.6g} log(1 - s) {parameters[2]:+.6g}"
+    return formula + (f", s kept in [{model.clip:.6g}, 1 - {model.clip:.6g}]" if model.clip else "")
 
 
 def empty_bins(model: BinnedModel) -> list[int]:

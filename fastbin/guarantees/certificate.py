@@ -123,8 +123,8 @@ class Certificate:
             return f"{sure} over the {samples}, the binned calibration error on the {bins} is at most {distance}{left_out}."
         if self.kind == "marginal":
             return (
-                f"{sure} over the {samples} and the next sample, the average of what is served in the bin of that sample is within "
-                f"{distance} of the true frequency of label 1 there ({bins}{left_out})."
+                f"{sure} over the {samples} and the next sample, the average of what is served in the bin of that sample is "
+                f"within {distance} of the true frequency of label 1 there ({bins}{left_out})."
             )
         each = "the only bin" if self.n_bins == 1 else f"each of the {bins} at once"
         return (

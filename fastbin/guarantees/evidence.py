@@ -128,7 +128,7 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     `moved`: whether values mapped to other class rates are accepted, because the caller maps its result likewise.
     """
     scheme = evidence.scheme
-    if scheme in ("platt", "temperature", "beta"):
+    if scheme in ("platt", "temperature", "beta", "quadratic", "spline"):
         raise GuaranteeError(
             f"{scheme} scaling has no distribution-free guarantee, and no method that maps scores one-to-one can have one "
             "(Gupta, Podkopaev & Ramdas 2020, Theorem 3); put bins behind it: ScalingBinning, or UniformMassBinning on its "
@@ -200,8 +200,8 @@ def refuse_whole_ties(evidence: Evidence, what: str) -> None:
     """Raise where the samples of a bin are not exchangeable with a new one."""
     if has_whole_ties(evidence):
         raise GuaranteeError(
-            f"{what} needs samples that are exchangeable with a new one of their bin, and {evidence.n_tied} samples lie in whole "
-            "groups of equal scores at edges, whose ranks say that some of them are there; fit with scheme='ums' or "
+            f"{what} needs samples that are exchangeable with a new one of their bin, and {evidence.n_tied} samples lie in "
+            "whole groups of equal scores at edges, whose ranks say that some of them are there; fit with scheme='ums' or "
             "ties='random'"
         )
 

@@ -86,8 +86,8 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
 
     if method == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
-            "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which the "
-            "promise about such bins needs; use method='clopper-pearson'"
+            "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
+            "the promise about such bins needs; use method='clopper-pearson'"
         )
 
     def at_source(alpha_of_bins: float) -> Float64s:

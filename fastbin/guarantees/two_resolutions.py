@@ -1,9 +1,9 @@
 """What is promised about fine values that were fitted to the labels of coarse bins.
 
-A model of two resolutions has B evidence bins, whose edges never looked at a label, and many steps inside each, whose values may
-depend on all labels in any way. In every bin the rate of label 1 lies in its interval, and the average of the served values,
-E[v | bin], is known up to the masses of the steps; these are spacings of order statistics, whose law is the same for every
-distribution of the scores. The event that both hold does not mention v, so it holds for every v at once.
+A model of two resolutions has B evidence bins, whose edges never looked at a label, and many steps inside each, whose values
+may depend on all labels in any way. In every bin the rate of label 1 lies in its interval, and the average of the served
+values, E[v | bin], is known up to the masses of the steps; these are spacings of order statistics, whose law is the same for
+every distribution of the scores. The event that both hold does not mention v, so it holds for every v at once.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     expected = "data" if kind == "ece" else "clopper-pearson"
     if evidence.scheme != "certified" or kind == "expected-ece" or bound != expected:
         raise GuaranteeError(
-            f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model were "
-            "fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson', or kind='ece' with bound='data'"
+            f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model "
+            "were fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson', or kind='ece' with "
+            "bound='data'"
         )
     interior = require_interior(evidence)
     covered = interior.is_covered

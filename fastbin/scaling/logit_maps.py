@@ -67,7 +67,7 @@ class SplineScaling(SmoothMap):
 
     The knots are the .05, .275, .5, .725 and .95 quantiles of the logits; where fewer than three of them are apart, the map is
     a beta map. Every fit succeeds: a ridge draws the line of the spline towards the map that changes nothing with four rows'
-    weight, less where it lies far from there, and what is not linear towards 0 with a tenth of a row's. It is the same map as
+    weight, less where it lies far from there, and what is not linear towards 0 with one row's. It is the same map as
     ``values="spline"`` of a model with fine values, fitted to the rows themselves. It may fall where the labels do. Float
     weights are scaled to add up to the number of rows.
 
@@ -78,7 +78,7 @@ class SplineScaling(SmoothMap):
     >>> import fastbin as fb
     >>> cal = fb.SplineScaling().fit([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0, 0, 1, 0, 1, 1])
     >>> cal.predict([0.0, 0.5, 1.0]).round(3)
-    array([0.074, 0.5  , 0.926])
+    array([0.063, 0.51 , 0.977])
     >>> cal.model_.knots.shape
     (5, 3)
     """

@@ -135,11 +135,13 @@ def _shifts(steps: Float64s, counts: Float64s, bins: _Bins, recentre: str) -> Fl
 
 
 def _pooled(steps: Float64s, counts: Float64s) -> Float64s:
-    """The non-decreasing steps nearest to these in squares over the rows; steps that are not pooled keep every bit."""
+    """The non-decreasing steps nearest to these in squares over the rows; steps that do not fall keep every bit."""
     weights = np.maximum(counts, WEIGHT_OF_NO_ROW)
     starts, block_weights, block_sums = np.empty(len(steps), np.int64), np.empty_like(steps), np.empty_like(steps)
     n_blocks = pool_weights(weights, weights * steps, starts, block_weights, block_sums)
-    sizes = np.diff(np.append(starts[:n_blocks], len(steps)))
-    means = np.where(sizes == 1, steps[starts[:n_blocks]], block_sums[:n_blocks] / block_weights[:n_blocks])
+    starts = starts[:n_blocks]
+    least, greatest = np.minimum.reduceat(steps, starts), np.maximum.reduceat(steps, starts)
+    means = np.where(least == greatest, least, block_sums[:n_blocks] / block_weights[:n_blocks])
+    sizes = np.diff(np.append(starts, len(steps)))
     # Rounding may bring a mean outside the values that it is of, or below the block before it.
     return np.clip(np.maximum.accumulate(np.repeat(means, sizes)), steps.min(), steps.max())

@@ -29,7 +29,7 @@ SLOPE_TOWARDS_ZERO, CONSTANT_TOWARDS_ZERO = 0.1, 1e-3
 # the ridge on it gives way. At 500 rows a line without ridge costs about 2 % of log loss on average over 21 score sets, more
 # where scores pile up at 0 and 1; a ridge that never gives way costs about 3 % over 14 sets, two of them far from calibrated.
 KNOT_FORTIETHS = (2, 11, 20, 29, 38)  # .05, .275, .5, .725, .95, in whole numbers so that rounding moves no knot
-BENDS_TOWARDS_ZERO, GIVES_WAY = 0.1, 0.5
+BENDS_TOWARDS_ZERO, GIVES_WAY = 1.0, 0.5
 # How far knots must be apart, in standard deviations and in positions.
 LEAST_SPACING, LEAST_LOGITS = 1e-3, 1e-6
 # Of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
@@ -40,7 +40,7 @@ LEAST_PROBABILITY = 1e-6
 class Cells(NamedTuple):
     """Rows counted in cells. Cells without rows take no part in a fit; maps are evaluated at all."""
 
-    scores: Float64s  # (J,), ascending, of size 1 at most
+    scores: Float64s  # (J,), ascending
     counts: Float64s  # (J,), >= 0, one at least positive
     ones: Float64s  # (J,), of label 1
     positions: Float64s  # (J,): logits of the scores moved inside (0, 1), or standardised scores
@@ -52,13 +52,16 @@ class Cells(NamedTuple):
         if score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0:
             half_step = 0.5 / (n + 1.0)
             return cls(scores, counts, ones, logits(scores, half_step).values, True)
-        # A power of two, so that no sum overflows and subnormal scores keep their differences.
-        scores = np.ldexp(scores, -int(np.frexp(np.abs(scores).max())[1]))
-        return cls(scores, counts, ones, _standardised(scores, counts), False)
+        return cls(scores, counts, ones, _standardised(_scaled(scores, 0), counts), False)
 
     @property
     def zeros(self) -> Float64s:
         return self.counts - self.ones
+
+
+def _scaled(values: Float64s, exponent: int) -> Float64s:
+    """The values times a power of two by which the greatest is nearly 2^exponent, so that no sum overflows."""
+    return np.asarray(np.ldexp(values, exponent - int(np.frexp(np.abs(values).max())[1])))
 
 
 def _standardised(values: Float64s, counts: Float64s) -> Float64s:
@@ -153,19 +156,23 @@ def _spline(cells: Cells) -> tuple[Float64s, Float64s] | None:
 def isotonic(cells: Cells) -> Float64s:
     """Centred isotonic regression: blocks of pooled violators, moved inside (0, 1); lines between their mean scores."""
     taken = cells.counts > 0.0
-    scores, counts = cells.scores[taken], cells.counts[taken]
+    # As large as sums allow, so that subnormal scores keep their differences.
+    everywhere = _scaled(cells.scores, 1000)
+    scores, counts = everywhere[taken], cells.counts[taken]
     starts, block_counts, block_ones = np.empty(len(counts), np.int64), np.empty_like(counts), np.empty_like(counts)
     n_blocks = pool_weights(counts, cells.ones[taken], starts, block_counts, block_ones)
     starts, block_counts, block_ones = starts[:n_blocks], block_counts[:n_blocks], block_ones[:n_blocks]
     values = np.maximum.accumulate((block_ones + 0.5) / (block_counts + 1.0))
-    ends = np.append(starts[1:], len(counts))
-    shares = counts / np.repeat(block_counts, ends - starts)
-    centres = np.clip(np.add.reduceat(shares * scores, starts), scores[starts], scores[ends - 1])
-    below = np.clip(np.searchsorted(centres, cells.scores, side="right") - 1, 0, max(n_blocks - 2, 0))
+    # Mean scores as distances from the first score of their block: a double may not tell two of them apart by themselves.
+    sizes, firsts = np.diff(np.append(starts, len(counts))), scores[starts]
+    shares = counts / np.repeat(block_counts, sizes)
+    means = np.add.reduceat(shares * (scores - np.repeat(firsts, sizes)), starts)
+    block = np.clip(np.searchsorted(firsts, everywhere, side="right") - 1, 0, None)
+    below = np.clip(block - (everywhere - firsts[block] < means[block]), 0, max(n_blocks - 2, 0))
     above = np.minimum(below + 1, n_blocks - 1)
-    gaps = centres[above] - centres[below]
+    gaps = firsts[above] - firsts[below] + (means[above] - means[below])
     # Shares of the gap, and not a slope, which would overflow between scores next to each other.
-    along = np.divide(cells.scores - centres[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
+    along = np.divide(everywhere - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
     p = values[below] + np.clip(along, 0.0, 1.0) * (values[above] - values[below])
     return np.log(p) - np.log(1.0 - p)
 

@@ -18,8 +18,8 @@ from fastbin.intervals._tally import as_sums, as_tally
 def continuous_map_radii(label_sums: Any, counts: Any, mean_values: Any, value_ranges: Any, alpha: float) -> Float64s:
     """Radii within which the average of a monotone map over a bin lies from the bin's rate, though it saw the labels.
 
-    By the inequality of Dvoretzky, Kiefer & Wolfowitz with Massart's constant: the mean of v over the N interior samples of a bin
-    is within range sqrt(ln(2 / (w alpha)) / (2 N)) of E[v | bin] for all monotone v at once. Fitting v to the same samples
+    By the inequality of Dvoretzky, Kiefer & Wolfowitz with Massart's constant: the mean of v over the N interior samples of a
+    bin is within range sqrt(ln(2 / (w alpha)) / (2 N)) of E[v | bin] for all monotone v at once. Fitting v to the same samples
     therefore costs nothing over an independent part. w = 0.1 of alpha goes to it, the rest to the Clopper-Pearson interval.
 
     Parameters

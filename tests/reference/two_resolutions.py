@@ -42,15 +42,15 @@ SHARE = 0.1  # of the failure probability of a bin: what the edges get
 def fine_ranks(n: int, n_bins: int, cells: int | None = None) -> list[int]:
     """The candidate ranks of all fine edges, from 1 and ascending, with the ranks of the evidence edges among them.
 
-    Known before a score is seen. Each nominal bin is divided into m cells of nearly equal counts: 1,000 in all at most, 50 in a
-    bin, and at least four samples in a cell. `cells` is another m.
+    Known before a score is seen. Each nominal bin is divided into m cells of nearly equal counts, of one sample at least: 1,000
+    in all at most. `cells` is another m.
     """
     cuts = boundary_ranks(n, n_bins)
     starts, ends = [0, *(k - 1 for k in cuts)], [*(k - 1 for k in cuts), n]
     ranks = set(cuts)
     for b, (start, end) in enumerate(zip(starts, ends, strict=True)):
         interior = end - start - (b > 0)
-        m = cells or max(1, min(1000 // n_bins, 50, interior // 4))
+        m = cells or max(1, min(1000 // n_bins, interior))
         ranks |= {start + (end - start) * j // m + 1 for j in range(1, m)}
     return sorted(ranks)
 
@@ -140,11 +140,13 @@ def bound_edges(T: int, r: int, ranks: Sequence[int], lower_ranks: Sequence[int]
 def mean_served(values: Sequence[float], shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The least and the greatest mean of `values` when each edge is within its bounds.
 
-    The mean is v_m - sum D_j u_j, with D_j the step at edge j and u_j the share below it.
+    The mean is v_m - sum D_j u_j, with D_j the step at edge j and u_j the share below it. It lies in [0, 1], as values do.
     """
     steps = [after - before for before, after in pairwise(values)]
     products = [(step * low, step * high) for step, (low, high) in zip(steps, shares, strict=True)]
-    return values[-1] - sum(max(pair) for pair in products), values[-1] - sum(min(pair) for pair in products)
+    least = values[-1] - sum(max(pair) for pair in products)
+    most = values[-1] - sum(min(pair) for pair in products)
+    return min(max(least, 0.0), 1.0), min(max(most, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -164,11 +166,13 @@ def edge_bound(
     alpha: float,
     kind: str = "conditional",
     labelled: Sequence[tuple[int, int]] | None = None,
+    share: float = SHARE,
 ) -> list[BinBound]:
     """The certificate of a fit under "umd" that serves these values, one list per bin with one value per step.
 
     `labelled`: where scores without labels have placed edges too, the label sum and the count of the labelled samples inside
-    each bin (see `inside`); the labels of the fit are then not looked at. Only without ties.
+    each bin (see `inside`); the labels of the fit are then not looked at. Only without ties. `share`: of the failure
+    probability of a bin, what the edges get where it has candidates.
     """
     tied = n_tied(fit, ranks) > 0
     if labelled is not None and tied:
@@ -177,14 +181,14 @@ def edge_bound(
     bounds = []
     for b, (whole, served) in enumerate(zip(fit.bins, values, strict=True)):
         candidates, edges, start = bin_candidates(fit, b, ranks), fine_edges(fit, b, ranks), _samples_below(fit, b)
-        share = SHARE if candidates else 0.0
+        of_edges = share if candidates else 0.0
         # Without ties the sample at the edge is left out, and the T - r inside are draws from the bin.
         T, r, skipped = (whole.T, whole.r, 0) if tied else (whole.T - whole.r, 0, whole.r)
-        gamma = share * level / max(len(candidates), 1)
+        gamma = of_edges * level / max(len(candidates), 1)
         places = [edge.rank - start - skipped for edge in edges]
         lower_places = [max(edge.lower_rank - start - skipped, 0) for edge in edges]
         shares = bound_edges(T, r, places, lower_places, gamma)
-        own_level = (1 - share) * level
+        own_level = (1 - of_edges) * level
         x, n = labelled[b] if labelled is not None else (whole.x - whole.y, T)
         limits = bin_interval(whole, own_level) if tied else _clopper_pearson(x, n, own_level)
         mean = mean_served(served, shares)

@@ -158,7 +158,7 @@ def spline(z: Row, zeros: Row, ones: Row, probabilities: bool) -> list[float]:
 
     bends = [[float(d(j, Fraction(at)) - d(len(t) - 2, Fraction(at))) for j in range(len(t) - 2)] for at in x]
     rows = [[1.0, place, *bend] for place, bend in zip(z, bends, strict=True)]
-    ridge = ([4.0, 4.0] if probabilities else [1e-3, 0.1]) + [0.1] * (len(t) - 2)
+    ridge = ([4.0, 4.0] if probabilities else [1e-3, 0.1]) + [1.0] * (len(t) - 2)
     centre = [0.0, float(probabilities)] + [0.0] * (len(t) - 2)
     found = least_loss(rows, zeros, ones, ridge, centre)
     if probabilities:

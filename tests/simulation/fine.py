@@ -75,22 +75,16 @@ def edges_of(
         inside = (ranks > first[:, b : b + 1]) & (ranks <= (start + fits.T)[:, b : b + 1]) & fits.is_there[:, b : b + 1]
         of_bin[inside] = b
     candidates = np.stack([(of_bin == b).sum(axis=1) for b in range(n_bins)], axis=1)
-
-    below = group[:, ranks - 1].astype(np.int64)
     at = np.maximum(of_bin, 0)
 
     def mine(of_bins: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
         return np.take_along_axis(of_bins, at, axis=1)
 
+    below = group[:, ranks - 1].astype(np.int64)
     is_edge = (of_bin >= 0) & (below > mine(start))
     is_edge[:, 1:] &= (below[:, 1:] != below[:, :-1]) | (of_bin[:, 1:] != of_bin[:, :-1])
-    largest = np.concatenate([[0], ranks])[np.searchsorted(ranks, np.arange(n + 2), side="right")]
-    under = np.where(largest[below] > mine(first), largest[below], 0)
-    if lower == "rank":
-        under = np.where(largest[below + 1] > mine(first), largest[below + 1] - 1, 0)
-    elif lower == "own":
-        under = np.broadcast_to(ranks, below.shape)
-    else:
+    under = np.broadcast_to(ranks, below.shape) if lower == "own" else _under(ranks, below, mine(first), lower)
+    if lower == "candidate":
         under = np.where(plain, ranks, under)
 
     # Without ties the sample at the edge of the bin is left out, and the others are draws from the bin.
@@ -100,8 +94,7 @@ def edges_of(
     gamma = SHARE * levels / np.maximum(candidates, 1)
     shares = np.where(candidates > 0, SHARE, 0.0)
     low, high = _bounds(is_edge, under - from_, ranks - from_, T, r, mine(gamma))
-    masses = np.where(fits.masses > 0, fits.masses, 1.0)
-    share = (scores[:, ranks - 1] - mine(fits.lowest)) / mine(masses)
+    share = (scores[:, ranks - 1] - mine(fits.lowest)) / mine(np.where(fits.masses > 0, fits.masses, 1.0))
     centre = fits.values
     if labelled is None:
         interval = hull(fits, (1.0 - shares) * levels)
@@ -110,14 +103,20 @@ def edges_of(
         interval = clopper_pearson(x, count, (1.0 - shares) * levels)
         centre = x / np.maximum(count, 1)
     seen = (below - from_) / np.maximum(T, 1)
-    cuts = np.array(ranks_of(n, n_bins, "umd"), np.int64)
-    columns = np.searchsorted(ranks, cuts)
+    columns = np.searchsorted(ranks, np.array(ranks_of(n, n_bins, "umd"), np.int64))
     is_cut = np.zeros_like(is_edge)
     is_cut[:, columns] = fits.is_there[:, 1:]
     first_steps = np.concatenate([[0], columns + 1])
     return Edges(
         fits, is_edge, is_cut, first_steps, of_bin, below, scores[:, ranks - 1], share, seen, low, high, interval, centre
     )
+
+
+def _under(ranks: Integers, below: Integers, first: Integers, lower: str) -> Integers:
+    """For each group at a rank a sample of the same bin, above rank `first`, that lies below the group; 0 if none is known."""
+    step = int(lower == "rank")
+    largest = np.concatenate([[0], ranks])[np.searchsorted(ranks, below + step, side="right")]
+    return np.where(largest > first, largest - step, 0)
 
 
 def _inside(fits: Fits, labels: Bools, labelled: Bools) -> tuple[Integers, Integers]:
@@ -249,7 +248,9 @@ def served(edges: Edges, labels: Bools, of: Map, recentred: bool) -> tuple[Array
         means = [(count * values * (bins == b)).sum(axis=1) for b in range(start.shape[1])]
         last = last + edges.centre - np.stack(means, axis=1) / np.maximum(fits.T, 1)
     low, high = edges.interval
-    epsilon = np.maximum(high - (last - most), last - least - low)
+    # Moved values may leave [0, 1], which then does not bound their mean.
+    within = (-np.inf, np.inf) if recentred else (0.0, 1.0)
+    epsilon = np.maximum(high - np.clip(last - most, *within), np.clip(last - least, *within) - low)
     return np.where(fits.is_there, epsilon, 0.0), np.where(fits.is_there, np.abs(fits.rates - (last - share)), 0.0)
 
 

@@ -94,7 +94,7 @@ def assert_promised(cells: dict[str, Cell], repetitions: int) -> dict[str, dict[
     return found
 
 
-SIZES = [pytest.param(300, id="fast"), pytest.param(20_000, id="full", marks=pytest.mark.slow)]
+SIZES = [pytest.param(200, id="fast"), pytest.param(20_000, id="full", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("repetitions", SIZES)

@@ -14,11 +14,12 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 from scipy.stats import norm
-from simulation.draws import digest_of, draw_one
+from simulation.draws import digest_of, draw_labels, draw_one
 from simulation.laws import PROFILES, TIED_LAWS, Array, Law, profile, tied_law
 from simulation.whole import Fits, clopper_pearson, fit, hull, level_of, simulated
 
 from reference import hull as slow_hull
+from reference.keys import draw_labels as slow_draw
 from reference.keys import group_digest
 from reference.whole_ties import WholeTies, whole_ties
 
@@ -206,6 +207,16 @@ def test_the_digest_is_that_of_the_groups() -> None:
     groups = [(0.0, 0, 0, 3, 1), (0.25, 3, 1, 1, 0), (0.5, 5, 2, 7, 7)]
     columns = [np.array([column]) for column in zip(*[groups[0], *groups, groups[2]], strict=True)]  # two in one group
     assert digest_of(np.array([77], np.uint64), *columns).tolist() == [group_digest(77, groups)]
+
+
+def test_the_draw_is_the_reference() -> None:
+    rng = np.random.default_rng(14)
+    counts = rng.integers(1, [4, 30, 300, 3000] * 300)
+    ones, taken = rng.integers(0, counts + 1), rng.integers(0, counts + 1)
+    digests, scores = rng.integers(2**64, size=1200, dtype=np.uint64), rng.random(1200)
+    drawn = np.stack(draw_labels(digests, scores, counts, ones, taken), axis=1)
+    columns = (column.tolist() for column in (digests, scores, counts, ones, taken))
+    assert [tuple(pair) for pair in drawn.tolist()] == [slow_draw(*group) for group in zip(*columns, strict=True)]
 
 
 def table() -> str:

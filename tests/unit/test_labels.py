@@ -27,6 +27,8 @@ CALIBRATORS = [
     fb.PlattScaling(),
     fb.TemperatureScaling(),
     fb.BetaScaling(),
+    fb.QuadraticScaling(),
+    fb.SplineScaling(),
 ]
 
 

@@ -123,7 +123,7 @@ def test_step_ranks(n: int, n_bins: int) -> None:
     assert (np.diff(ranks) >= 1).all()
     assert len(ranks) < max(1000, n_bins)
     sizes = np.diff(np.concatenate([[0], ranks - 1, [n]]))
-    assert sizes.min() >= min(4, n // n_bins - 1)
+    assert sizes.min() >= min(1, n // n_bins - 1)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 20])
@@ -141,7 +141,7 @@ def test_the_promise_is_about_averages() -> None:
     scores, labels = sample(4000)
     model = fitted(scores, labels)
     certificate = model.certificate()
-    assert certificate.n_steps == model.n_steps == 500
+    assert certificate.n_steps == model.n_steps == 1000
     assert "in each of the 10 evidence bins at once, the average of what is served is within" in str(certificate)
     assert model.certificate(kind="ece").epsilon == certificate.epsilon == max(certificate.radii)
     assert "binned calibration error on the 10 evidence bins" in str(model.certificate(kind="ece"))
@@ -159,7 +159,7 @@ def test_the_promise_is_about_averages() -> None:
 def test_adversarial_values_widen_the_certificate() -> None:
     scores, labels = sample(4000)
     model = fitted(scores, labels)
-    steep = model._replace(values=np.where(np.arange(500) % 50 < 25, 0.0, 1.0))
+    steep = model._replace(values=np.where(np.arange(1000) % 100 < 50, 0.0, 1.0))
     assert steep.certificate().epsilon > model.certificate().epsilon + 0.2
 
 

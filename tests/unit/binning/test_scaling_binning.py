@@ -117,6 +117,7 @@ def test_certificates_about_means_of_labels_are_refused(samples) -> None:
             cal.certificate(bound=bound)
 
 
+@pytest.mark.filterwarnings("ignore:ties='whole' left:fastbin.FastbinWarning")
 @pytest.mark.parametrize("ties", ["random", "whole"])
 @pytest.mark.parametrize("n_bins", [1, 5, 100])
 def test_the_certificate_rests_on_what_placed_the_boundaries(samples, n_bins: int, ties: str) -> None:

@@ -107,7 +107,7 @@ def test_every_method_fits_predicts_and_is_inspected(method: str) -> None:
     run("predict", "m.fbm", "s.csv", "--seed", "1", "-o", "out.csv")
     assert np.array_equal(pa.csv.read_csv("out.csv")["calibrated"].to_numpy(), model.predict(SCORES, seed=1))
     told = run("inspect", "m.fbm").output
-    assert ("No certificate:" in told) == (method in ("isotonic", "platt", "temperature", "beta"))
+    assert ("No certificate:" in told) == (method in ("isotonic", "platt", "temperature", "beta", "quadratic", "spline"))
 
 
 @pytest.mark.parametrize(

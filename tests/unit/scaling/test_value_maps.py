@@ -43,7 +43,7 @@ def test_a_calibrated_score_is_left_as_it_is(values: str) -> None:
         ("beta", lambda s: s**0.5 / (s**0.5 + 2.0 * (1 - s) ** 1.5)),
         ("logistic", lambda s: s**2 / (s**2 + 0.5 * (1 - s) ** 2)),
         ("spline", lambda s: 1 / (1 + ((1 - s) / s) ** 0.4 * np.exp(0.3 - 0.8 * np.tanh(np.log(s / (1 - s)))))),
-        ("mixture", lambda s: 1 / (1 + ((1 - s) / s) ** 0.4 * np.exp(0.3 - 0.8 * np.tanh(np.log(s / (1 - s)))))),
+        ("mixture", lambda s: 1 / (1 + ((1 - s) / s) ** 0.6 * np.exp(0.3 - 0.4 * np.tanh(np.log(s / (1 - s)))))),
         ("isotonic", lambda s: 0.2 + 0.5 * s * s),
         ("quadratic", lambda s: 1 / (1 + np.exp(1 - 0.1 * np.log(s / (1 - s)) ** 2))),
     ],
