@@ -63,12 +63,14 @@ def whole_bins(
     boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
     *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
 ) -> FittedBins:  # fmt: skip
-    """The bins of "umd", "ze" or "umb" between whole groups, and their tally.
+    """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
 
     Parameters
     ----------
     boundaries : Boundaries
         Of all samples, or of the share of them that places the edges.
+    scheme : str
+        "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
     weighted : Rows, several
         All rows, if they have importance weights.
     among_all : BoundaryGroups, optional

@@ -232,7 +232,7 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
     """Boundaries from all samples, means over those strictly between them; over all where whole groups lie at edges."""
     boundaries = find_boundaries(rows, n_bins, "umd", n_threads)
     if ties == "whole":
-        found = whole_bins(boundaries, "umd", seed, rows.score_range)
+        found = whole_bins(boundaries, "scaling-binning", seed, rows.score_range)
         if found.n_tied:
             return _average_all(rows, found, scaled)
         ties = "upper"  # the same rule where it decides nothing

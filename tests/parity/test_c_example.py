@@ -159,6 +159,7 @@ def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("rounded", [False, True], ids=["as they are", "rounded to hundredths"])
 @pytest.mark.parametrize("ties", ["whole", "random"])
 def test_credit_defaults(

@@ -139,6 +139,18 @@ def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
         fb.ScalingBinning(4, scaler="none", ties="upper").fit(scores, labels).certificate()
 
 
+def test_intervals_between_whole_groups_are_those_of_the_bins(samples) -> None:
+    """They rest on all labels of a bin, whatever is averaged there."""
+    scores, labels = np.round(samples[0], 1), samples[1]
+    cal, bins = fb.ScalingBinning(6).fit(scores, labels), fb.UniformMassBinning(6).fit(scores, labels)
+    assert cal.model_.ties == bins.model_.ties == "whole"
+    assert (cal.model_.tie_counts[1:, 0] > 1).all()
+    assert cal.model_.counts.sum() == 2000
+    assert cal.interval().tolist() == bins.interval().tolist()
+    far = np.abs(cal.interval() - cal.model_.values[:, None]).max()
+    assert cal.certificate().epsilon == pytest.approx(far, abs=1e-15)
+
+
 # ------------------------------------------------------------------------------------------------- refusals
 
 
