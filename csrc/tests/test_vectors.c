@@ -30,7 +30,8 @@ static struct {
   uint64_t edge_keys[MAX_EDGES];
   int64_t counts[MAX_EDGES], label_sums[MAX_EDGES];
   double weight_sums[MAX_EDGES], weighted_label_sums[MAX_EDGES], weight_square_sums[MAX_EDGES];
-  int n_edges, n_bins;
+  int64_t tie_counts[3 * MAX_EDGES];
+  int n_edges, n_bins, n_tie_counts;
   fastbin_model *model;
   struct block queries, queries32, seeded;
   uint64_t seed, first_row;
@@ -71,7 +72,7 @@ static int32_t code_of(const char *word) {
       {"explicit", FASTBIN_SCHEME_EXPLICIT}, {"fixed-width", FASTBIN_SCHEME_FIXED_WIDTH},
       {"none", FASTBIN_TIES_NONE},       {"random", FASTBIN_TIES_RANDOM},
       {"upper", FASTBIN_TIES_UPPER},     {"lower", FASTBIN_TIES_LOWER},
-      {"isolate", FASTBIN_TIES_ISOLATE},
+      {"isolate", FASTBIN_TIES_ISOLATE}, {"whole", FASTBIN_TIES_WHOLE},
   };
   size_t i;
   for (i = 0; i < sizeof words / sizeof words[0]; ++i)
@@ -171,6 +172,12 @@ static void read_bin(void) {
   }
 }
 
+static void read_tie_counts(void) {
+  int i;
+  current.spec.tie_counts = current.tie_counts;
+  for (i = 0; i < 3; ++i) current.tie_counts[take(&current.n_tie_counts, 3 * MAX_EDGES)] = next_i64();
+}
+
 static void read_origin(void) {
   current.spec.seed = next_u64();
   current.spec.n_bins_asked = (int32_t)next_i64();
@@ -193,6 +200,7 @@ static void create_model(const char *line) {
   status = fastbin_model_create(&current.spec, &current.model);
   check(status == FASTBIN_OK && current.model != NULL && current.n_edges == current.n_bins - 1, fastbin_status_string(status),
         line);
+  check(current.n_tie_counts == (current.spec.ties == FASTBIN_TIES_WHOLE ? 3 * current.n_bins : 0), "tie counts", line);
   if (current.model == NULL) exit(1);
 }
 
@@ -275,6 +283,10 @@ static void read_line(const char *line) {
     current.edge_keys[i] = next_u64();
   } else if (strcmp(keyword, "bin") == 0) {
     read_bin();
+  } else if (strcmp(keyword, "tie") == 0) {
+    read_tie_counts();
+  } else if (strcmp(keyword, "edges_share") == 0) {
+    current.spec.edges_share = next_double();
   } else if (strcmp(keyword, "create") == 0) {
     create_model(line);
   } else if (strcmp(keyword, "query") == 0) {

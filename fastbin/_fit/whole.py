@@ -49,16 +49,28 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
         raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
+def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
+    """The text of the warning of a fit that could not have all its bins."""
+    remedy = "one probability for each score allows no more"
+    if may_share:
+        remedy += (
+            "; on other data of this kind, edges_share=0.25 may give narrower intervals (more than 30 rows a distinct score)"
+        )
+    return f"ties='whole' left {left} of the {asked} bins that were asked for: {remedy}"
+
+
 def whole_bins(
     boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
     *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
 ) -> FittedBins:  # fmt: skip
-    """The bins of "umd", "ze" or "umb" between whole groups, and their tally.
+    """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
 
     Parameters
     ----------
     boundaries : Boundaries
         Of all samples, or of the share of them that places the edges.
+    scheme : str
+        "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
     weighted : Rows, several
         All rows, if they have importance weights.
     among_all : BoundaryGroups, optional

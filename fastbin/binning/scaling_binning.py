@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,13 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import FastbinWarning, InputError, InputTypeError
 from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
 from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve_n_bins
 from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
 from fastbin._fit.rows import Rows, check_rows, require_samples
 from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
-from fastbin._fit.whole import refuse_idle_keys, whole_bins
+from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s, Int64s
@@ -138,7 +139,13 @@ class ScalingBinning(Binning):
         Raises
         ------
         InputError
-            Naming the argument, the first bad position, its value, and the remedy; also where the map does not increase.
+            Naming the argument, the first bad position, its value, and the remedy; also where the map does not increase, and
+            for keys with ties="whole".
+
+        Warns
+        -----
+        FastbinWarning
+            Where ties="whole" leaves fewer bins than asked for.
         """
         scheme = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING)
         ties = check_choice(self.ties, "ties", SCHEMES["scaling-binning"].ties)
@@ -162,6 +169,8 @@ class ScalingBinning(Binning):
         self.model_ = BinnedModel.from_parts(
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
+        if ties == "whole" and self.model_.n_bins < n_bins:
+            warnings.warn(on_fewer_bins(self.model_.n_bins, n_bins), FastbinWarning, stacklevel=2)
         return self
 
     def _scaler(self, score_range: ScoreRange) -> Any:
@@ -223,7 +232,7 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
     """Boundaries from all samples, means over those strictly between them; over all where whole groups lie at edges."""
     boundaries = find_boundaries(rows, n_bins, "umd", n_threads)
     if ties == "whole":
-        found = whole_bins(boundaries, "umd", seed, rows.score_range)
+        found = whole_bins(boundaries, "scaling-binning", seed, rows.score_range)
         if found.n_tied:
             return _average_all(rows, found, scaled)
         ties = "upper"  # the same rule where it decides nothing

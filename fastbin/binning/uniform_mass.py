@@ -15,7 +15,7 @@ from fastbin._fit.partition import FittedBins, bins_between, first_part, split_s
 from fastbin._fit.quantiles import search
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import refuse_idle_keys, share_bins, whole_bins
+from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, whole_bins
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
@@ -273,19 +273,11 @@ class _Checked(NamedTuple):
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
-        if given.ties == "whole" and bins.partition.n_bins < n_bins_asked:
-            warnings.warn(_on_fewer_bins(bins, n_bins_asked, given), FastbinWarning, stacklevel=3)
+        left = bins.partition.n_bins
+        if given.ties == "whole" and left < n_bins_asked:
+            may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
+            warnings.warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), FastbinWarning, stacklevel=3)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range,
         )  # fmt: skip
-
-
-def _on_fewer_bins(bins: FittedBins, n_bins_asked: int, given: UniformMassBinning) -> str:
-    """The text of the warning."""
-    remedy = "one probability for each score allows no more"
-    if given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied:
-        remedy += (
-            "; on other data of this kind, edges_share=0.25 may give narrower intervals (more than 30 rows a distinct score)"
-        )
-    return f"ties='whole' left {bins.partition.n_bins} of the {n_bins_asked} bins that were asked for: {remedy}"

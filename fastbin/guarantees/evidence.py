@@ -14,6 +14,10 @@ from fastbin._typing import Bools, Int64s
 from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
 
+# With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
+LEAVE_A_CUT_OUT = ("umd", "certified")
+
+
 class Evidence(Protocol):
     """The attributes of a fitted model that a guarantee reads; `fastbin.BinnedModel` has them all.
 
@@ -209,7 +213,7 @@ def refuse_whole_ties(evidence: Evidence, what: str) -> None:
 def _whole_interior(evidence: Evidence, counts: Int64s, label_sums: Int64s) -> Interior:
     """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there."""
     sure, sure_ones, left_out = np.asarray(evidence.tie_counts, dtype=np.int64).T
-    if not SCHEMES[evidence.scheme].averages_boundary:
+    if evidence.scheme in LEAVE_A_CUT_OUT:
         counts, label_sums = counts + (sure > 0), label_sums + left_out
     first = Reading(counts, label_sums)
     return Interior(first, Reading(counts - sure, label_sums - sure_ones), np.zeros(counts.shape, dtype=np.bool_))

@@ -17,6 +17,7 @@ import fastbin as fb
 import reference
 from fastbin._native import ties as native_keys
 from fastbin._native.model import draw_labels
+from fitting import FEWER_BINS
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -38,6 +39,7 @@ class Vector:
     parts: dict[str, Any] = field(default_factory=dict)
     edges: list[tuple[float, int]] = field(default_factory=list)
     bins: list[list[str]] = field(default_factory=list)
+    tie_counts: list[list[int]] = field(default_factory=list)
     fit: list[str] | None = None
     samples: list[list[str]] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
@@ -59,6 +61,7 @@ class Vector:
             values=[float.fromhex(line[0]) for line in self.bins],
             counts=[int(line[1]) for line in self.bins],
             label_sums=[int(line[2]) for line in self.bins],
+            tie_counts=self.tie_counts or None,
             **weights,
             **self.parts,
         )
@@ -66,9 +69,9 @@ class Vector:
     @property
     def calibrator(self) -> fb.UniformMassBinning:
         assert self.fit is not None
-        names = ("scheme", "ties", "delta", "seed", "score_range")
-        configuration = {name: self.parts[name] for name in names}
-        return fb.UniformMassBinning(int(self.fit[0]), split=float.fromhex(self.fit[1]), **configuration)
+        configuration = {name: self.parts[name] for name in ("scheme", "delta", "seed", "score_range")}
+        n_bins, split, share = int(self.fit[0]), float.fromhex(self.fit[1]), float.fromhex(self.fit[5])
+        return fb.UniformMassBinning(n_bins, split=split, ties=self.fit[4], edges_share=share, **configuration)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -112,6 +115,8 @@ READ: dict[str, Callable[[Vector, list[str]], object]] = {
     "origin": lambda vector, words: vector.parts.update(_origin(words)),
     "fingerprint": lambda vector, words: vector.parts.update(fingerprint=int(words[0], 16)),
     "edge": lambda vector, words: vector.edges.append((float.fromhex(words[0]), int(words[1], 16))),
+    "edges_share": lambda vector, words: vector.parts.update(edges_share=float.fromhex(words[0])),
+    "tie": lambda vector, words: vector.tie_counts.append(list(map(int, words))),
     "bin": lambda vector, words: vector.bins.append(words),
     "fit": lambda vector, words: setattr(vector, "fit", words),
     "sample": lambda vector, words: vector.samples.append(words),
@@ -158,9 +163,13 @@ def test_the_file_is_what_the_reference_says() -> None:
 def test_the_file_covers_the_schemes_and_tie_rules() -> None:
     covered = {(vector.parts["scheme"], vector.parts["ties"]) for vector in MODELS}
     assert covered >= {
-        ("umd", "random"), ("umd", "upper"), ("umd", "isolate"), ("ze", "random"), ("ze", "upper"), ("ums", "random"),
-        ("ums", "upper"), ("umb", "random"), ("umb", "lower"), ("fixed-width", "none"), ("explicit", "none"),
+        ("umd", "random"), ("umd", "upper"), ("umd", "isolate"), ("umd", "whole"), ("ze", "random"), ("ze", "upper"),
+        ("ze", "whole"), ("ums", "random"), ("ums", "upper"), ("umb", "random"), ("umb", "lower"), ("umb", "whole"),
+        ("fixed-width", "none"), ("explicit", "none"),
     }  # fmt: skip
+    rules = {(scheme, ties) for scheme, rules in reference.TIES_OF_SCHEME.items() for ties in rules}
+    assert {(vector.parts["scheme"], vector.fit[4]) for vector in MODELS if vector.fit} == rules
+    assert any(r > 1 and 0 < f < r for vector in MODELS for r, f, _ in vector.tie_counts)
     assert any(vector.parts["delta"] > 0 for vector in MODELS)
     assert all(vector.queries and vector.queries32 and vector.rows and vector.refusals for vector in MODELS)
 
@@ -212,6 +221,7 @@ def test_draws() -> None:
         assert [column.tolist() for column in drawn] == [[f], [y]]
 
 
+@pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("vector", [vector for vector in MODELS if vector.fit], ids=lambda vector: vector.name)
 def test_the_fit_makes_the_model(vector: Vector) -> None:
     fitted = vector.calibrator.fit(**vector.arguments).model_

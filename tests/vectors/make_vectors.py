@@ -68,6 +68,21 @@ FITS: list[tuple[str, str, str, int, int, str, str, dict[str, object]]] = [
     ("umb-lower", "tree", "follow the rank", 50, 6, "umb", "lower", {"seed": 26}),
     ("umb-lower-ends", "ends", "coin", 40, 8, "umb", "lower", {"seed": 27}),
     ("umd-many-bins", "clusters", "coin", 500, 200, "umd", "random", {"seed": 28}),
+    ("umd-whole", "tree", "follow the rank", 60, 6, "umd", "whole", {"seed": 29}),
+    ("umd-whole-distinct", "uniform", "follow the rank", 31, 4, "umd", "whole", {"seed": 30}),
+    ("umd-whole-no-edge", "constant", "coin", 24, 4, "umd", "whole", {"seed": 31}),
+    ("umd-whole-zero", "signed zeros", "coin", 40, 5, "umd", "whole", {"seed": 32}),
+    ("umd-whole-frequencies", "tree", "coin", 40, 4, "umd", "whole", {"seed": 33, "weighting": "integer"}),
+    ("umd-whole-importance", "hundredths", "coin", 60, 4, "umd", "whole", {"seed": 34, "weighting": "float"}),
+    ("umd-whole-share", "hundredths", "follow the rank", 120, 4, "umd", "whole", {"seed": 35, "edges_share": 0.25}),
+    ("umd-whole-margins", "signed hundredths", "follow the rank", 90, 8, "umd", "whole", {"seed": 36, "delta": 0.125}),
+    ("ze-whole", "few levels", "follow the rank", 90, 3, "ze", "whole", {"seed": 37}),
+    ("ze-whole-distinct", "uniform", "coin", 30, 4, "ze", "whole", {"seed": 38}),
+    ("ums-whole", "tree", "follow the rank", 60, 7, "ums", "whole", {"seed": 39}),
+    ("umb-whole", "tree", "follow the rank", 60, 6, "umb", "whole", {"seed": 40}),
+    ("umb-whole-ends", "ends", "coin", 40, 8, "umb", "whole", {"seed": 41}),
+    ("umb-whole-share", "few levels", "coin", 60, 3, "umb", "whole", {"seed": 42, "edges_share": 0.5}),
+    ("umb-whole-distinct", "uniform", "coin", 30, 4, "umb", "whole", {"seed": 43}),
 ]  # fmt: skip
 
 
@@ -138,15 +153,22 @@ def _fitted(
         data.scores, data.labels, n_bins, scheme, ties, weights=data.weights, keys=data.keys,
         score_range=data.score_range, **rest,  # type: ignore[arg-type]
     )  # fmt: skip
-    yield from _parts(name, scheme, ties, model, int(rest.get("seed", 0)))  # type: ignore[call-overload]
-    yield f"fit {n_bins} {_hex(float(rest.get('split', 0.5)))} {weighting} {'keyed' if keyed else '-'}"  # type: ignore[arg-type]
+    yield from _parts(name, scheme, model.ties, model, int(rest.get("seed", 0)))  # type: ignore[call-overload]
+    if ties in reference.TIES_OF_SCHEME[scheme]:
+        yield from _samples(data, n_bins, ties, weighting, rest)
+    yield "create"
+    yield from _answers(model, data, Random(name), n_others=200 if n_bins >= 100 else 12)
+
+
+def _samples(data: CalibrationData, n_bins: int, ties: str, weighting: str, options: dict[str, object]) -> Iterator[str]:
+    """How a fit makes the model."""
+    split, share = (_hex(float(options.get(name, default))) for name, default in (("split", 0.5), ("edges_share", 1.0)))  # type: ignore[arg-type]
+    yield f"fit {n_bins} {split} {weighting} {'-' if data.keys is None else 'keyed'} {ties} {share}"
     for i, score in enumerate(data.scores):
         weight = "-" if data.weights is None else data.weights[i]
         weight = _hex(weight) if isinstance(weight, float) else weight
         key = "-" if data.keys is None else f"{data.keys[i]:#x}"
         yield f"sample {_hex(score)} {data.labels[i]} {weight} {key}"
-    yield "create"
-    yield from _answers(model, data, Random(name), n_others=200 if n_bins >= 100 else 12)
 
 
 def _fixed_width() -> Iterator[str]:
@@ -197,6 +219,10 @@ def _parts(name: str, scheme: str, ties: str, model: StepModel, seed: int) -> It
             sums = (model.weight_sums[b], model.weighted_label_sums[b], model.weight_square_sums[b])
             line += "".join(f" {_hex(total)}" for total in sums)
         yield line
+    for counts in model.tie_counts or ():
+        yield "tie {} {} {}".format(*counts)
+    if model.tie_counts is not None:
+        yield f"edges_share {_hex(model.edges_share)}"
 
 
 def _answers(model: StepModel, data: CalibrationData, rng: Random, n_others: int = 12) -> Iterator[str]:

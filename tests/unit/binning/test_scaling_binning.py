@@ -117,6 +117,7 @@ def test_certificates_about_means_of_labels_are_refused(samples) -> None:
             cal.certificate(bound=bound)
 
 
+@pytest.mark.filterwarnings("ignore:ties='whole' left:fastbin.FastbinWarning")
 @pytest.mark.parametrize("ties", ["random", "whole"])
 @pytest.mark.parametrize("n_bins", [1, 5, 100])
 def test_the_certificate_rests_on_what_placed_the_boundaries(samples, n_bins: int, ties: str) -> None:
@@ -136,6 +137,18 @@ def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
     assert fb.ScalingBinning(4, scaler="none", ties="random").fit(scores, labels).certificate().epsilon < 1
     with pytest.raises(fb.GuaranteeError, match="ties='upper' sends them all to one side"):
         fb.ScalingBinning(4, scaler="none", ties="upper").fit(scores, labels).certificate()
+
+
+def test_intervals_between_whole_groups_are_those_of_the_bins(samples) -> None:
+    """They rest on all labels of a bin, whatever is averaged there."""
+    scores, labels = np.round(samples[0], 1), samples[1]
+    cal, bins = fb.ScalingBinning(6).fit(scores, labels), fb.UniformMassBinning(6).fit(scores, labels)
+    assert cal.model_.ties == bins.model_.ties == "whole"
+    assert (cal.model_.tie_counts[1:, 0] > 1).all()
+    assert cal.model_.counts.sum() == 2000
+    assert cal.interval().tolist() == bins.interval().tolist()
+    far = np.abs(cal.interval() - cal.model_.values[:, None]).max()
+    assert cal.certificate().epsilon == pytest.approx(far, abs=1e-15)
 
 
 # ------------------------------------------------------------------------------------------------- refusals
