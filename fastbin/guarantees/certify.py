@@ -321,6 +321,21 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
     if evidence.ties in ("random", "isolate"):
         assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
     theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
-    return certificate_from_intervals(
-        evidence, at_target, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=assumptions
-    )
+    statement: dict[str, Any] = {"alpha": alpha, "kind": kind, "bound": bound, "theorem": theorem, "assumptions": assumptions}
+    if has_steps(evidence):
+        return _moved_averages(evidence, at_target, **statement)
+    return certificate_from_intervals(evidence, at_target, **statement)
+
+
+def _moved_averages(evidence: Any, at_target: Float64s, *, theorem: str, **statement: Any) -> Certificate:
+    """The same for values that are finer than the bins: the target's mix inside a bin is not known, so any is allowed for."""
+    covered = np.asarray(evidence.counts) > 0
+    require_samples(covered)
+    least, most = (extreme.reduceat(evidence.values, evidence.first_step) for extreme in (np.minimum, np.maximum))
+    radii = np.maximum(at_target[:, 1] - least, most - at_target[:, 0])
+    radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
+    theorem += "; the average of what is served in a bin lies between its least and its greatest value"
+    return certificate_of(
+        evidence, float(radii[covered].max()), covered, radii=tuple(radii.tolist()), theorem=theorem,
+        n_steps=int(evidence.n_steps), **statement,
+    )  # fmt: skip
