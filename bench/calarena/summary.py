@@ -244,24 +244,18 @@ def claims(lines: Sequence[Line], method: str) -> list[tuple[str, bool]]:
     own: Any = by_name[method]
     if own.log_loss is None or own.n_missing:
         return [(f"{method} did {own.failures} cells", False)]
-    rivals = [line for line in lines if line.library != own.library and not line.n_missing and line.log_loss is not None]
-    best_log, best_brier = (
-        min(
-            ({own.method: getattr(own, loss)} | {line.method: getattr(line, loss) for line in rivals}).items(),
-            key=lambda x: x[1],
-        )
-        for loss in ("log_loss", "brier")
-    )
+    complete = [line for line in lines if not line.n_missing and line.log_loss is not None]
+    best_log, best_brier = (min((getattr(line, loss), line.method) for line in complete) for loss in ("log_loss", "brier"))
     shares = [own.wins_log_loss / max(own.n_duels, 1), own.wins_brier / max(own.n_duels, 1)]
     contradicted = own.n_contradicted / max(own.n_promises, 1)
     return [
         (
-            f"log loss {own.log_loss:.4f} is the smallest; the smallest is {best_log[1]:.4f} ({best_log[0]})",
-            own.method == best_log[0],
+            f"log loss {own.log_loss:.4f} is the smallest; the smallest is {best_log[0]:.4f} ({best_log[1]})",
+            own.method == best_log[1],
         ),
         (
-            f"Brier {own.brier:.4f} is at most 1.002 times the smallest, {best_brier[1]:.4f} ({best_brier[0]})",
-            own.brier <= 1.002 * best_brier[1],
+            f"Brier {own.brier:.4f} is at most 1.002 times the smallest, {best_brier[0]:.4f} ({best_brier[1]})",
+            own.brier <= 1.002 * best_brier[0],
         ),
         (f"beats {BASELINE} in 95 % of cells: log loss {shares[0]:.1%}, Brier {shares[1]:.1%}", min(shares) >= 0.95),
         (
