@@ -272,10 +272,11 @@ def test_promises_hold_in_simulations(arena: SimpleNamespace) -> None:
     names = [method.name for method in able]
     assert "UMD 10" in names
     assert not {"raw score", "isotonic", "Platt", "Venn-Abers"} & set(names)
-    found = arena.coverage.simulate(score_set, 500, able, 100)
-    assert [one.method for one in found] == names
+    chosen = [method for method in able if method.name in ("UMD 10", "UMS 10", "Certified")]
+    found = arena.coverage.simulate(score_set, 500, chosen, 60)
+    assert [one.method for one in found] == [method.name for method in chosen]
     for one in found:
-        assert one.share >= 0.9 - 3 * math.sqrt(0.09 / 100), one
+        assert one.share >= 0.9 - 3 * math.sqrt(0.09 / 60), one
 
 
 # ------------------------------------------------------------------------------------------------- table, picture, command
