@@ -35,6 +35,8 @@ class Line:
     binned_ece: float | None  # a mean, no ratio
     worst_log_loss: float | None
     worst_brier: float | None
+    family_log_loss: float | None  # the mean of the families' means: no family counts for more because it has more sets
+    family_brier: float | None
     few_log_loss: float | None  # cells with n < FROM
     few_brier: float | None
     apart_log_loss: float | None  # the set apart, n >= FROM
@@ -59,6 +61,14 @@ class Line:
 
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
+
+
+def _family_mean(cells: Sequence[Cell], values: Sequence[float]) -> float | None:
+    """The mean over families of the mean over the cells of each."""
+    by_family: dict[str, list[float]] = {}
+    for cell, value in zip(cells, values, strict=True):
+        by_family.setdefault(cell.family, []).append(value)
+    return _mean([float(np.mean(own)) for own in by_family.values()])
 
 
 def _largest(values: Sequence[float]) -> float | None:
@@ -105,6 +115,8 @@ def _line(cells: _Cells, own: Sequence[Cell], coverages: Sequence[Coverage]) -> 
         binned_ece=_mean([cell.binned_ece for cell in main if cell.binned_ece is not None]),
         worst_log_loss=_largest(log_losses),
         worst_brier=_largest(briers),
+        family_log_loss=_family_mean(main, log_losses),
+        family_brier=_family_mean(main, briers),
         few_log_loss=_mean(cells.ratios(few, "log_loss")),
         few_brier=_mean(cells.ratios(few, "brier")),
         apart_log_loss=_mean(cells.ratios(apart, "log_loss")),
@@ -176,6 +188,8 @@ LOSSES: dict[str, Callable[[Line], str]] = {
     "cells": lambda line: line.failures,
     "log loss": lambda line: _shown(line.log_loss),
     "Brier": lambda line: _shown(line.brier),
+    "ll family": lambda line: _shown(line.family_log_loss),
+    "B family": lambda line: _shown(line.family_brier),
     "worst ll": lambda line: _shown(line.worst_log_loss, 3),
     "worst B": lambda line: _shown(line.worst_brier, 3),
     "ECE": lambda line: _shown(line.ece),
