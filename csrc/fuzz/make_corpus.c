@@ -55,6 +55,31 @@ static void save_steps(void) {
   save("tied", &spec);
 }
 
+/* Forty probabilities, evenly, towards 0 and towards both ends: one map of index.h each. By its seed an input chooses its build;
+   these choose the widest. */
+static void save_many(void) {
+  static const struct {
+    const char *name;
+    uint64_t seed;
+  } shapes[] = {{"even", 0}, {"low", 10}, {"both", 0}};
+  static double edges[40], values[41];
+  for (int shape = 0; shape < 3; shape++) {
+    fastbin_model_spec spec = empty_spec(FASTBIN_STEP);
+    for (int i = 0; i < 40; i++) {
+      double even = (i + 1) / 41.0, low = ldexp(1.0, 2 * i - 80);
+      edges[i] = shape == 0 ? even : shape == 1 || i < 20 ? low : 1.0 - ldexp(1.0, 30 - 2 * i);
+    }
+    for (int i = 0; i < 41; i++) values[i] = i / 40.0;
+    spec.n_bins = 41;
+    spec.edges = edges;
+    spec.values = values;
+    spec.score_min = 0.0;
+    spec.score_max = 1.0;
+    spec.seed = shapes[shape].seed;
+    save(shapes[shape].name, &spec);
+  }
+}
+
 static void save_resolutions(void) {
   fastbin_model_spec spec = stepped_spec();
   save("stepped", &spec);
@@ -175,6 +200,7 @@ int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
   save_steps();
+  save_many();
   save_resolutions();
   save_others();
   save_streams();
