@@ -13,7 +13,6 @@ from fastbin._schemes import SCHEMES, ClassRates
 from fastbin._typing import Bools, Int64s
 from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
-
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
 LEAVE_A_CUT_OUT = ("umd", "certified")
 
