@@ -35,7 +35,9 @@ SCHEMES = {
     "fixed-width": Scheme(10, "fixed-width binning", label_free=True, continuable=True),
     "explicit": Scheme(11, "binning at edges given in advance", label_free=True, continuable=True),
     "scaling-binning": Scheme(20, "scaling-binning", DIVIDING, label_free=True),
-    "certified": Scheme(21, "evidence bins of uniform mass with finer values inside (certified)", ("whole",), label_free=True),
+    "certified": Scheme(
+        21, "evidence bins of uniform mass with finer values inside (certified)", ("whole",), True, continuable=True
+    ),
     "isotonic": Scheme(30, "isotonic regression"),
     "platt": Scheme(40, "Platt scaling"),
     "temperature": Scheme(41, "temperature scaling"),

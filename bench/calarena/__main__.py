@@ -20,7 +20,8 @@ from bench.calarena.summary import FROM, claims, losses_table, promises_table, s
 from bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
-CELLS, COVERAGES, TABLE, PICTURE = "cells.csv.gz", "coverage.json", "table.txt", "calarena.png"
+CELLS, COVERAGES, ABOUT = "cells.csv.gz", "coverage.json", "about.json"
+TABLE, PICTURE = "table.txt", "calarena.png"
 SUBJECT = "Certified"  # of what is asked of one method
 
 # Populations of the simulation: many ties, few, none, ten scores, scores at 0 and 1.
@@ -71,6 +72,7 @@ def _chosen(wanted: Sequence[str] | None, is_slow: bool) -> list[Method]:
 def _run(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repeats: int) -> None:
     """All cells; saved after every score set, so that a long run may be stopped."""
     path = out / CELLS
+    about = _about(out) | {"machine": machine(), "fastbin": fb.__version__, **versions()}
     cells = {cell.key: cell for cell in load_cells(path)} if path.is_file() else {}
     other = {cell.repeats for cell in cells.values()} - {repeats}
     if other:
@@ -82,6 +84,7 @@ def _run(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Seque
             say(f"{number}/{len(sets)} {name}, n = {n:,}")
             cells.update({cell.key: cell for cell in run(score_set, n, methods, repeats)})
         save_cells(path, list(cells.values()))
+        (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf8")
 
 
 def _simulate(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repetitions: int) -> None:
@@ -96,6 +99,12 @@ def _simulate(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: 
                 found.update({(one.set, one.n, one.method): one for one in simulate(sets[name](), n, able, repetitions)})
                 rows = ",\n".join(json.dumps(asdict(one)) for one in found.values())
                 path.write_text(f"[\n{rows}\n]\n", encoding="utf8")
+
+
+def _about(out: Path) -> dict[str, str]:
+    """The machine and the versions of the last run that had them."""
+    path = out / ABOUT
+    return dict(json.loads(path.read_text(encoding="utf8"))) if path.is_file() else {}
 
 
 def _coverages(out: Path) -> list[Coverage]:
@@ -122,11 +131,12 @@ def report(out: Path) -> str:
     cells: list[Cell] = load_cells(out / CELLS)
     lines = summarise(cells, _coverages(out))
     sets = {cell.set for cell in cells}
-    subtitle = f"{len(sets)} score sets, {cells[0].repeats} draws each; {machine()}"
+    about = _about(out)
+    subtitle = f"{len(sets)} score sets, {cells[0].repeats} draws each"
     outside = dict.fromkeys(cell.method for cell in cells if cell.n_outside)
     parts = [
-        subtitle,
-        "; ".join(f"{library} {version}" for library, version in {"fastbin": fb.__version__, **versions()}.items()),
+        f"{subtitle}; {about.pop('machine', 'on an unknown machine')}",
+        "; ".join(f"{library} {version}" for library, version in about.items()),
         losses_table(lines),
         promises_table(lines),
         *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, SUBJECT)],
@@ -134,7 +144,7 @@ def report(out: Path) -> str:
         *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
     ]
     if any(line.log_loss is not None for line in lines):
-        picture.draw(out / PICTURE, lines, f"{len(sets)} score sets, {cells[0].repeats} draws each")
+        picture.draw(out / PICTURE, lines, subtitle)
     else:
         parts.append(f"no cell has {FROM:,} rows or more: no picture")
     text = "\n\n".join(parts[:4]) + "\n\n" + "\n".join(parts[4:])

@@ -22,27 +22,28 @@ COLOURS = {
     "probmetrics": "#666666",
     "none": "#000000",
 }
-MARGIN = 1.35  # ratios beyond the axis are written at its end, when they exceed the best by so many times its distance to 1
 EPSILON_SIZE = 2000
 
 
 def _limit(values: Sequence[float]) -> float:
-    """The right end of an axis that shows most methods well; the others are written at its end."""
+    """The right end of an axis of ratios: a bit beyond the better half, so that its dots lie apart."""
     ordered = sorted(values)
-    return max(1.02, 1.0 + MARGIN * (ordered[int(0.7 * (len(ordered) - 1))] - 1.0))
+    middle = ordered[len(ordered) // 2]
+    return max(1.01, middle + 0.25 * (middle - ordered[0]))
 
 
-def _dots(axes: Any, places: Sequence[float], lines: Sequence[Line], values: Sequence[float | None], right: float) -> None:
+def _dots(axes: Any, rows: Sequence[float], lines: Sequence[Line], values: Sequence[float | None], right: float) -> None:
     """One dot a method; an arrow and the number where it lies outside."""
-    for place, line, value in zip(places, lines, values, strict=True):
+    for row, line, value in zip(rows, lines, values, strict=True):
         if value is None:
             continue
         colour = COLOURS.get(line.library, "#999999")
         if value <= right:
-            axes.plot(value, place, "o", color=colour, markersize=6, fillstyle="full" if line.library == OURS else "none")
+            axes.plot(value, row, "o", color=colour, markersize=6, fillstyle="full" if line.library == OURS else "none")
         else:
+            places = 3 if value < 1.1 else 2
             axes.annotate(
-                f"{value:.2f} →", (right, place), xytext=(-2, 0), textcoords="offset points",
+                f"{value:.{places}f} →", (right, row), xytext=(-2, 0), textcoords="offset points",
                 ha="right", va="center", fontsize=7, color=colour,
             )  # fmt: skip
 
@@ -58,7 +59,9 @@ def _ratios(axes: Any, places: Sequence[float], lines: Sequence[Line], loss: str
 
 
 def _promises(axes: Any, places: Sequence[float], lines: Sequence[Line]) -> None:
-    """What is proved at one size, and how often it held in simulations."""
+    """What is proved at one size, and how often it held in simulations; a bar far longer than most is cut."""
+    epsilons = sorted(line.epsilons[EPSILON_SIZE] for line in lines if EPSILON_SIZE in line.epsilons)
+    right = max(0.05, *[epsilon for epsilon in epsilons if epsilon <= 3.0 * epsilons[len(epsilons) // 2]], 0.0)
     for place, line in zip(places, lines, strict=True):
         epsilon = line.epsilons.get(EPSILON_SIZE)
         if epsilon is None:
@@ -66,13 +69,18 @@ def _promises(axes: Any, places: Sequence[float], lines: Sequence[Line]) -> None
                 "nothing", (0.0, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7, color="0.55"
             )
             continue
-        axes.barh(place, epsilon, height=0.6, color=COLOURS[OURS], alpha=0.75)
+        shown = min(epsilon, right)
+        axes.barh(place, shown, height=0.6, color=COLOURS[OURS], alpha=0.75)
         held = "" if line.coverage is None else f", held {line.coverage:.1%}"
         axes.annotate(
-            f"{epsilon:.3f}{held}", (epsilon, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7
+            f"{'→ ' if shown < epsilon else ''}{epsilon:.3f}{held}",
+            (shown, place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
         )
-    largest = max((line.epsilons.get(EPSILON_SIZE, 0.0) for line in lines), default=0.0)
-    axes.set_xlim(0.0, max(0.1, largest) * 1.75)
+    axes.set_xlim(0.0, 2.2 * right)
     axes.set_title(f"proved at {1 - ALPHA:.0%}, n = {EPSILON_SIZE:,}", fontsize=10)
 
 
@@ -90,6 +98,7 @@ def draw(target: Path, lines: Sequence[Line], subtitle: str) -> None:
     figure, (by_log, by_brier, proved) = plt.subplots(
         1, 3, sharey=True, figsize=(13, 1.6 + 0.235 * (len(shown) + 1)), width_ratios=(1.0, 1.0, 0.8), layout="constrained"
     )
+    figure.get_layout_engine().set(wspace=0.03)
     _ratios(by_log, places, shown, "log_loss", "log loss / raw score's")
     _ratios(by_brier, places, shown, "brier", "Brier score / raw score's")
     _promises(proved, places, shown)

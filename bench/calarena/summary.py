@@ -35,6 +35,8 @@ class Line:
     binned_ece: float | None  # a mean, no ratio
     worst_log_loss: float | None
     worst_brier: float | None
+    family_log_loss: float | None  # the mean of the families' means: no family counts for more because it has more sets
+    family_brier: float | None
     few_log_loss: float | None  # cells with n < FROM
     few_brier: float | None
     apart_log_loss: float | None  # the set apart, n >= FROM
@@ -59,6 +61,14 @@ class Line:
 
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
+
+
+def _family_mean(cells: Sequence[Cell], values: Sequence[float]) -> float | None:
+    """The mean over families of the mean over the cells of each."""
+    by_family: dict[str, list[float]] = {}
+    for cell, value in zip(cells, values, strict=True):
+        by_family.setdefault(cell.family, []).append(value)
+    return _mean([float(np.mean(own)) for own in by_family.values()])
 
 
 def _largest(values: Sequence[float]) -> float | None:
@@ -105,6 +115,8 @@ def _line(cells: _Cells, own: Sequence[Cell], coverages: Sequence[Coverage]) -> 
         binned_ece=_mean([cell.binned_ece for cell in main if cell.binned_ece is not None]),
         worst_log_loss=_largest(log_losses),
         worst_brier=_largest(briers),
+        family_log_loss=_family_mean(main, log_losses),
+        family_brier=_family_mean(main, briers),
         few_log_loss=_mean(cells.ratios(few, "log_loss")),
         few_brier=_mean(cells.ratios(few, "brier")),
         apart_log_loss=_mean(cells.ratios(apart, "log_loss")),
@@ -176,6 +188,8 @@ LOSSES: dict[str, Callable[[Line], str]] = {
     "cells": lambda line: line.failures,
     "log loss": lambda line: _shown(line.log_loss),
     "Brier": lambda line: _shown(line.brier),
+    "ll family": lambda line: _shown(line.family_log_loss),
+    "B family": lambda line: _shown(line.family_brier),
     "worst ll": lambda line: _shown(line.worst_log_loss, 3),
     "worst B": lambda line: _shown(line.worst_brier, 3),
     "ECE": lambda line: _shown(line.ece),
@@ -244,24 +258,18 @@ def claims(lines: Sequence[Line], method: str) -> list[tuple[str, bool]]:
     own: Any = by_name[method]
     if own.log_loss is None or own.n_missing:
         return [(f"{method} did {own.failures} cells", False)]
-    rivals = [line for line in lines if line.library != own.library and not line.n_missing and line.log_loss is not None]
-    best_log, best_brier = (
-        min(
-            ({own.method: getattr(own, loss)} | {line.method: getattr(line, loss) for line in rivals}).items(),
-            key=lambda x: x[1],
-        )
-        for loss in ("log_loss", "brier")
-    )
+    complete = [line for line in lines if not line.n_missing and line.log_loss is not None]
+    best_log, best_brier = (min((getattr(line, loss), line.method) for line in complete) for loss in ("log_loss", "brier"))
     shares = [own.wins_log_loss / max(own.n_duels, 1), own.wins_brier / max(own.n_duels, 1)]
     contradicted = own.n_contradicted / max(own.n_promises, 1)
     return [
         (
-            f"log loss {own.log_loss:.4f} is the smallest; the smallest is {best_log[1]:.4f} ({best_log[0]})",
-            own.method == best_log[0],
+            f"log loss {own.log_loss:.4f} is the smallest; the smallest is {best_log[0]:.4f} ({best_log[1]})",
+            own.method == best_log[1],
         ),
         (
-            f"Brier {own.brier:.4f} is at most 1.002 times the smallest, {best_brier[1]:.4f} ({best_brier[0]})",
-            own.brier <= 1.002 * best_brier[1],
+            f"Brier {own.brier:.4f} is at most 1.002 times the smallest, {best_brier[0]:.4f} ({best_brier[1]})",
+            own.brier <= 1.002 * best_brier[0],
         ),
         (f"beats {BASELINE} in 95 % of cells: log loss {shares[0]:.1%}, Brier {shares[1]:.1%}", min(shares) >= 0.95),
         (

@@ -351,7 +351,7 @@ FASTBIN_API fastbin_status fastbin_model_describe(const fastbin_model *model, fa
 /* Bytes and files (FORMAT.md is the specification)                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes that fastbin_model_write() will write: about 250, plus 24 to 88 a step, plus the note. O(1). NULL: 0. */
+/* The number of bytes that fastbin_model_write() will write: about 250, plus 24 to 128 a step, plus the note. O(1). NULL: 0. */
 FASTBIN_API size_t fastbin_model_size(const fastbin_model *model);
 
 /*

@@ -144,6 +144,37 @@ static void test_states_that_count_no_fit(void) {
   fastbin_model_free(model);
 }
 
+/* A monitor has an interval and evidence for each bin, not for each step. */
+static void test_monitors_have_bins(void) {
+  static const double tolerated[] = {0.0, 0.25, 0.25, 0.75, 0.5, 1.0}, max_log_e[] = {0.0, 1.5, 0.0};
+  static const int64_t named_at[3];
+  fastbin_model_spec spec = stepped_spec();
+  fastbin_model *model = must_create(&spec);
+  fastbin_monitor_spec state, seen;
+  fastbin_monitor *monitor;
+  fastbin_stream *stream;
+  bytes b;
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  for (int i = 0; i < 10; i++) CHECK(fastbin_stream_update_one(stream, 0.3, 0, i % 2, NULL) == FASTBIN_OK);
+  memset(&state, 0, sizeof state);
+  state.struct_size = sizeof state;
+  state.stream = stream;
+  state.alpha = 0.05;
+  state.tolerated = tolerated;
+  state.max_log_e = max_log_e;
+  state.named_at = named_at;
+  b.size = fastbin_monitor_size(&state);
+  REQUIRE(b.size > 0 && b.size <= MOST_BYTES && fastbin_monitor_write(&state, b.at, MOST_BYTES) == FASTBIN_OK);
+  REQUIRE(fastbin_monitor_read(b.at, b.size, &monitor) == FASTBIN_OK);
+  seen.struct_size = sizeof seen;
+  REQUIRE(fastbin_monitor_describe(monitor, &seen) == FASTBIN_OK);
+  CHECK(memcmp(seen.tolerated, tolerated, sizeof tolerated) == 0 && memcmp(seen.max_log_e, max_log_e, sizeof max_log_e) == 0);
+  CHECK(describe(fastbin_stream_partition(seen.stream)).n_steps == 7);
+  fastbin_monitor_free(monitor);
+  fastbin_stream_free(stream);
+  fastbin_model_free(model);
+}
+
 int main(void) {
   test_streams_count_in_bins(40, 7, 1);
   test_streams_count_in_bins(40, 7, 0);
@@ -152,5 +183,6 @@ int main(void) {
   test_streams_over_other_bins_are_not_merged();
   test_continuing_whole_ties();
   test_states_that_count_no_fit();
+  test_monitors_have_bins();
   return finish();
 }

@@ -37,13 +37,15 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
     Returns
     -------
     ndarray of float64, shape (n_bins, 2)
-        (k / (N + 1), (k + 1) / (N + 1)) for k ones among N samples; (0, 1) for a bin without samples.
+        (k / (N + 1), (k + 1) / (N + 1)) for k ones among N samples; (0, 1) for a bin without samples. In a model of two
+        resolutions they are those of its evidence bins: a fitted value inside a bin may lie outside its pair.
 
     Raises
     ------
     GuaranteeError
         For models whose pairs would not be valid: isotonic and smooth ones, "ze" and "umb", which average a boundary label,
-        real weights, tied scores sent to one side, values moved to other class rates.
+        real weights, whole groups of equal scores at edges (unless "ums" or keys placed them), values moved to other class
+        rates.
 
     Notes
     -----

@@ -26,7 +26,7 @@ from fastbin.guarantees.evidence import (
     require_means,
 )
 from fastbin.guarantees.intervals import interval, interval_of_interior
-from fastbin.guarantees.radius import exact_radius
+from fastbin.guarantees.radius import exact_radius, one_sided_radius
 from fastbin.guarantees.two_resolutions import certify_steps, has_steps
 from fastbin.intervals import clopper_pearson, sidak
 
@@ -152,7 +152,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
     if has_whole_ties(evidence):
-        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", _one_sided_radius)
+        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", one_sided_radius)
     extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
     if kind == "ece":
         return _ece(evidence, interior, alpha, extras)
@@ -168,11 +168,6 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
             largest = max(largest, exact_radius(count, level) + extra)
     theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {_binomial(evidence)}"
     return largest + evidence.delta, theorem
-
-
-def _one_sided_radius(count: int, level: float) -> float:
-    """A radius that each tail of a binomial mean exceeds with probability level / 2 at most."""
-    return min(exact_radius(count, level / 2.0), _hoeffding_radius(count, level))
 
 
 def _hoeffding_radius(count: int, level: float) -> float:
@@ -326,6 +321,21 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
     if evidence.ties in ("random", "isolate"):
         assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
     theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
-    return certificate_from_intervals(
-        evidence, at_target, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=assumptions
-    )
+    statement: dict[str, Any] = {"alpha": alpha, "kind": kind, "bound": bound, "theorem": theorem, "assumptions": assumptions}
+    if has_steps(evidence):
+        return _moved_averages(evidence, at_target, **statement)
+    return certificate_from_intervals(evidence, at_target, **statement)
+
+
+def _moved_averages(evidence: Any, at_target: Float64s, *, theorem: str, **statement: Any) -> Certificate:
+    """The same for values that are finer than the bins: the target's mix inside a bin is not known, so any is allowed for."""
+    covered = np.asarray(evidence.counts) > 0
+    require_samples(covered)
+    least, most = (extreme.reduceat(evidence.values, evidence.first_step) for extreme in (np.minimum, np.maximum))
+    radii = np.maximum(at_target[:, 1] - least, most - at_target[:, 0])
+    radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
+    theorem += "; the average of what is served in a bin lies between its least and its greatest value"
+    return certificate_of(
+        evidence, float(radii[covered].max()), covered, radii=tuple(radii.tolist()), theorem=theorem,
+        n_steps=int(evidence.n_steps), **statement,
+    )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_count, check_level, check_unit_interval
 from fastbin._typing import Float64s
+from fastbin.intervals import clopper_pearson
 from fastbin.intervals._beta import special_functions
 
 # Up to this count every candidate of the worst case is evaluated. Above it the failure probability, a smooth function of the
@@ -155,3 +156,22 @@ def _exact_radius(n_in_bin: int, alpha: float) -> float:
         middle = left + (right - left) / 2.0
         left, right = (left, middle) if _supremum(n_in_bin, low, middle) <= alpha else (middle, right)
     return right
+
+
+@lru_cache(maxsize=1024)
+def one_sided_radius(n_in_bin: int, alpha: float) -> float:
+    """The least distance that a binomial mean exceeds its frequency by, or falls below it by, with chance alpha / 2 at most.
+
+    With X = x the chance of x or more is alpha / 2 at the lower Clopper-Pearson end and smaller below it, so it is the largest
+    distance from x / n to that end. A smooth function of x: from 4096 samples on, found on ever finer grids around its maximum.
+    """
+    first, last = 0, n_in_bin
+    while True:
+        step = max(1, (last - first) // (_SCAN // 2)) if last - first >= _SCAN else 1
+        candidates = np.arange(first, last + 1, step)
+        lower = clopper_pearson(candidates, np.full(len(candidates), n_in_bin), alpha)[:, 0]
+        distances = candidates / n_in_bin - lower
+        peak = int(np.argmax(distances))
+        if step == 1:
+            return float(distances[peak])
+        first, last = max(0, int(candidates[peak]) - 2 * step), min(n_in_bin, int(candidates[peak]) + 2 * step)

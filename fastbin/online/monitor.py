@@ -45,12 +45,13 @@ class CalibrationMonitor(State):
     alpha : float in (0, 1)
         The chance of ever raising a false alarm.
     tolerance : float or array-like of shape (n_bins,)
-        How far from the served value a bin's true rate may be before it counts as drift. With 0, any difference is found in the
+        How far from the served value a bin's true rate may be before it counts as drift; in a model of two resolutions, from
+        the average over its calibration samples of what it serves in the bin (`BinnedModel.bin_values`). With 0, any difference is found in the
         end, that between an estimated value and its true rate included: give what would matter to you, or `interval_alpha`.
     interval_alpha : float in (0, 1), optional
         Tolerate the model's own intervals at this level (`BinnedModel.interval`) instead of its values, widened by
-        `tolerance`: the test is then "the certificate is still true", and the chance of a false alarm at most interval_alpha +
-        alpha.
+        `tolerance`: the test is then "every bin's rate is still in its interval", and the chance of a false alarm at most
+        interval_alpha + alpha.
 
     Attributes
     ----------
@@ -83,6 +84,11 @@ class CalibrationMonitor(State):
     Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
     pass `keys`; without, outcome i gets the key of (seed, i).
+
+    Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of scores
+    inside a bin moves, the average of what is served there moves too; the monitor does not see that, and compares the outcomes
+    with the average at calibration. After label shift that average is not known at the target: `tolerance` is then added to all
+    values that the bin serves.
 
     A long time without drift makes later drift slower to find: evidence must first make up for what was lost. For a fresh look
     begin a new monitor, with a share of alpha of its own.
@@ -213,7 +219,7 @@ class CalibrationMonitor(State):
             state = self._state
             counts, ones, _ = state.stream.tally()
             columns = {
-                "value": self.model.values.tolist(),
+                "value": self.model.bin_values.tolist(),
                 "tolerated": map(tuple, self.tolerated.tolist()),
                 "count": counts.tolist(),
                 "label_sum": ones.tolist(),
@@ -225,7 +231,8 @@ class CalibrationMonitor(State):
             rows = enumerate(zip(*columns.values(), strict=True))
             bins = tuple(BinReport(bin=b, **dict(zip(columns, row, strict=True))) for b, row in rows)
             summary = ("n_samples", "alpha", "interval_alpha", "alarm_at", "e_value", "max_e_value")
-            return MonitorReport(bins=bins, **{name: getattr(self, name) for name in summary})
+            n_steps = self.model.n_steps if self.model.has_steps else 0
+            return MonitorReport(bins=bins, n_steps=n_steps, **{name: getattr(self, name) for name in summary})
 
     def __str__(self) -> str:
         return str(self.report())
@@ -263,10 +270,16 @@ def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None)
         ~((widths >= 0.0) & (widths <= 1.0)),
         lambda b: f"tolerance{f'[{b}]' if widths.ndim else ''} is {float(widths.flat[b])!r}; it must be in [0, 1]",
     )
-    served = np.asarray(model.values)
-    intervals = np.stack([served, served], axis=1) if interval_alpha is None else model.interval(interval_alpha)
+    intervals = _served(model) if interval_alpha is None else model.interval(interval_alpha)
     widths = widths + model.delta
     return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
+
+
+def _served(model: BinnedModel) -> Float64s:
+    """What each bin serves on average, (n_bins, 2): one number, or all its values where the mix inside it is not known."""
+    if model.has_steps and (model.rates is not None or model.odds_ratio != 1.0):
+        return np.stack([extreme.reduceat(model.values, model.first_step) for extreme in (np.minimum, np.maximum)], axis=1)
+    return np.stack([model.bin_values, model.bin_values], axis=1)
 
 
 def _exp(log_e: float) -> float:

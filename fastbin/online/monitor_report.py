@@ -17,7 +17,7 @@ class BinReport:
     bin : int
         From 0.
     value : float
-        What the model serves in this bin.
+        What the model serves in this bin; of a model of two resolutions the average over its calibration samples.
     tolerated : (float, float)
         The interval in which the true rate is tested to be.
     count, label_sum : int
@@ -69,6 +69,8 @@ class MonitorReport:
     e_value, max_e_value : float
         The mean evidence over the bins, now and at most so far; the alarm is raised at 1 / alpha.
     bins : tuple of BinReport
+    n_steps : int
+        Of a model of two resolutions the number of its values, which are more than its bins; else 0.
     """
 
     n_samples: int
@@ -78,6 +80,7 @@ class MonitorReport:
     e_value: float
     max_e_value: float
     bins: tuple[BinReport, ...]
+    n_steps: int = 0
 
     @property
     def alarm(self) -> bool:
@@ -109,12 +112,21 @@ class MonitorReport:
         if not self.alarm:
             return (
                 f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "
-                f"far, of {needed}; {chance}."
+                f"far, of {needed}; {chance}.{self._unseen()}"
             )
         return (
             f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate has been outside its tolerated interval "
             f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._drifted_bins()} What a rate is now may differ "
-            "from its average."
+            f"from its average.{self._unseen()}"
+        )
+
+    def _unseen(self) -> str:
+        """What the outcomes of whole bins do not show of finer values."""
+        if not self.n_steps:
+            return ""
+        return (
+            f" Watched are the rates of {len(self.bins)} evidence bins, not the {self.n_steps} values inside them: a mix of scores "
+            "that moves inside a bin, and with it the average of what is served there, is not seen."
         )
 
     def _drifted_bins(self) -> str:

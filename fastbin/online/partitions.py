@@ -72,11 +72,12 @@ def require_continuable(partition: BinnedModel) -> None:
             "2021, Lemma 2), so it cannot be counted on; begin at zero (continue_fit=False), or fit one of "
             + ", ".join(word for word, scheme in SCHEMES.items() if scheme.continuable)
         )
-    if partition.ties in ("upper", "lower", "whole") and partition.n_tied > 0:
+    # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
+    if partition.ties in ("upper", "lower", "whole") and partition.n_tied > 0 and partition.scheme != "ums":
         raise GuaranteeError(
             f"{partition.n_tied} samples of the fit share a score with an edge and ties={partition.ties!r} sends them all to "
             "one side, so that the tally is not one of independent draws from the bins; begin at zero (continue_fit=False), or "
-            "fit with ties='random'"
+            "fit with scheme='ums' or ties='random'"
         )
     if partition.rates is not None or partition.odds_ratio != 1.0:
         raise GuaranteeError(

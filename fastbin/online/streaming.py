@@ -32,12 +32,13 @@ class StreamingBinning(State, NativeStream):
     Parameters
     ----------
     partition : BinnedModel, fitted calibrator, or array-like of float
-        Whose bins to count in. Edges given as numbers must rise strictly; a score equal to one lies above it. The edges must
-        not have looked at the labels that will be counted. See also `from_scores`.
+        Whose bins to count in; in a model of two resolutions its evidence bins. Edges given as numbers must rise strictly; a
+        score equal to one lies above it. The edges must not have looked at the labels that will be counted. See also
+        `from_scores`.
     continue_fit : bool
-        Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "ums", "fixed-width" and
-        "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new ones
-        are. The order of the fit's labels is not known: there is no running variance, and `method="beta-binomial"` alone.
+        Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "ums", "fixed-width"
+        and "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new
+        ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not known: there is no running variance, and `method="beta-binomial"` alone.
     score_range : (low, high) or None
         Where scores must lie, for explicit edges; a model brings its own.
 
@@ -188,7 +189,7 @@ class StreamingBinning(State, NativeStream):
             raise InputError("other is the stream itself; its samples would be counted twice")
         mine, theirs = self.partition, other.partition
         if mine.score_range != theirs.score_range or not (
-            np.array_equal(mine.edges, theirs.edges) and np.array_equal(mine.edge_keys, theirs.edge_keys)
+            np.array_equal(mine.bin_edges, theirs.bin_edges) and np.array_equal(mine.bin_edge_keys, theirs.bin_edge_keys)
         ):
             raise InputError(
                 "other counts in other bins (edges, edge keys or score range differ); merge streams over one partition"
@@ -211,6 +212,8 @@ class StreamingBinning(State, NativeStream):
 
     def model(self) -> BinnedModel:
         """A model of what was counted so far: the mean label of each bin, 0.5 where nothing was counted, and the tally.
+
+        Of a partition of two resolutions the evidence bins: outcomes are counted in bins, so steps inside them get no values.
 
         Its scheme is "explicit", since its edges were fixed before its samples were seen, and its own intervals and
         certificates are those of a data set of fixed size: valid if the moment of the snapshot was not chosen by looking at the

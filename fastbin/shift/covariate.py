@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.rows import Rows
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin._typing import Float64s
@@ -65,6 +66,11 @@ class ImportanceWeightedBinning(Calibrator):
         Where there is no `partition`: bins of equal source mass. "umd": boundaries from the samples themselves, boundary
         samples left out of the means. "ums": boundaries from one random part of the samples, means from the other (Gupta,
         Podkopaev & Ramdas 2020, Appendix D.4).
+    ties : {"whole", "random"}
+        Where there is no `partition`. "whole": edges lie between whole groups of equal scores, so that a score has one
+        probability and needs no key, as in `fastbin.UniformMassBinning`; all samples of a bin are averaged where such a group
+        lies at an edge, and for "umd" there are no intervals then. "random": equal scores are divided by keys, at the fit and
+        at prediction.
     estimator : {"self-normalised", "known-mass", "counted-mass"}
         "self-normalised": sum w Y / sum w, equation (22), the one to use. "known-mass": the mean of m w Y, equation (40), which
         is unbiased, where m, the bin's mass at the source over that at the target, is known. "counted-mass": the same with m
@@ -120,6 +126,7 @@ class ImportanceWeightedBinning(Calibrator):
     _: KW_ONLY
     partition: Any = None
     scheme: str = "umd"
+    ties: str = "whole"
     estimator: str = "self-normalised"
     split: float = 0.5
     seed: int | None = 0
@@ -241,7 +248,16 @@ class ImportanceWeightedBinning(Calibrator):
             raise InputError("keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
         n_bins = check_count(self.n_bins, "n_bins", maximum=MOST_BINS)
         scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
-        return uniform_mass_bins(rows, n_bins, seed, share if scheme == "ums" else None)
+        ties = check_choice(self.ties, "ties", ("whole", "random"))
+        found = uniform_mass_bins(rows, n_bins, seed, share if scheme == "ums" else None, ties)
+        if ties == "whole" and found.partition.n_bins < n_bins:
+            warnings.warn(
+                f"ties='whole' left {found.partition.n_bins} of the {n_bins} bins that were asked for: one probability for each "
+                "score allows no more",
+                FastbinWarning,
+                stacklevel=3,
+            )
+        return found
 
     def interval(
         self,

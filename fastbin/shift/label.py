@@ -60,7 +60,9 @@ class LabelShift(Calibrator):
     ----------
     model_ : BinnedModel
         The source's partition and tally, with the values moved, `odds_ratio` = w1 / w0, and `rates`: how both rates are known,
-        so that its intervals, and those of its file, count their error in.
+        so that its intervals, and those of its file, count their error in. Of two resolutions every step is moved; intervals
+        are those of the evidence bins, and a certificate allows for any mix of steps inside a bin, as that at the target is not
+        known.
     source_model_ : BinnedModel
         What was moved.
     rate_ : RateEstimate

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin._fit.order import cut_rows
+from fastbin._fit.order import find_boundaries, order_cuts
 from fastbin._fit.partition import (
     KEY_ABOVE,
     KEY_BELOW,
@@ -19,9 +19,14 @@ from fastbin._fit.partition import (
     split_samples,
 )
 from fastbin._fit.rows import Rows, require_samples
+from fastbin._fit.whole import whole_bins
 from fastbin._typing import Int64s
 from fastbin._validation import check_edges
 from fastbin.model import BinnedModel
+
+
+# What a model of these bins says of their origin, as other fits do. The fingerprint is left out: it would not tell the weights.
+ORIGIN = ("ties", "n_tied", "tie_counts", "edges_share")
 
 
 class RowBins(NamedTuple):
@@ -32,21 +37,28 @@ class RowBins(NamedTuple):
     origin: dict[str, Any]
 
 
-def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None) -> RowBins:
+def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None, ties: str) -> RowBins:
     """Bins of equal mass of the rows ("umd"), or of a random share of them, of which the others are counted ("ums")."""
     scheme = "umd" if share is None else "ums"
     if share is None:
         require_samples(len(rows), n_bins, scheme)
-        cuts = cut_rows(rows, n_bins, scheme, seed)
-        found = bins_between(cuts, "random", scheme, rows.score_range)
-        bins = bins_of_rows(rows, found.partition, cuts, scheme, "random")
+        boundaries = find_boundaries(rows, n_bins, scheme)
+        cuts = order_cuts(boundaries, seed)
+        if ties == "whole":
+            found = whole_bins(boundaries, scheme, seed, rows.score_range, [rows])
+        else:
+            found = bins_between(cuts, ties, scheme, rows.score_range)
+        if found.tie_counts is None:
+            bins = bins_of_rows(rows, found.partition, cuts, scheme, found.ties)
+        else:  # all rows of a bin are averaged, none left out
+            bins = found.partition.assign(rows.scores)
     else:
         split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
-        found, counted = split.fit_bins(n_bins, "random"), split.take(1)
+        found, counted = split.fit_bins(n_bins, ties), split.take(1)
         bins = np.full(len(rows), -1)
         bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
-    origin = {"scheme": scheme, "ties": "random", "n_tied": found.n_tied, "n_bins_asked": n_bins}
-    return RowBins(found.partition, bins, origin)
+    origin = {name: part for name, part in found.origin().items() if name in ORIGIN}
+    return RowBins(found.partition, bins, {**origin, "scheme": scheme, "n_bins_asked": n_bins})
 
 
 def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
@@ -55,7 +67,7 @@ def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
         model = as_model(given, "partition")
         if model.kind != "step":
             raise InputError(f"partition is a {model.kind!r} model, which has no bins")
-        partition, ties = Partition.of(model), model.ties
+        partition, ties = Partition.of(model), model.ties if model.needs_key else "none"
     else:
         partition, ties = Partition(check_edges(given, None, "partition")), "none"
     bins = partition.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)

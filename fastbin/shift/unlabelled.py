@@ -206,7 +206,7 @@ def rate_by_confusion(
 ) -> RateEstimate:
     """The target rate of label 1 by the confusion matrix of a hard classifier (Lipton, Wang & Smola 2018), from scores alone.
 
-    Predicts 1 where the model's value is at least `threshold`, and solves share predicted 1 = rate TPR + (1 - rate) FPR. Uses
+    Predicts 1 in bins whose value (of a model of two resolutions their average value) is at least `threshold`, and solves share predicted 1 = rate TPR + (1 - rate) FPR. Uses
     less of the scores than `rate_by_likelihood`, and needs less of the model: only that the two rates are right.
 
     Parameters
@@ -242,12 +242,13 @@ def rate_by_confusion(
     """
     model, given = as_model(model), _Options(**options)
     cut = _class_masses(model, given.source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
-    predicted = np.asarray(model.values) >= cut
+    values = np.asarray(model.bin_values)
+    predicted = values >= cut
     if predicted.all() or not predicted.any():
         side = "at least" if predicted.all() else "below"
         raise InputError(
             f"threshold is {cut:g} and every value of the model is {side} it, so one class is never predicted; choose one "
-            f"between {model.values.min():g} and {model.values.max():g}"
+            f"between {values.min():g} and {values.max():g}"
         )
 
     def estimate(masses: Masses, counts: Float64s) -> Float64s:
@@ -289,7 +290,7 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
         if source_rate is None:
             raise InputError("the model carries no tally, so source_rate, the rate its values are calibrated to, must be given")
         rate = check_rate(source_rate, "source_rate")
-        values = np.asarray(model.values)
+        values = np.asarray(model.bin_values)
         return _ClassMasses((values / rate, (1.0 - values) / (1.0 - rate)), rate, None)
     if model.is_weighted:
         ones = np.asarray(model.weighted_label_sums)

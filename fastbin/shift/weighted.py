@@ -99,7 +99,8 @@ def weighted_interval(
     Raises
     ------
     GuaranteeError
-        When the model's bins are not independent of the labels (isotonic, "ze", "umb", tied scores sent to one side), or its
+        When the model's bins are not independent of the labels (isotonic, "ze", "umb", whole groups of equal scores at edges
+        but for "ums"), or its
         weights were estimated and `weight_error` is not given.
     InputError
         When the model is not weighted, or an argument is out of range.
@@ -214,10 +215,11 @@ def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> 
             f"scheme {model.scheme!r} chooses edges by labels or averages boundary samples, so its weighted samples are not "
             "independent draws from their bins (Gupta & Ramdas 2021, Lemma 2); use scheme 'umd' or 'ums', or fixed edges"
         )
-    if model.ties in ("upper", "lower") and model.n_tied > 0:
+    # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
+    if model.ties in ("upper", "lower", "whole") and model.n_tied > 0 and model.scheme != "ums":
         raise GuaranteeError(
-            f"{model.n_tied} samples share a score with an edge and ties={model.ties!r} sends them all to one side; "
-            "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='random'"
+            f"{model.n_tied} samples share a score with an edge and ties={model.ties!r} sends them all to one side; with real "
+            "weights no interval is known for bins between whole groups of equal scores; fit with scheme='ums' or ties='random'"
         )
     if weight_error is None and weights_are_estimated(model):
         raise GuaranteeError(

@@ -70,7 +70,7 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
             options = {"scheme": scheme, "scaler": scaler}
             yield f"scaling-binning-{scheme}-{scaler}", lambda o=options: fb.ScalingBinning(4, **o).fit(DISTINCT, LABELS)
     yield "scaling-binning-whole", lambda: fb.ScalingBinning(4, scaler="beta").fit(TIED, TIED_LABELS)
-    yield "scaling-binning-spline", lambda: fb.ScalingBinning(4, scaler=fb.SplineScaling()).fit(DISTINCT, LABELS)
+    yield "scaling-binning-spline", lambda: fb.ScalingBinning(4, scaler=fb.SplineScaling()).fit(TIED, TIED_LABELS)
     for shape, scores, labels in (("distinct", DISTINCT, LABELS), ("tied", TIED, TIED_LABELS)):
         yield f"certified-{shape}", lambda s=scores, y=labels: fb.CertifiedCalibration().fit(s, y)
     yield "certified-bin-means", lambda: fb.CertifiedCalibration(values="mean").fit(DISTINCT, LABELS)
@@ -88,8 +88,8 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "platt-logits", lambda: fb.PlattScaling(feature="logit").fit(DISTINCT, LABELS)
     yield "temperature", lambda: fb.TemperatureScaling().fit(DISTINCT, LABELS)
     yield "beta", lambda: fb.BetaScaling().fit(DISTINCT, LABELS)
-    yield "quadratic", lambda: fb.QuadraticScaling().fit(DISTINCT, LABELS)
-    yield "spline", lambda: fb.SplineScaling().fit(DISTINCT, LABELS)
+    yield "quadratic-fitted", lambda: fb.QuadraticScaling().fit(DISTINCT, LABELS)
+    yield "spline-fitted", lambda: fb.SplineScaling().fit(DISTINCT, LABELS)
     source = fb.UniformMassBinning(5).fit(DISTINCT, LABELS).model_
     yield "label-shift", lambda: fb.shift.LabelShift(source).fit(labels=[1] * 20 + [0] * 80)
     yield "label-shift-known", lambda: fb.shift.LabelShift(source, method="known", target_rate=0.05).fit()
@@ -100,6 +100,37 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
         n_samples=30, n_positive=12, seed=3, note='{"by": "Zoë", "for": "✓"}',
     )  # fmt: skip
     yield "untallied", lambda: fb.BinnedModel.from_parts(edges=[0.25, 0.5], values=[0.75, 0.5, 0.0], score_range=(-1.0, 2.0))
+
+
+def resolutions() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Values finer than the evidence, whole ties, and smooth maps of a logit that is clipped: made of parts."""
+    steps = {
+        "edges": [0.125, 0.25, 0.25, 0.5, 0.75, 0.875], "values": [0.0, 0.125, 1 / 3, 0.25, 0.5, 0.75, 1.0],
+        "first_step": [0, 2, 5], "step_counts": [4, 2, 3, 3, 2, 1, 5], "counts": [6, 7, 5], "label_sums": [1, 3, 4],
+        "scheme": "certified", "n_bins_asked": 3, "n_samples": 20, "n_positive": 9, "seed": 11,
+    }  # fmt: skip
+    whole = {"ties": "whole", "tie_counts": [[0, 0, 0], [3, 1, 0], [2, 2, 1]], "n_tied": 5, "edges_share": 0.25}
+    make = fb.BinnedModel.from_parts
+    yield "steps", lambda: make(**steps, ties="upper")
+    yield "steps-whole", lambda: make(**steps, **whole, edge_keys=[0, MAX_KEY, MAX_KEY, 0, 0, MAX_KEY])
+    yield "steps-unlabelled", lambda: make(**steps, **whole, unlabelled_counts=[40, 0, 7, 2**53, 0, 1, 3])
+    yield "steps-random", lambda: make(**{**steps, "edge_keys": [1, 1000, 2**63, 7, MAX_KEY, 5]}, ties="random", n_tied=4)
+    yield "steps-untallied", lambda: make(**{**steps, "counts": None, "label_sums": None})
+    for scheme, left_out in (("umd", 1), ("ze", 0), ("umb", 0), ("ums", 0)):
+        ties = [[0, 0, 0]] * 3 if scheme == "ums" else [[0, 0, 0], [3, 1, 0], [1, 1, 1]]
+        yield f"{scheme}-whole", lambda s=scheme, k=left_out, t=ties: make(
+            edges=[0.25, 0.5], values=[0.125, 0.25, 0.75], counts=[8, 8, 4], label_sums=[1, 2, 3], scheme=s, ties="whole",
+            tie_counts=t, edges_share=1.0, n_samples=20 + 2 * k, n_positive=6 + k, n_tied=9,
+        )  # fmt: skip
+    smooth = {"edges": [], "values": [], "kind": "smooth"}
+    yield "quadratic", lambda: make(**smooth, scheme="quadratic", map="quadratic", map_parameters=(0.1, 1.2, -0.05), clip=1e-3)
+    yield "spline", lambda: make(**smooth, scheme="spline", map="spline", clip=0.5 / 401, knots=KNOTS)
+    yield "spline-unclipped", lambda: make(**smooth, scheme="spline", map="spline", knots=KNOTS)
+    yield "beta-clipped", lambda: make(**smooth, scheme="beta", map="beta", map_parameters=(0.9, 1.1, 0.2), clip=1e-4)
+
+
+# Natural splines have second derivatives of 0 at their ends; those between need not make the slopes agree.
+KNOTS = [[-3.0, -2.5, 0.0], [-0.5, -0.25, 0.125], [0.75, 1.0, -0.25], [4.0, 2.0, 0.0]]
 
 
 def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -120,7 +151,10 @@ def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "by-scores", lambda: counted(online.from_scores(DISTINCT, n_bins=4, ties="upper"))
     yield "by-tied-scores", lambda: counted(online.from_scores(TIED, n_bins=4, ties="random", seed=9))
     yield "by-whole-scores", lambda: counted(online.from_scores(TIED, n_bins=4))
-    yield "over-steps", lambda: counted(online(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS)))
+    yield "over-certified", lambda: counted(online(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS)))
+    by_name = dict(resolutions())
+    for name in ("steps", "steps-whole", "steps-random"):
+        yield f"over-{name}", lambda n=name: counted(online(by_name[n]()))
 
 
 def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -136,7 +170,7 @@ def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "quiet", lambda: told(watch(cal, 0.01, 0.3), TIED_LABELS)
     yield "alarmed", lambda: told(watch(cal, 0.05, 0.02), 1 - TIED_LABELS)
     yield "each-its-own", lambda: told(watch(cal, 0.05, [0.1, 0.2, 0.0, 0.05, 1.0]), TIED_LABELS)
-    yield "over-steps", lambda: told(watch(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS), 0.05, 0.1), TIED_LABELS)
+    yield "over-certified", lambda: told(watch(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS), 0.05, 0.1), TIED_LABELS)
     yield "by-intervals", lambda: told(watch(cal, 0.05, 0.01, interval_alpha=0.05), TIED_LABELS)
 
 
@@ -182,29 +216,23 @@ def of_model(model: Any) -> dict[str, Any]:
         told[name] = None if getattr(model, name) is None else np.asarray(getattr(model, name)).tolist()
     for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
         told[name] = None if getattr(model, name) is None else hexed(getattr(model, name))
-    told |= of_steps(model)
     scores, keys = questions(model)
     told["scores"], told["keys"] = hexed(scores), keys.tolist()
     told["predicted"] = hexed(model.predict(scores, keys=keys))
     told["bins"] = model.assign(scores, keys=keys).tolist() if model.kind == "step" else None
+    if hasattr(model, "n_steps"):  # since 0.2.0
+        told["steps"] = model.step(scores, keys=keys).tolist() if model.kind == "step" else None
+        told |= {name: getattr(model, name) for name in ("n_steps", "has_steps", "needs_key")}
+        told |= {name: float(getattr(model, name)).hex() for name in ("edges_share", "clip")}
+        for name in ("first_step", "step_counts", "unlabelled_counts", "tie_counts"):
+            told[name] = None if getattr(model, name) is None else np.asarray(getattr(model, name)).tolist()
+        told["knots"] = None if model.knots is None else hexed(model.knots)
     told["intervals"] = {}
     for alpha in ALPHAS:
         try:
             told["intervals"][repr(alpha)] = hexed(model.interval(alpha))
         except fb.GuaranteeError:
             told["intervals"][repr(alpha)] = None
-    return told
-
-
-def of_steps(model: Any) -> dict[str, Any]:
-    """What only some models have: two resolutions, whole ties, splines."""
-    told: dict[str, Any] = {"n_steps": model.n_steps, "first_step": np.asarray(model.first_step).tolist()}
-    for name in ("step_counts", "unlabelled_counts", "tie_counts"):
-        told[name] = None if getattr(model, name) is None else np.asarray(getattr(model, name)).tolist()
-    told |= {name: float(getattr(model, name)).hex() for name in ("edges_share", "clip")}
-    told["knots"] = None if model.knots is None else hexed(model.knots)
-    if model.kind == "step":
-        told["steps"] = model.step(questions(model)[0], keys=questions(model)[1]).tolist()
     return told
 
 
@@ -237,7 +265,7 @@ def of_monitor(monitor: Any) -> dict[str, Any]:
 
 
 KINDS = {
-    "models": (".fbm", lambda: [*uniform_mass(), *others()], of_model),
+    "models": (".fbm", lambda: [*uniform_mass(), *others(), *resolutions()], of_model),
     "streams": (".fbs", streams, of_stream),
     "monitors": (".mon", monitors, of_monitor),
 }

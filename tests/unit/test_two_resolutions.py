@@ -1,4 +1,4 @@
-"""Models whose values are finer than their evidence, and models of whole ties: parts, bins and steps, copies, refusals."""
+"""Models whose values are finer than their evidence, and those of whole ties: parts, copies, bins and steps of scores."""
 
 from __future__ import annotations
 
