@@ -20,6 +20,7 @@ from fastbin.guarantees.evidence import (
     Evidence,
     Interior,
     as_evidence,
+    has_edges_of_others,
     has_whole_ties,
     is_moved,
     require_interior,
@@ -129,10 +130,7 @@ def _binomial(evidence: Evidence) -> str:
     if has_whole_ties(evidence):
         return _WHOLE
     if evidence.scheme == "scaling-binning":
-        # Edges among the samples that are averaged leave out at most one sample each. Edges from a part of their own, which
-        # is a fixed partition for the others, leave out at least one sample per bin.
-        left_out = int(evidence.n_samples) - int(np.sum(evidence.counts))
-        return _BINOMIAL["umd"] if left_out < evidence.n_bins_asked else _FIXED
+        return _FIXED if has_edges_of_others(evidence) else _BINOMIAL["umd"]
     return _BINOMIAL.get(evidence.scheme, _FIXED)
 
 
@@ -290,7 +288,7 @@ def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
     ]
     if evidence.ties in ("random", "isolate"):
         assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
-    elif evidence.ties in ("upper", "lower") and evidence.scheme != "ums":
+    elif evidence.ties in ("upper", "lower") and not has_edges_of_others(evidence):
         assumptions.append("no score at an edge has a positive probability of its own; no two samples share one there")
     if evidence.delta > 0.0:
         assumptions.append("values are randomised with keys that are uniform and independent of the sample")

@@ -13,7 +13,6 @@ from fastbin._schemes import SCHEMES, ClassRates
 from fastbin._typing import Bools, Int64s
 from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
-
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
 LEAVE_A_CUT_OUT = ("umd", "certified")
 
@@ -159,8 +158,8 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             "do not hold; use fb.shift.weighted_interval with the largest weight of the population, or integer weights if they "
             "are frequencies"
         )
-    # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
-    if evidence.ties in ("upper", "lower") and evidence.n_tied > 0 and scheme != "ums":
+    # Split samples are exempt: a rule for ties is part of a fixed partition there.
+    if evidence.ties in ("upper", "lower") and evidence.n_tied > 0 and not has_edges_of_others(evidence):
         raise GuaranteeError(
             f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
             "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='whole' (one probability for each score) or "
@@ -172,6 +171,17 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             "source (Sun, Song & Hero 2023, section 5); use `interval` or the certificate of kind 'conditional', which allow "
             "for the rates, or the source model"
         )
+
+
+def has_edges_of_others(evidence: Evidence) -> bool:
+    """Whether the edges come from samples that are not in the tally: to this they are a fixed partition.
+
+    Scaling-binning with edges among the averaged samples leaves out at most one sample per edge; a part of its own for the
+    edges is at least one sample per bin.
+    """
+    if evidence.scheme != "scaling-binning":
+        return evidence.scheme == "ums"
+    return int(evidence.n_samples) - int(np.sum(evidence.counts)) >= evidence.n_bins_asked
 
 
 def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:

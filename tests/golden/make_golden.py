@@ -37,26 +37,24 @@ IMPORTANCE = rng.exponential(1.0, N) + 0.05
 
 
 def uniform_mass() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every scheme with every rule for ties that it takes; weights, randomised values, margins, monotone values."""
-    rules = {
-        "umd": ("random", "upper", "isolate"),
-        "ze": ("random", "upper"),
-        "ums": ("random", "upper"),
-        "umb": ("random", "lower"),
-    }
+    """Every scheme with every rule for ties that its fit takes; weights, randomised values, margins, monotone values."""
+    rules = dict.fromkeys(("umd", "ze", "ums"), ("whole", "random", "upper")) | {"umb": ("whole", "random")}
     for scheme, ties in ((scheme, ties) for scheme, several in rules.items() for ties in several):
         for shape, scores, labels in (("distinct", DISTINCT, LABELS), ("tied", TIED, TIED_LABELS)):
             options = {"scheme": scheme, "ties": ties, "seed": len(ties)}
             yield f"{scheme}-{ties}-{shape}", lambda s=scores, y=labels, o=options: fb.UniformMassBinning(6, **o).fit(s, y)
     for name, weights in (("frequencies", FREQUENCIES), ("importance", IMPORTANCE)):
-        yield f"umd-{name}", lambda w=weights: fb.UniformMassBinning(5, seed=7).fit(TIED, TIED_LABELS, sample_weight=w)
+        for ties in ("whole", "random"):
+            options = {"ties": ties, "seed": 7}
+            yield f"umd-{ties}-{name}", lambda w=weights, o=options: fb.UniformMassBinning(5, **o).fit(TIED, TIED_LABELS, w)
+    yield "umd-share", lambda: fb.UniformMassBinning(4, edges_share=0.25).fit(TIED, TIED_LABELS)
     yield "umd-delta", lambda: fb.UniformMassBinning(5, delta=0.125).fit(DISTINCT, LABELS)
-    yield "umd-delta-tied", lambda: fb.UniformMassBinning(5, delta=1e-3).fit(TIED, TIED_LABELS)
+    yield "umd-delta-tied", lambda: fb.UniformMassBinning(5, ties="random", delta=1e-3).fit(TIED, TIED_LABELS)
     yield "umd-monotone", lambda: fb.UniformMassBinning(20, monotone=True).fit(DISTINCT, LABELS)
     yield "umd-margins", lambda: fb.UniformMassBinning(5, score_range=None).fit(MARGINS, MARGIN_LABELS)
     yield "umd-one-bin", lambda: fb.UniformMassBinning(1).fit(DISTINCT, LABELS)
     yield "umd-many-bins", lambda: fb.UniformMassBinning(150).fit(DISTINCT, LABELS)
-    yield "umd-greatest-seed", lambda: fb.UniformMassBinning(4, seed=MAX_KEY).fit(TIED, TIED_LABELS)
+    yield "umd-greatest-seed", lambda: fb.UniformMassBinning(4, ties="random", seed=MAX_KEY).fit(TIED, TIED_LABELS)
 
 
 def others() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -71,6 +69,17 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
         for scaler in ("platt", "beta", "temperature", "none"):
             options = {"scheme": scheme, "scaler": scaler}
             yield f"scaling-binning-{scheme}-{scaler}", lambda o=options: fb.ScalingBinning(4, **o).fit(DISTINCT, LABELS)
+    yield "scaling-binning-whole", lambda: fb.ScalingBinning(4, scaler="beta").fit(TIED, TIED_LABELS)
+    yield "scaling-binning-spline", lambda: fb.ScalingBinning(4, scaler=fb.SplineScaling()).fit(TIED, TIED_LABELS)
+    for shape, scores, labels in (("distinct", DISTINCT, LABELS), ("tied", TIED, TIED_LABELS)):
+        yield f"certified-{shape}", lambda s=scores, y=labels: fb.CertifiedCalibration().fit(s, y)
+    yield "certified-bin-means", lambda: fb.CertifiedCalibration(values="mean").fit(DISTINCT, LABELS)
+    yield "certified-frequencies", lambda: fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS, FREQUENCIES)
+    yield "certified-importance", lambda: fb.CertifiedCalibration(4, values="beta").fit(DISTINCT, LABELS, IMPORTANCE)
+    yield (
+        "certified-unlabelled",
+        lambda: fb.CertifiedCalibration(4).fit(DISTINCT[:300], LABELS[:300], unlabelled=DISTINCT[300:]),
+    )
     yield "isotonic", lambda: fb.IsotonicCalibration().fit(TIED, TIED_LABELS)
     yield "isotonic-lines", lambda: fb.IsotonicCalibration(interpolate=True).fit(DISTINCT, LABELS)
     yield "isotonic-importance", lambda: fb.IsotonicCalibration().fit(DISTINCT, LABELS, sample_weight=IMPORTANCE)
@@ -79,6 +88,8 @@ def others() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "platt-logits", lambda: fb.PlattScaling(feature="logit").fit(DISTINCT, LABELS)
     yield "temperature", lambda: fb.TemperatureScaling().fit(DISTINCT, LABELS)
     yield "beta", lambda: fb.BetaScaling().fit(DISTINCT, LABELS)
+    yield "quadratic-fitted", lambda: fb.QuadraticScaling().fit(DISTINCT, LABELS)
+    yield "spline-fitted", lambda: fb.SplineScaling().fit(DISTINCT, LABELS)
     source = fb.UniformMassBinning(5).fit(DISTINCT, LABELS).model_
     yield "label-shift", lambda: fb.shift.LabelShift(source).fit(labels=[1] * 20 + [0] * 80)
     yield "label-shift-known", lambda: fb.shift.LabelShift(source, method="known", target_rate=0.05).fit()
@@ -124,7 +135,7 @@ KNOTS = [[-3.0, -2.5, 0.0], [-0.5, -0.25, 0.125], [0.75, 1.0, -0.25], [4.0, 2.0,
 
 def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
     """With variances and without, going on from a fit and from nothing, over bins of their own and merged."""
-    model = fb.UniformMassBinning(5).fit(TIED, TIED_LABELS).model_
+    model = fb.UniformMassBinning(5, ties="random").fit(TIED, TIED_LABELS).model_
     online = fb.online.StreamingBinning
 
     def counted(stream: Any, start: int = 0, stop: int = 300) -> Any:
@@ -138,7 +149,9 @@ def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "merged", lambda: counted(online(model), 0, 100).merge(counted(online(model), 100, 300))
     yield "by-edges", lambda: counted(online([0.2, 0.5, 0.9]))
     yield "by-scores", lambda: counted(online.from_scores(DISTINCT, n_bins=4, ties="upper"))
-    yield "by-tied-scores", lambda: counted(online.from_scores(TIED, n_bins=4, seed=9))
+    yield "by-tied-scores", lambda: counted(online.from_scores(TIED, n_bins=4, ties="random", seed=9))
+    yield "by-whole-scores", lambda: counted(online.from_scores(TIED, n_bins=4))
+    yield "over-certified", lambda: counted(online(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS)))
     by_name = dict(resolutions())
     for name in ("steps", "steps-whole", "steps-random"):
         yield f"over-{name}", lambda n=name: counted(online(by_name[n]()))
@@ -146,7 +159,7 @@ def streams() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Untouched, quiet, alarmed; with a tolerance for all bins, for each, and with the model's own intervals."""
-    cal = fb.UniformMassBinning(5).fit(TIED, TIED_LABELS)
+    cal = fb.UniformMassBinning(5, ties="random").fit(TIED, TIED_LABELS)
     watch = fb.online.CalibrationMonitor
 
     def told(monitor: Any, labels: Any) -> Any:
@@ -157,6 +170,7 @@ def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "quiet", lambda: told(watch(cal, 0.01, 0.3), TIED_LABELS)
     yield "alarmed", lambda: told(watch(cal, 0.05, 0.02), 1 - TIED_LABELS)
     yield "each-its-own", lambda: told(watch(cal, 0.05, [0.1, 0.2, 0.0, 0.05, 1.0]), TIED_LABELS)
+    yield "over-certified", lambda: told(watch(fb.CertifiedCalibration(4).fit(TIED, TIED_LABELS), 0.05, 0.1), TIED_LABELS)
     yield "by-intervals", lambda: told(watch(cal, 0.05, 0.01, interval_alpha=0.05), TIED_LABELS)
 
 

@@ -137,17 +137,23 @@ def test_tied_scores_sent_to_one_side_have_no_certificate() -> None:
     assert fb.ScalingBinning(4, scaler="none", ties="random").fit(scores, labels).certificate().epsilon < 1
     with pytest.raises(fb.GuaranteeError, match="ties='upper' sends them all to one side"):
         fb.ScalingBinning(4, scaler="none", ties="upper").fit(scores, labels).certificate()
+    # Where the edges come from a part of their own, the others were not tied to them.
+    told = "no score at an edge has a positive probability of its own; no two samples share one there"
+    split = fb.ScalingBinning(2, scaler="none", scheme="split", ties="upper").fit(scores, labels)
+    assert split.model_.n_tied > 0
+    assert told not in split.certificate().assumptions
+    assert told in fb.ScalingBinning(2, scaler="none").fit(np.arange(30) / 29, labels).certificate().assumptions
 
 
 def test_intervals_between_whole_groups_are_those_of_the_bins(samples) -> None:
     """They rest on all labels of a bin, whatever is averaged there."""
-    scores, labels = np.round(samples[0], 1), samples[1]
+    scores, labels = np.round(samples[0], 2), samples[1]
     cal, bins = fb.ScalingBinning(6).fit(scores, labels), fb.UniformMassBinning(6).fit(scores, labels)
     assert cal.model_.ties == bins.model_.ties == "whole"
     assert (cal.model_.tie_counts[1:, 0] > 1).all()
     assert cal.model_.counts.sum() == 2000
-    assert cal.interval().tolist() == bins.interval().tolist()
-    far = np.abs(cal.interval() - cal.model_.values[:, None]).max()
+    assert cal.model_.interval().tolist() == bins.model_.interval().tolist()
+    far = np.abs(cal.model_.interval() - cal.model_.values[:, None]).max()
     assert cal.certificate().epsilon == pytest.approx(far, abs=1e-15)
 
 
