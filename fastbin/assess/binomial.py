@@ -1,10 +1,11 @@
-"""Tails of a binomial count, and the sample sizes at which tests of a range of frequencies have a given power."""
+"""Tests of a frequency by the exact tails of a binomial count, and the sample sizes at which they have a given power."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fastbin.intervals._beta import special_functions
 
@@ -31,7 +32,7 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low + bisect_left(range(low, high), True, key=holds)
 
 
-def _smallest_count(power_at: Callable[[int], float], power: float) -> float:
+def smallest_count(power_at: Callable[[int], float], power: float) -> float:
     """A count with this power whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
 
     Power is not quite monotone in the count, because the distribution is discrete, so a slightly smaller count may do.
@@ -59,7 +60,7 @@ def count_to_confirm(frequency: float, lower: float, upper: float, alpha: float,
             return 0.0
         return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
 
-    return _smallest_count(power_at, power)
+    return smallest_count(power_at, power)
 
 
 def count_to_contradict(frequency: float, lower: float, upper: float, alpha: float, power: float) -> float:
@@ -72,4 +73,32 @@ def count_to_contradict(frequency: float, lower: float, upper: float, alpha: flo
         first = _first(lambda x: chance_at_least(x, count, upper) <= level, 0, count + 1)
         return chance_at_least(first, count, frequency)
 
-    return _smallest_count(power_at, power)
+    return smallest_count(power_at, power)
+
+
+class Frequency(NamedTuple):
+    """The claim that a frequency lies in [lower, upper], around a value."""
+
+    lower: float
+    upper: float
+    value: float
+
+    def p_values(self, total: float, count: int) -> tuple[float, float]:
+        """Exact p-values of "the frequency lies in [lower, upper]", whose tails share the level, and of "it lies outside"."""
+        label_sum = int(total)
+        inside, outside = [], [0.0]
+        if self.upper < 1.0:
+            inside.append(chance_at_least(label_sum, count, self.upper))
+            outside.append(chance_at_most(label_sum, count, self.upper))
+        if self.lower > 0.0:
+            inside.append(chance_at_most(label_sum, count, self.lower))
+            outside.append(chance_at_least(label_sum, count, self.lower))
+        return min([1.0, *(len(inside) * p_value for p_value in inside)]), max(outside)
+
+    def count_to_confirm(self, alpha: float, power: float) -> float:
+        """`count_to_confirm` if the value is the frequency."""
+        return count_to_confirm(self.value, self.lower, self.upper, alpha, power)
+
+    def count_to_contradict(self, mean: float, deviation: float, alpha: float, power: float) -> float:
+        """`count_to_contradict` at the frequency `mean`; the deviation is that of its labels."""
+        return count_to_contradict(mean, self.lower, self.upper, alpha, power)

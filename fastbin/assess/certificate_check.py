@@ -14,10 +14,12 @@ from fastbin._fit.order import fingerprint_of
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
+from fastbin.assess.binomial import Frequency
+from fastbin.assess.bounded_mean import BoundedMean
+from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages
 from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
 from fastbin.guarantees import Certificate
-from fastbin.intervals import bonferroni, clopper_pearson
+from fastbin.intervals import bonferroni
 from fastbin.intervals._tally import around
 from fastbin.model import BinnedModel
 
@@ -26,11 +28,16 @@ COINCIDENCE = 1e-4
 
 
 class _Promise(NamedTuple):
-    """A promise about each bin, and the levels at which it is tested."""
+    """A promise about each bin, and the levels at which it is tested.
+
+    In a model of one value per bin a claim says where the frequency lies. In a model of two resolutions it says where the
+    mean of label - served value lies, and is tested as such, but for bins whose values are all the same.
+    """
 
     model: BinnedModel
-    claims: Float64s  # (n_bins, 2): where each true frequency lies; [0, 1] for a bin that the promise leaves out
+    claims: Float64s  # (n_bins, 2): all that is possible, for a bin that the promise leaves out
     is_claimed: Bools  # whether the promise is about the bin
+    tests: tuple[Frequency | BoundedMean, ...]
     alpha: float
     power: float
 
@@ -61,42 +68,39 @@ class _Promise(NamedTuple):
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
+        radii = np.where(is_claimed, radii, 1.0)
+        if model.has_steps:
+            tests = tests_of_averages(model, radii)
+            return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
         claims = around(model.values, radii)
         claims[~is_claimed] = 0.0, 1.0
-        return cls(model, claims, is_claimed, alpha, power)
+        rows = zip(claims.tolist(), model.values.tolist(), strict=True)
+        return cls(model, claims, is_claimed, tuple(Frequency(*ends, value) for ends, value in rows), alpha, power)
 
     def counts_to_confirm(self) -> Float64s:
-        """Per bin the count that confirms its claim, if its value is true, so that all are confirmed with chance `power`."""
+        """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
         per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
-        bins = zip(self.model.values.tolist(), self.claims.tolist(), strict=True)
-        counts = [count_to_confirm(value, lower, upper, self.alpha, per_bin) for value, (lower, upper) in bins]
+        counts = [test.count_to_confirm(self.alpha, per_bin) for test in self.tests]
         return np.where(self.is_claimed, counts, 0.0)
 
-    def verdict_on(self, counts: Int64s, label_sums: Int64s, reused: bool) -> CertificateCheck:
-        """The verdict of a test set with these counts; samples that the fit has used confirm nothing."""
-        claims = self.claims.tolist()
+    def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:
+        """The verdict of a test set with these sums; samples that the fit has used confirm nothing."""
+        counts, label_sums, totals = seen.counts, seen.label_sums, seen.totals(self.tests)
         n_tested = max(1, int(np.count_nonzero(self.is_claimed & (counts > 0))))
-        tests = [_p_values(*row) for row in zip(label_sums.tolist(), counts.tolist(), *zip(*claims, strict=True), strict=True)]
-        p_inside, p_outside = (np.array(column) for column in zip(*tests, strict=True))
+        rows = zip(self.tests, totals.tolist(), counts.tolist(), strict=True)
+        p_inside, p_outside = (np.array(column) for column in zip(*(test.p_values(*row) for test, *row in rows), strict=True))
         is_contradicted, is_confirmed = p_inside * n_tested <= self.alpha, (p_outside <= self.alpha) & (not reused)
         verdicts = np.select(
             [~self.is_claimed, is_contradicted, is_confirmed], [NO_CLAIM, CONTRADICTED, CONFIRMED], CANNOT_TELL
         ).tolist()
         to_confirm, masses = self.counts_to_confirm(), _masses(counts)
-        rates = label_sums / np.maximum(counts, 1)
-        is_outside = (counts > 0) & ((rates < self.claims[:, 0]) | (rates > self.claims[:, 1]))
-        to_contradict = [
-            count_to_contradict(float(rates[b]), lower, upper, self.alpha / n_tested, self.power) / masses[b]
-            for b, (lower, upper) in enumerate(claims)
-            if is_outside[b]
-        ]
         return CertificateCheck(
             verdict=next((verdict for verdict in (CONTRADICTED, CANNOT_TELL) if verdict in verdicts), CONFIRMED),
             alpha=self.alpha,
             power=self.power,
             p_value=min(1.0, n_tested * float(p_inside.min())),
             claims=self.claims,
-            intervals=clopper_pearson(label_sums, counts, bonferroni(self.alpha, n_tested)),
+            intervals=seen.intervals(self.tests, self.model.has_steps, bonferroni(self.alpha, n_tested)),
             counts=counts,
             label_sums=label_sums,
             p_values=p_inside,
@@ -104,21 +108,21 @@ class _Promise(NamedTuple):
             n_samples=int(counts.sum()),
             counts_to_confirm=to_confirm,
             samples_to_confirm=float(np.ceil(to_confirm / masses).max()),
-            samples_to_contradict=float(np.ceil(min(to_contradict, default=np.inf))),
+            samples_to_contradict=float(np.ceil(self._least_to_contradict(seen, n_tested))),
             is_calibration_set=reused,
+            mean_served=seen.mean_served if self.model.has_steps else None,
         )
 
-
-def _p_values(label_sum: int, count: int, lower: float, upper: float) -> tuple[float, float]:
-    """Exact p-values of "the frequency lies in [lower, upper]", whose tails share the level, and of "it lies outside"."""
-    inside, outside = [], [0.0]
-    if upper < 1.0:
-        inside.append(chance_at_least(label_sum, count, upper))
-        outside.append(chance_at_most(label_sum, count, upper))
-    if lower > 0.0:
-        inside.append(chance_at_most(label_sum, count, lower))
-        outside.append(chance_at_least(label_sum, count, lower))
-    return min([1.0, *(len(inside) * p_value for p_value in inside)]), max(outside)
+    def _least_to_contradict(self, seen: BinSums, n_tested: int) -> float:
+        """The size of a test set with which the worst of the bins that now lie outside their claims would be contradicted."""
+        totals, deviations, masses = seen.totals(self.tests), seen.deviations(), _masses(seen.counts)
+        sizes = [np.inf]
+        for b, test in enumerate(self.tests):
+            mean = float(totals[b]) / max(1, int(seen.counts[b]))
+            if seen.counts[b] > 0 and not test.lower <= mean <= test.upper:
+                count = test.count_to_contradict(mean, float(deviations[b]), self.alpha / n_tested, self.power)
+                sizes.append(count / float(masses[b]))
+        return float(min(sizes))
 
 
 def _masses(counts: Int64s) -> Float64s:
@@ -184,6 +188,11 @@ def check_certificate(
     set cannot tell, which is the usual case: a certificate is as precise as the calibration set is large, and to confirm it
     takes a test set of that size or more (Gupta & Ramdas 2021, section 4, found 5,000 samples too few).
 
+    In a model of two resolutions the promise is about the average of what is served in a bin, so what is tested is the mean of
+    label - served value over the bin's test samples, by Hoeffding's inequality (1963, Theorem 1, first form) with the range of
+    the values there; valid for any mix of scores inside the bin, and exact binomial where all its values are the same. Its
+    sample sizes use the normal law.
+
     A certificate itself fails with its own alpha, so a contradicted one need not be a mistake; the two chances add up.
 
     Power is not quite monotone in the count, so slightly smaller sizes than those given may do. O(n + n_bins) time.
@@ -209,12 +218,10 @@ def check_certificate(
             "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
             "reliability_table, or give integers if the weights are frequencies"
         )
-    bins = model.assign(scores, keys=keys, seed=None if keys is not None else seed)
-    if check_same_length(scores=bins, labels=ones, sample_weight=weights) == 0:
+    steps = model.step(scores, keys=keys, seed=None if keys is not None else seed)
+    if check_same_length(scores=steps, labels=ones, sample_weight=weights) == 0:
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
-    counts = np.bincount(bins, weights, model.n_bins).astype(np.int64)
-    label_sums = np.bincount(bins, ones if weights is None else ones * weights, model.n_bins).astype(np.int64)
-    return promise.verdict_on(counts, label_sums, _is_calibration_set(model, scores, ones, weights))
+    return promise.verdict_on(BinSums.of(model, steps, ones, weights), _is_calibration_set(model, scores, ones, weights))
 
 
 def _is_calibration_set(model: BinnedModel, scores: Any, labels: UInt8s, frequencies: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,11 @@ class CertificateCheck:
     p_value : float
         Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
     claims : float64 (n_bins, 2)
-        Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out.
+        Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out. Of a model of two
+        resolutions: where the mean of label - served value lies; all that is possible for a bin it leaves out.
     intervals : float64 (n_bins, 2)
-        Clopper-Pearson intervals of the test set, at alpha shared by Bonferroni among the bins with a claim.
+        Of the test set, at alpha shared by Bonferroni among the bins with a claim: Clopper-Pearson intervals of the frequency;
+        of a model of two resolutions, intervals of the mean of label - served value.
     counts, label_sums : int64 (n_bins,)
         Test samples in each bin, and those with label 1.
     p_values : float64 (n_bins,)
@@ -49,6 +52,8 @@ class CertificateCheck:
     is_calibration_set : bool
         Whether these are the samples that the model was fitted to, by its fingerprint. They confirm nothing: no verdict is
         "confirmed" then, though one may be "contradicted".
+    mean_served : float64 (n_bins,) or None
+        Of a model of two resolutions: the average of what is served to the test samples of each bin, NaN without any.
     """
 
     verdict: str
@@ -66,6 +71,7 @@ class CertificateCheck:
     samples_to_confirm: float
     samples_to_contradict: float
     is_calibration_set: bool = False
+    mean_served: Float64s | None = None
 
     def bins_with(self, verdict: str) -> list[int]:
         """The bins (from 0) with this verdict."""
@@ -73,7 +79,7 @@ class CertificateCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        columns = {
+        columns: dict[str, Iterable[Any]] = {
             "verdict": self.verdicts,
             "claim": self.claims.tolist(),
             "interval": self.intervals.tolist(),
@@ -82,6 +88,8 @@ class CertificateCheck:
             "p_value": self.p_values.tolist(),
             "count_to_confirm": map(_finite, self.counts_to_confirm.tolist()),
         }
+        if self.mean_served is not None:
+            columns["mean_served"] = (None if math.isnan(mean) else mean for mean in self.mean_served.tolist())
         names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
@@ -89,16 +97,17 @@ class CertificateCheck:
 
     def __str__(self) -> str:
         samples, p_value = f"{self.n_samples:,} test samples", f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
+        what, tests = "a frequency outside the promised range", "exact binomial tests"
+        if self.mean_served is not None:
+            what = "a frequency farther from the average of what is served than was promised"
+            tests = "Hoeffding's inequality for label - served value"
         if self.verdict == CONTRADICTED:
             return (
-                f"Contradicted: in {name_bins(self.bins_with(CONTRADICTED))} the {samples} show a frequency outside the "
-                f"promised range (exact binomial tests, p = {p_value} after Bonferroni, level {self.alpha:g})."
+                f"Contradicted: in {name_bins(self.bins_with(CONTRADICTED))} the {samples} show {what} ({tests}, p = {p_value} "
+                f"after Bonferroni, level {self.alpha:g})."
             )
         if self.verdict == CONFIRMED:
-            return (
-                f"Confirmed: in every bin the {samples} exclude a frequency outside the promised range (exact binomial tests, "
-                f"level {self.alpha:g})."
-            )
+            return f"Confirmed: in every bin the {samples} exclude {what} ({tests}, level {self.alpha:g})."
         if self.is_calibration_set:
             reason = (
                 f"the {samples} are the calibration set (they have its fingerprint, the same counts and label sums at every "

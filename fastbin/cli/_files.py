@@ -31,6 +31,8 @@ PLACE = re.compile(r"\b(scores|labels|sample_weight|keys)\[(\d+)\]")
 POSITIVE = re.compile(r"pass labels == .* \(a fit also takes positive=(.*)\)")
 OPTION_WORDS = {
     "score_range=None at fit": "--score-range any at fit",
+    "edges_share=": "--edges-share ",
+    "edges_share": "--edges-share",
     "n_bins=": "--n-bins ",
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",

@@ -26,11 +26,14 @@ class Method(NamedTuple):
 
 
 def _uniform_mass(scheme: str, about: str) -> Method:
-    ignores = () if scheme == "ums" else ("split",)
+    ignores = ("edges_share",) if scheme == "ums" else ("split",)
     return Method("fastbin.binning.uniform_mass", "UniformMassBinning", about, {"scheme": scheme}, ignores)
 
 
 METHODS = {
+    "certified": Method(
+        "fastbin.binning.certified", "CertifiedCalibration", "smooth values, certified on average in evidence bins"
+    ),
     "umd": _uniform_mass("umd", "uniform mass, no sample splitting (Gupta & Ramdas 2021)"),
     "ze": _uniform_mass("ze", "uniform mass, boundary labels kept (Zadrozny & Elkan 2001)"),
     "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta et al. 2020)"),

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def summary(model: BinnedModel) -> str:
     """One line: the method, the bins, the samples."""
-    size = {"step": f", {_count(model.n_bins, 'bin')}", "linear": f", {_count(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
+    bins = f"{_count(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else _count(model.n_bins, "bin")
+    size = {"step": f", {bins}", "linear": f", {_count(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
     samples = ""
     if model.n_samples:
         share = 100.0 * model.n_positive / model.n_samples
@@ -48,7 +49,19 @@ def facts(model: BinnedModel) -> Iterator[str]:
             yield f"Finite scores outside the range are clipped: {beyond}."
     if 0 < model.n_bins < model.n_bins_asked:
         yield f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}."
-    if model.n_tied and model.ties in ("random", "isolate"):
+    if model.has_steps:
+        yield (
+            "Values are finer than the bins: intervals and certificate are about the average of what is served in an evidence bin, "
+            "not about single values (--json lists the steps)."
+        )
+    if model.ties == "whole":
+        yield (
+            f"Same score, same probability, always. {model.n_tied:,} samples share the score of an edge; each group lies in one "
+            "bin."
+        )
+        if model.edges_share < 1.0:
+            yield f"A random {100.0 * model.edges_share:.3g} % of the samples placed the edges; all of them are counted."
+    elif model.n_tied and model.ties in ("random", "isolate"):
         yield (
             f"Ties: {100.0 * model.randomised_mass:.3g} % of the samples share the score of a boundary with others and got "
             f"their bin by a random key (seed {model.seed}); so will such scores at prediction."
@@ -57,7 +70,8 @@ def facts(model: BinnedModel) -> Iterator[str]:
         side = "above" if model.ties == "upper" else "below"
         yield f"Ties: {model.n_tied:,} samples share the score of a boundary with others; all of them go to the bin {side} it."
     if falls := model.falls.tolist():
-        places = f"after bin {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after bins {_listed(falls)})"
+        noun = "step" if model.has_steps else "bin"
+        places = f"after {noun} {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after {noun}s {_listed(falls)})"
         yield f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not."
     if empty := empty_bins(model):
         yield f"Empty: {_count(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
@@ -154,26 +168,39 @@ def print_bins(
     more: Mapping[str, Iterable[str]],
     max_rows: int | None,
 ) -> None:
-    """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends."""
-    form = number_format(model.values.tolist())
+    """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends.
+
+    Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served.
+    """
+    values = model.bin_values if model.kind == "step" else model.values
+    form = number_format(values.tolist())
     bins = range(model.n_bins)
     if model.kind == "linear":
         columns: dict[str, Iterable[str]] = {"knot": map(str, bins), "score": [f"{edge:.6g}" for edge in model.edges]}
     else:
         lows, highs = zip(*(["" if end is None else f"{end:.6g}" for end in ends_of(model, row)] for row in bins), strict=True)
         columns = {"bin": map(str, bins), "scores from": lows, "to": highs}
-    columns |= {**more, "value": [f"{value:{form}}" for value in model.values]}
+    columns |= more
+    if model.has_steps:
+        columns["steps"] = [f"{steps:,}" for steps in steps_in_bins(model)]
+    columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in values]
     if ends is not None:
         columns[f"{sureness(alpha)} interval"] = [f"{low:{form}} to {high:{form}}" for low, high in ends]
     out.print()
     out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows))
 
 
-def ends_of(model: BinnedModel, row: int) -> tuple[float | None, float | None]:
-    """The least score of a bin and the one at which the next bin begins; ``None`` where there is no limit."""
+def steps_in_bins(model: BinnedModel) -> list[int]:
+    """The number of values in each bin."""
+    return np.diff(model.first_step, append=model.n_steps).tolist()
+
+
+def ends_of(model: BinnedModel, row: int, *, steps: bool = False) -> tuple[float | None, float | None]:
+    """The least score of a bin (or step) and the one at which the next begins; ``None`` where there is no limit."""
+    edges = model.edges if steps else model.bin_edges
     low, high = model.score_range if model.score_range is not None else (None, None)
     if row > 0:
-        low = float(model.edges[row - 1])
-    if row < model.n_bins - 1:
-        high = float(model.edges[row])
+        low = float(edges[row - 1])
+    if row < len(edges):
+        high = float(edges[row])
     return low, high

@@ -110,7 +110,8 @@ def _show(shift: LabelShift, target: Output, alpha: float) -> None:
         out.print(sentence)
     certificate, sentence = _model_view.promise(shift.model_, alpha)
     ends = None if certificate is None else _model_view.intervals(shift.model_, alpha)
-    before = {"value before": [f"{value:.4f}" for value in shift.source_model_.values]}
+    title = "average before" if shift.model_.has_steps else "value before"
+    before = {title: [f"{value:.4f}" for value in shift.source_model_.bin_values]}
     _model_view.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)
     out.print()
     _model_view.print_promise(out, certificate, sentence)

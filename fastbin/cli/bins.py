@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: float | None, as_json: bool) -> None:
     """Show what N samples can promise, by the number of bins.
 
-    This is the distance from the truth that is guaranteed before any label is seen.
+    This is the distance from the truth that is guaranteed before any label is seen, if scores do not tie at the boundaries, for
+    values that are the means of their bins. With ties, and for --method certified, the fit says what it guarantees.
 
     More bins distinguish scores better; the value of each of fewer bins is known more exactly. The number of bins must not be
     chosen by the results on the calibration samples themselves: that would void the guarantee.

@@ -14,7 +14,7 @@ from fastbin._errors import FastbinWarning, InputError
 from fastbin._typing import Array
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
-from fastbin.cli._console import reading, working
+from fastbin.cli._console import note, reading, working
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._streams import Output
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 # the rows, and the model is the same, byte for byte.
 ROWS_AS_ARRAYS = 2**22
 
+# What `fastbin.CertifiedCalibration` takes; named here, as its module imports NumPy and more.
+VALUES = ("mixture", "beta", "isotonic", "logistic", "spline", "quadratic", "mean", "jeffreys")
+RECENTRINGS = ("james-stein", "full", "none")
+
 METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHODS.items())
 
 
@@ -37,6 +41,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     epilog=options.examples(
         "fastbin fit scores.csv --score p --label y",
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
+        "fastbin fit scores.csv --method certified -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
@@ -57,9 +62,14 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.option("--n-bins N|auto", "The number of bins.", options.N_BINS, 10)
 @options.choice(
     "--ties",
-    "What happens to scores that equal a boundary: split by a key, all above, all below, or (isolate) a bin of their own for "
-    "those that hold two boundaries or more.",
-    *("random", "upper", "lower", "isolate"),
+    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a key; or "
+    "all above, without a certificate.",
+    *("whole", "random", "upper"),
+)
+@click.option(
+    "--edges-share", type=float, metavar="SHARE", default=1.0, show_default=True,
+    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows share "
+    "few scores.",
 )
 @click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(
@@ -69,7 +79,15 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     options.SPLIT,
 )
 @click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
-@click.option("--monotone", is_flag=True, help="Move the values, as little as possible, so that they do not fall.")
+@click.option("--values", type=click.Choice(VALUES), help="certified: the map behind the values (default: mixture).")
+@click.option(
+    "--recentre", type=click.Choice(RECENTRINGS),
+    help="certified: how far the values of a bin are moved to its mean label (default: james-stein).",
+)
+@click.option(
+    "--monotone/--no-monotone", default=None,
+    help="Whether values are moved so that they do not fall (default: yes for certified, else no).",
+)
 @click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
 @click.option("--feature", type=click.Choice(["score", "logit"]), help="platt: what the map is linear in (default: score).")
 @click.option("--parameters", type=click.Choice(["abm", "am", "ab"]), help="beta: which parameters are free (default: abm).")
@@ -132,6 +150,7 @@ def _fit(
     table: Table, columns: dict[str, str], calibrator: Calibrator, options: dict[str, Any], positive: str | None
 ) -> BinnedModel:
     """Fit all rows as arrays, or in passes if there are too many and the method can."""
+    from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.uniform_mass import UniformMassBinning
 
     def read() -> Generator[tuple[Array, ...], None, None]:
@@ -140,13 +159,21 @@ def _fit(
             yield tuple(reader.read(batch).values())
         reader.finish()
 
-    in_passes = isinstance(calibrator, UniformMassBinning) and calibrator.scheme != "ums"
+    in_passes = isinstance(calibrator, CertifiedCalibration) or (
+        isinstance(calibrator, UniformMassBinning) and calibrator.scheme != "ums" and calibrator.edges_share == 1.0
+    )
     with reading(table, "reading") as watched:
         stored = Replay(read, limit=None if in_passes else math.inf, spill=table.is_text)
     if stored.n_rows == 0:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
-    with stored, errors_in(table, columns), working("fitting"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # empty bins are among the facts that are printed
-        if isinstance(calibrator, UniformMassBinning) and in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:
-            return calibrator.fit_batches(stored).model_
-        return calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options).model_
+    with stored, errors_in(table, columns), working("fitting"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FastbinWarning)
+        if in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:
+            fitted = calibrator.fit_batches(stored)  # type: ignore[attr-defined]
+        else:
+            fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
+    for text in {str(each.message) for each in caught}:
+        if "did not converge" in text:  # empty and lost bins are among the facts that are printed
+            note(text)
+    model: BinnedModel = fitted.model_
+    return model

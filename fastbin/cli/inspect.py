@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # What is shown as it is, in this order.
 FIELDS = (
-    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples", "n_positive", "n_tied", "randomised_mass", "score_range",
-    "delta", "odds_ratio", "seed", "note", "out_of_range",
+    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass", "edges_share",
+    "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
 )  # fmt: skip
 
 
@@ -33,7 +33,8 @@ FIELDS = (
 def command(model: str, alpha: float, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
-    The intervals hold for all bins at once with probability 1 - alpha. If the method has no finite-sample guarantee, the reason
+    The intervals hold for all bins at once with probability 1 - alpha. A model with steps serves finer values inside its evidence
+    bins: the table has the average of what is served in each bin, and --json every step too. If the method has no finite-sample guarantee, the reason
     is given instead.
     """
     loaded = load_model(model)
@@ -55,11 +56,20 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     content["sha256"] = hashlib.sha256(model.to_bytes()).hexdigest()
     name, parameters = model.map
     content["map"] = (
-        None if name == "none" else {"name": name, "parameters": list(parameters), "log_odds": _model_view.log_odds(model)}
+        None
+        if name == "none"
+        else {
+            "name": name,
+            "parameters": list(parameters),
+            "knots": None if model.knots is None else model.knots.tolist(),
+            "clip": model.clip,
+            "log_odds": _model_view.log_odds(model),
+        }
     )
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
+    content["steps"] = _steps_as_json(model) if model.has_steps else None
     content["empty_bins"] = _model_view.empty_bins(model)
-    content["falls_after_bins"] = model.falls.tolist()
+    content["falls_after_steps" if model.has_steps else "falls_after_bins"] = model.falls.tolist()
     content["alpha"] = alpha
     content["certificate"] = None if certificate is None else {"sentence": sentence, **certificate.to_dict()}
     content["why_no_certificate"] = sentence if certificate is None else None
@@ -73,8 +83,12 @@ def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[st
     else:
         entry["from"], entry["to"] = _model_view.ends_of(model, row)
         if row > 0:  # which of the scores that equal `from` belong here
-            entry["from_key"] = int(model.edge_keys[row - 1]) if model.edge_keys is not None else 0
-    entry["value"] = float(model.values[row])
+            entry["from_key"] = int(model.bin_edge_keys[row - 1]) if model.bin_edge_keys is not None else 0
+    entry["value"] = float(model.values[row] if model.kind == "linear" else model.bin_values[row])  # the average served
+    if model.has_steps:
+        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), _model_view.steps_in_bins(model)[row]
+    if model.tie_counts is not None:  # of the samples at the lower edge: placed there by ranks, of these label 1, and left out
+        entry |= dict(zip(("r", "f", "y"), model.tie_counts[row].tolist(), strict=True))
     for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
         column = getattr(model, field)
         if column is not None:
@@ -82,3 +96,13 @@ def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[st
     if ends is not None:
         entry["lower"], entry["upper"] = (None if math.isnan(end) else float(end) for end in ends[row])
     return entry
+
+
+def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
+    """The values of a model of two resolutions, each with the scores that it is given to and the samples of the fit there."""
+    columns = {"value": model.values, "count": model.step_counts, "unlabelled_count": model.unlabelled_counts}
+    known = {name: column.tolist() for name, column in columns.items() if column is not None}
+    ends = [_model_view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
+    return [
+        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}} for step, (low, high) in enumerate(ends)
+    ]

@@ -77,7 +77,7 @@ def command(
     """Check the outcomes in FILE of scores that MODEL was used on.
 
     The alarm is raised when the outcomes show that the true rate of label 1 in some bin has not always been within the
-    tolerance of the value that is served. It may be checked as often as one likes: the probability of ever raising a false
+    tolerance of the value that is served (of a model with steps: of the average of what it served in the bin at its fit). It may be checked as often as one likes: the probability of ever raising a false
     alarm stays below --alpha. Rates and intervals in the table are averages since the monitor began: if a rate has changed,
     its present value may lie outside. "found at" is the outcome at which the drift of a bin was established.
 
@@ -155,7 +155,8 @@ def _print(report: MonitorReport, as_json: bool) -> None:
     if as_json:
         say_json(report.to_dict())
         return
-    titles = ["bin", "served", "tolerated", "outcomes", "rate", f"{sureness(report.alpha)} interval", "evidence", "found at"]
+    served = "served on average" if report.n_steps else "served"
+    titles = ["bin", served, "tolerated", "outcomes", "rate", f"{sureness(report.alpha)} interval", "evidence", "found at"]
     rows = []
     for b in report.bins:
         rate = f"{b.label_sum / b.count:.4f}" if b.count else ""

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @options.option("--column NAME", "The name of the new column.", default="calibrated")
 @options.option(
     "--interval ALPHA",
-    "Add NAME_lower and NAME_upper: intervals that hold for all bins at once with probability 1 - ALPHA.",
+    "Add NAME_lower and NAME_upper: intervals for the rate of label 1 in the bin of the score, which hold for all bins at once "
+    "with probability 1 - ALPHA. Where values are finer than the bins, one may lie outside.",
     options.ALPHA,
 )
 @options.keys

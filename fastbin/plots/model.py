@@ -19,6 +19,9 @@ from fastbin.plots._style import Axes, annotate, axes_or_new, draw_diagonal, fin
 def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None) -> Axes:
     """The calibrated probability against the score, with the intervals that hold in all bins at once.
 
+    Of a model of two resolutions: values as steps, intervals by evidence bin, and dashes at the average of what is served within
+    each bin, which is what an interval is about.
+
     Parameters
     ----------
     model : BinnedModel or fitted calibrator
@@ -44,15 +47,18 @@ def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals:
     ax = axes_or_new(ax)
     colour, (low, high), bands = series(0).colour, _range_of(model), None
     if model.kind == "step":
-        ends = np.concatenate([[low], model.edges, [high]])
+        bin_ends, ends = (np.concatenate([[low], edges, [high]]) for edges in (model.bin_edges, model.edges))
         with suppress(GuaranteeError):
             bands = model.interval(alpha) if intervals else None
         if bands is not None:
             for side in bands.T:
-                ax.stairs(side, ends, color=colour, linewidth=0.7, alpha=0.6, baseline=None)
-            corners, label = np.repeat(ends, 2)[1:-1], f"{sureness(alpha)} interval, all bins at once"
+                ax.stairs(side, bin_ends, color=colour, linewidth=0.7, alpha=0.6, baseline=None)
+            corners, label = np.repeat(bin_ends, 2)[1:-1], f"{sureness(alpha)} interval, all bins at once"
             ax.fill_between(corners, *np.repeat(bands, 2, axis=0).T, color=colour, alpha=0.15, linewidth=0, label=label)
         ax.stairs(model.values, ends, color=colour, linewidth=1.8, baseline=None, label="calibrated probability")
+        if model.has_steps:
+            averages = model.bin_values, bin_ends[:-1], bin_ends[1:]
+            ax.hlines(*averages, color=series(1).colour, linewidth=1.2, linestyle=(0, (4, 2)), label="average within the bin")
     else:
         x = np.linspace(low, high, 801)
         ax.plot(x, model.predict(x, seed=0), color=colour, linewidth=1.8, label="calibrated probability")

@@ -47,6 +47,9 @@ class Scorecard:
         Debiased; None where every bin holds a single sample.
     brier : BrierDecomposition
     log_loss, roc_auc : float
+    ece_by_bin : float or None
+        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the average
+        prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not certified.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Scorecard:
     brier: assess.BrierDecomposition
     log_loss: float
     roc_auc: float
+    ece_by_bin: float | None = None
 
     def numbers(self) -> dict[str, str]:
         """What to print: the numbers that matter, by name, rounded."""
@@ -67,8 +71,14 @@ class Scorecard:
         if self.squared_ece is not None:
             squared = f"{self.squared_ece.estimate:.5f}"
             interval = "{:.5f} to {:.5f}".format(*self.squared_ece.interval)
+        errors = {"expected calibration error": f"{self.ece:.4f}"}
+        if self.ece_by_bin is not None:
+            errors = {
+                "expected calibration error by evidence bin (certified)": f"{self.ece_by_bin:.4f}",
+                "expected calibration error by step (not certified)": f"{self.ece:.4f}",
+            }
         return {
-            "expected calibration error": f"{self.ece:.4f}",
+            **errors,
             "90 % of the samples have a gap up to": f"{self.gap_90:.4f}",
             "largest gap of a bin": f"{self.max_gap:.4f}",
             "debiased squared error": squared,
@@ -85,6 +95,7 @@ class Scorecard:
         squared = self.squared_ece
         numbers = {
             "ece": self.ece,
+            **({} if self.ece_by_bin is None else {"ece_by_bin": self.ece_by_bin}),
             "max_gap": self.max_gap,
             "gap_90": self.gap_90,
             "debiased_squared_ece": None if squared is None else squared.estimate,
@@ -201,12 +212,11 @@ class _TestSet(NamedTuple):
         samples = Samples(column[kept], ones[kept], None if weights is None else weights[kept])
         return cls(samples, None if keys is None else as_key_array(keys, len(column))[kept], kept, left_out)
 
-    def counts_by_bin(self, model: BinnedModel, seed: int | None) -> Int64s | None:
-        """Samples in each bin; None for a model without bins."""
+    def bins_of(self, model: BinnedModel, seed: int | None) -> Int64s | None:
+        """The bin of each sample; None for a model without bins."""
         if model.kind != "step":
             return None
-        bins = model.assign(self.samples.predictions, keys=self.keys, seed=seed)
-        return np.bincount(bins, self.samples.frequencies, model.n_bins).astype(np.int64)
+        return model.assign(self.samples.predictions, keys=self.keys, seed=seed).astype(np.int64)
 
     def predictions_of(self, other: Predictor, seed: int | None, name: str) -> Float64s:
         """The predictions of another method for the rows that were kept: of a model, or as given for all rows."""
@@ -219,8 +229,10 @@ class _TestSet(NamedTuple):
         return predictions[self.kept]
 
 
-def _score(name: str, predictions: Any, samples: Samples, alpha: float, n_bins: int) -> Scorecard:
-    """The numbers on one predictor's probabilities."""
+def _score(
+    name: str, predictions: Any, samples: Samples, alpha: float, n_bins: int, evidence_bins: Int64s | None
+) -> Scorecard:
+    """The numbers on one predictor's probabilities; `evidence_bins` are those of the samples in a model of two resolutions."""
     labels, weights = samples.labels, {"sample_weight": samples.weights}
     options: dict[str, Any] = {"n_bins": n_bins, **weights}
     table = assess.reliability_table(predictions, labels, alpha=alpha, **options)
@@ -241,7 +253,15 @@ def _score(name: str, predictions: Any, samples: Samples, alpha: float, n_bins: 
         brier=assess.brier_decomposition(predictions, labels, **options),
         log_loss=assess.log_loss(predictions, labels, **weights),
         roc_auc=assess.roc_auc(predictions, labels, **weights),
+        ece_by_bin=None if evidence_bins is None else _error_by_bin(evidence_bins, predictions, samples),
     )
+
+
+def _error_by_bin(bins: Int64s, predictions: Float64s, samples: Samples) -> float:
+    """The share of each bin times the distance of its average prediction and its rate, summed."""
+    weights = samples.row_weights
+    gaps = np.bincount(bins, weights * (predictions - samples.labels))
+    return float(np.abs(gaps).sum() / weights.sum())
 
 
 @shared_docs(check_samples.__doc__)
@@ -303,7 +323,10 @@ def assess_model(
     test = _TestSet.of(model, scores, labels, sample_weight, keys)
     samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
-    scored = partial(_score, samples=samples, alpha=alpha, n_bins=groups)
+    bins = test.bins_of(model, seed)
+    scored = partial(
+        _score, samples=samples, alpha=alpha, n_bins=groups, evidence_bins=bins if model.has_steps else None
+    )
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None
@@ -319,7 +342,7 @@ def assess_model(
         n_positive=int(np.bincount(samples.labels, samples.frequencies, 2)[1]),
         is_weighted=samples.is_weighted,
         left_out=test.left_out,
-        bin_counts=test.counts_by_bin(model, seed),
+        bin_counts=None if bins is None else np.bincount(bins, samples.frequencies, model.n_bins).astype(np.int64),
         after=scored("calibrated", test.predictions_of(model, seed, "calibrated")),
         before=scored("score itself", samples.predictions) if are_probabilities else None,
         others=tuple(scored(name, test.predictions_of(other, seed, name)) for name, other in (others or {}).items()),

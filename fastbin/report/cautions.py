@@ -53,6 +53,11 @@ def _about_the_fit(model: BinnedModel) -> Iterator[str]:
         share = f"{percentage} of the calibration samples share the score of a boundary"
         if model.ties in ("random", "isolate"):
             yield f"{share} and go to one side of it by a random key: such a score can be given either of two probabilities."
+        elif model.ties == "whole":
+            yield (
+                f"{share}. Each group of equal scores lies in one bin: a score is always given the same probability, and the bins "
+                "are not of equal mass."
+            )
         else:
             side = "above" if model.ties == "upper" else "below"
             yield f"{share} and were all put {side} it, so the bins are not of equal mass."
@@ -77,10 +82,12 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
         verb, them = ("holds", "it") if np.count_nonzero(bin_counts < FEW) == 1 else ("hold", "them")
         yield f"{few} {verb} fewer than {FEW} test samples: the test says little about {them}."
     if falls := model.falls.tolist():
+        places, times = name_bins(falls), "once" if len(falls) == 1 else f"{len(falls)} times"
+        if model.has_steps:
+            places = places.replace("bin", "step")
         yield (
-            f"The probability falls from one bin to the next {'once' if len(falls) == 1 else f'{len(falls)} times'} (after "
-            f"{name_bins(falls)}) although the score rises: the order of samples there is changed. "
-            "Fitted with monotone=True, values do not fall."
+            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) although "
+            "the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
         )
 
 

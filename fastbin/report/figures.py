@@ -29,6 +29,8 @@ def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
         f"The calibrated probability as a function of the score. With {sureness(assessment.alpha)} probability the band holds "
         "the true frequencies of all bins at once."
     )
+    if model.has_steps:
+        function += " It is about the average of what is served within a bin (dashes), not about single values."
     pictures = [
         (function, _svg((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))),
         (validity, _svg((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))),

@@ -129,9 +129,13 @@ def _summary(assessment: Assessment) -> str:
     page = _paragraph(promise, "promise")
     if assessment.check is not None:
         page += _paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}")
-    ece = f"On {assessment.n_samples:,} test samples the expected calibration error is {assessment.after.ece:.4f}"
-    if assessment.before is not None:
-        ece += f", and that of the scores themselves {assessment.before.ece:.4f}"
+    after, before = assessment.after, assessment.before
+    by_bin = after.ece_by_bin is not None
+    errors = [(card.ece_by_bin if by_bin else card.ece) for card in (after, before) if card is not None]
+    what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
+    ece = f"On {assessment.n_samples:,} test samples the {what} is {errors[0]:.4f}"
+    if before is not None:
+        ece += f", and that of the scores themselves {errors[1]:.4f}"
     n = len(assessment.cautions)
     cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
     return page + _paragraph(f"{ece} (plug-in estimates, which noise makes too large).") + _paragraph(cautions)
@@ -152,6 +156,8 @@ def _promises(assessment: Assessment) -> str:
 
 def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
     size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
+    if model.has_steps:
+        size = f", {model.n_bins:,} evidence bins, {model.n_steps:,} steps"
     accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
     if model.out_of_range == "clip":
         accepted += "; others are clipped to its ends"
@@ -160,11 +166,18 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
         "Method": SCHEMES[model.scheme].title + size,
         "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with label 1" if model.n_samples else "",
         "Scores accepted": accepted,
-        "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",
+        "Ties at boundaries": _ties(model),
         "Seed": str(model.seed),
         "Note": model.note,
         "SHA-256 of the model file": hashlib.sha256(model.to_bytes()).hexdigest(),
     }
+
+
+def _ties(model: BinnedModel) -> str:
+    """Which rule decided about equal scores, and for how many samples."""
+    if model.ties == "none":
+        return ""
+    return f"{model.ties}; {model.n_tied:,} calibration samples tied"
 
 
 def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
@@ -189,7 +202,8 @@ READING = """
 samples of a bin, the share with label 1 is the value. The <em>interval</em> is where that share lies, in all bins at once, as
 far as the calibration samples tell; the <em>test interval</em> is the same for the test samples. <em>Confirmed</em>: the test
 samples show that the share is where it was promised. <em>Contradicted</em>: they show that it is not. <em>Cannot tell</em>:
-they are too few for either.</p>
+they are too few for either. A model with <em>steps</em> serves finer values inside a bin: each is the value of a step, and what
+is promised and tested is their average in the bin.</p>
 <p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples. It is never zero on
 finitely many samples; the <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is
 the mean squared error: calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly

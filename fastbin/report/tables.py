@@ -40,15 +40,17 @@ def bins_table(assessment: Assessment) -> str:
     model = assessment.model
     if assessment.bin_counts is None:
         return ""
-    form = number_format(model.values.tolist())
+    form = number_format(model.bin_values.tolist())
     low, high = ("", "") if model.score_range is None else (f"{end:.6g}" for end in model.score_range)
-    edges = [f"{edge:.6g}" for edge in model.edges.tolist()]
+    edges = [f"{edge:.6g}" for edge in model.bin_edges.tolist()]
     columns: dict[str, Iterable[str]] = {
         "bin": map(str, range(model.n_bins)),
         "scores from": [low, *edges],
         "to": [*edges, high],
-        "value": [f"{value:{form}}" for value in model.values.tolist()],
     }
+    if model.has_steps:
+        columns["steps"] = [f"{steps:,}" for steps in np.diff(model.first_step, append=model.n_steps).tolist()]
+    columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in model.bin_values.tolist()]
     if assessment.certificates:
         intervals = model.interval(assessment.alpha).tolist()
         columns[f"{sureness(assessment.alpha)} interval"] = [_range(interval, form) for interval in intervals]
@@ -67,7 +69,11 @@ def _tested(check: CertificateCheck, alpha: float, form: str) -> dict[str, Itera
     level = sidak(alpha, max(1, int(np.count_nonzero(counts))))
     rates = zip(label_sums.tolist(), counts.tolist(), strict=True)
     intervals = zip(clopper_pearson(label_sums, counts, level).tolist(), counts.tolist(), strict=True)
+    served = {} if check.mean_served is None else {
+        "test average served": [f"{mean:{form}}" if count else "" for mean, count in zip(check.mean_served, counts, strict=True)]
+    }
     return {
+        **served,
         "test rate": [f"{ones / count:{form}}" if count else "" for ones, count in rates],
         "test interval": [_range(interval, form) if count else "" for interval, count in intervals],
         "promise": [f'<span class="{each.replace(" ", "-")}">{SIGNS[each]} {each}</span>' for each in check.verdicts],

@@ -83,3 +83,21 @@ def test_refused() -> None:
         monotone_model(fb.PlattScaling().fit(scores, labels).model_)
     with pytest.raises(fb.InputError, match="randomised values do not rise"):
         monotone_model(fb.UniformMassBinning(2, delta=0.1).fit(scores, labels).model_)
+
+
+def test_steps_of_two_resolutions_rise() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(600)
+    labels = rng.random(600) < 0.5 + 0.4 * np.sin(9.0 * scores)
+    model = fb.CertifiedCalibration(5, values="isotonic", recentre="full", monotone=False).fit(scores, labels).model_
+    assert model.falls.size
+    risen = fb.monotone_model(model)
+    assert risen.falls.size == 0
+    np.testing.assert_array_equal(
+        risen.values, (np.maximum.accumulate(model.values) + np.minimum.accumulate(model.values[::-1])[::-1]) / 2.0
+    )
+    for name in ("counts", "label_sums", "step_counts", "first_step", "edges"):
+        np.testing.assert_array_equal(getattr(risen, name), getattr(model, name))
+    np.testing.assert_array_equal(risen.interval(), model.interval())
+    assert fb.BinnedModel.from_bytes(risen.to_bytes()) == risen
+    assert risen.certificate().n_steps == model.n_steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,3 +147,28 @@ def test_the_pairs_of_venn_abers_are_in_the_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.pairs, cal.pairs_)
     with pytest.raises(fb.GuaranteeError):
         loaded.interval()
+
+
+def test_pairs_of_two_resolutions_are_those_of_the_evidence_bins() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(600)
+    labels = rng.random(600) < scores
+    model, plain = fb.CertifiedCalibration(5).fit(scores, labels).model_, fb.UniformMassBinning(5).fit(scores, labels).model_
+    assert model.has_steps
+    np.testing.assert_array_equal(venn_pairs(model), venn_pairs(plain))
+    new = rng.random(50)
+    np.testing.assert_array_equal(fb.predict_venn(model, new), fb.predict_venn(plain, new))
+    np.testing.assert_array_equal(model.predict_set(new), plain.predict_set(new))
+
+
+@pytest.mark.parametrize("calibrator", [fb.UniformMassBinning(4), fb.CertifiedCalibration(4)])
+def test_whole_groups_at_edges_have_no_pairs_but_sets(calibrator: Any) -> None:
+    scores = np.repeat(np.arange(10) / 10, 40)
+    labels = np.random.default_rng(0).random(400) < scores
+    model = calibrator.fit(scores, labels).model_
+    assert model.ties == "whole"
+    with pytest.raises(fb.GuaranteeError, match="fit with scheme='ums' or ties='random'"):
+        fb.predict_venn(model, [0.5])
+    sets = model.predict_set(scores, alpha=0.1)
+    assert sets.any(axis=1).all()
+    np.testing.assert_array_equal(sets, fb.BinnedModel.from_bytes(model.to_bytes()).predict_set(scores, alpha=0.1))

@@ -288,3 +288,50 @@ def test_threads_share_a_monitor() -> None:
     assert monitor.n_samples == 8000
     assert [b.label_sum for b in monitor.report().bins] == [b.label_sum for b in alone.report().bins]
     assert monitor.e_value == alone.e_value  # the evidence now is a function of the tally
+
+
+# ------------------------------------------------------------------ two resolutions
+
+
+def fine(decimals: int | None = None, seed: int = 0) -> fb.BinnedModel:
+    rng = np.random.default_rng(seed)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    return fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.filterwarnings("ignore:ties left")
+def test_the_evidence_bins_of_two_resolutions_are_watched(decimals: int | None) -> None:
+    model = fine(decimals)
+    monitor = CalibrationMonitor(model, tolerance=0.02)
+    ends = np.clip(np.stack([model.bin_values - 0.02, model.bin_values + 0.02], axis=1), 0.0, 1.0)
+    np.testing.assert_array_equal(monitor.tolerated, ends)
+    np.testing.assert_array_equal(CalibrationMonitor(model, interval_alpha=0.1).tolerated, model.interval(0.1))
+    rng = np.random.default_rng(1)
+    scores = rng.random(3000)
+    scores = scores if decimals is None else scores.round(decimals)
+    assert not monitor.update(scores, rng.random(3000) < model.predict(scores))
+    report = monitor.report()
+    assert [b.value for b in report.bins] == model.bin_values.tolist()
+    assert report.n_steps == model.n_steps
+    assert f"not the {model.n_steps} values inside them" in str(report)
+    assert "is not seen" in str(report)
+    assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
+    assert monitor.update(scores, rng.random(3000) < 0.7 * model.predict(scores))
+    assert "is not seen" in str(monitor)
+
+
+def test_after_label_shift_all_that_a_bin_serves_is_tolerated() -> None:
+    moved = fb.shift.LabelShift(fine()).fit(labels=[1] * 20 + [0] * 180).model_
+    tolerated = CalibrationMonitor(moved, tolerance=0.0).tolerated
+    for b, (low, high) in enumerate(tolerated.tolist()):
+        own = moved.values[np.searchsorted(moved.first_step, np.arange(moved.n_steps), "right") - 1 == b]
+        assert (low, high) == (own.min(), own.max())
+
+
+def test_one_resolution_says_nothing_of_steps() -> None:
+    report = CalibrationMonitor(fb.ExplicitBinning([0.5]).fit([0.2, 0.8], [0, 1])).report()
+    assert report.n_steps == 0
+    assert "steps" not in str(report)
+    assert "is not seen" not in str(report)

@@ -77,16 +77,17 @@ def test_partitions_without_bins_are_refused() -> None:
 
 def test_a_first_block_gives_bins_of_equal_mass() -> None:
     scores = np.repeat([0.1, 0.3, 0.5, 0.9], 250)
-    stream = StreamingBinning.from_scores(scores, n_bins=10, seed=3)
+    stream = StreamingBinning.from_scores(scores, n_bins=10, ties="random", seed=3)
     stream.update(scores, np.zeros(1000))
     # By keys, tied scores are cut like others: ten bins of a hundred, up to the luck of the new keys.
     assert stream.n_bins == 10
     assert abs(stream.counts - 100).max() < 50
     assert stream.partition.scheme == "ums"
     assert stream.model().randomised_mass == 1.0
-    upper = StreamingBinning.from_scores(scores, n_bins=10, ties="upper")
-    assert upper.partition.edges.tolist() == [0.1, 0.3, 0.5, 0.9]
-    assert not upper.model().needs_key
+    for options in ({}, {"ties": "whole"}, {"ties": "upper"}):
+        upper = StreamingBinning.from_scores(scores, n_bins=10, **options)
+        assert upper.partition.edges.tolist() == [0.1, 0.3, 0.5, 0.9]
+        assert not upper.model().needs_key
     assert StreamingBinning.from_scores([0.0, 0.0, 0.4], 3, ties="upper").partition.edges.tolist() == []
 
 
@@ -96,7 +97,7 @@ def test_a_first_block_gives_bins_of_equal_mass() -> None:
         (([0.1, 0.2], 3), {}, "2 scores are too few for n_bins=3; give at least one per bin"),
         (([0.1, float("nan")], 1), {}, "scores[1] is NaN"),
         (([0.1], 0), {}, "n_bins is 0; it must be at least 1"),
-        (([0.1], 1), {"ties": "lower"}, "ties is 'lower'; choose one of 'random', 'upper'"),
+        (([0.1], 1), {"ties": "lower"}, "ties is 'lower'; choose one of 'whole', 'random', 'upper'"),
         (([2.0], 1), {}, "scores[0] is 2.0, outside [0, 1]"),
     ],
 )
@@ -177,7 +178,7 @@ def test_nothing_writes_its_input_and_nothing_is_a_batch() -> None:
 
 
 def test_keys_and_seeds_decide_ties() -> None:
-    cal = fb.UniformMassBinning(n_bins=4).fit(np.repeat([0.2, 0.7], 200), np.zeros(400))
+    cal = fb.UniformMassBinning(n_bins=4, ties="random").fit(np.repeat([0.2, 0.7], 200), np.zeros(400))
     scores, labels = np.repeat([0.2, 0.7], 300), np.arange(600) % 2
     keys = np.random.default_rng(1).integers(0, 2**63, 600).astype(np.uint64)
     keyed, seeded, plain = (StreamingBinning(cal) for _ in range(3))
@@ -206,12 +207,55 @@ def test_a_snapshot_is_a_model_of_what_was_counted() -> None:
 
 
 def test_a_snapshot_forgets_what_only_the_fit_had() -> None:
-    cal = fb.UniformMassBinning(n_bins=3, delta=0.01).fit(*rows(200), sample_weight=np.full(200, 0.5))
+    cal = fb.UniformMassBinning(n_bins=3, ties="random", delta=0.01).fit(*rows(200), sample_weight=np.full(200, 0.5))
     stream = StreamingBinning(cal)
     stream.update(*rows(90))
     model = stream.model()
     assert (model.scheme, model.ties, model.delta, model.is_weighted) == ("explicit", "random", 0.0, False)
     assert stream.partition == cal.model_
+
+
+def two_resolutions(decimals: int | None = None) -> fb.BinnedModel:
+    rng = np.random.default_rng(2)
+    scores = rng.random(800)
+    labels = rng.random(800) < scores
+    return fb.CertifiedCalibration(4).fit(scores if decimals is None else scores.round(decimals), labels).model_
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_outcomes_of_two_resolutions_are_counted_in_evidence_bins(decimals: int | None) -> None:
+    model = two_resolutions(decimals)
+    stream, (scores, labels) = StreamingBinning(model), rows(500)
+    stream.update(scores, labels)
+    bins = model.assign(scores)
+    np.testing.assert_array_equal(stream.counts, np.bincount(bins, minlength=model.n_bins))
+    np.testing.assert_array_equal(stream.label_sums, np.bincount(bins, labels, model.n_bins))
+    counted = stream.model()
+    np.testing.assert_array_equal(counted.edges, model.bin_edges)
+    np.testing.assert_array_equal(counted.values, stream.label_sums / stream.counts)
+    assert not counted.has_steps
+    assert stream.partition == model
+    assert stream.interval().shape == (model.n_bins, 2)
+    certificate = stream.certificate()
+    assert certificate.n_steps == 0  # a promise about the means that the stream serves
+    assert certificate.radii is not None
+    again = StreamingBinning.from_bytes(stream.to_bytes())
+    assert (again == stream, again.partition == model) == (True, True)
+    other = StreamingBinning(model)
+    other.update(scores[:7], labels[:7])
+    assert other.merge(stream).counts.sum() == 507
+
+
+def test_going_on_from_a_fit_of_two_resolutions() -> None:
+    model, (scores, labels) = two_resolutions(), rows(300)
+    stream = StreamingBinning(model, continue_fit=True)
+    stream.update(scores, labels)
+    bins = model.assign(scores)
+    np.testing.assert_array_equal(stream.counts, model.counts + np.bincount(bins, minlength=model.n_bins))
+    refuses(fb.GuaranteeError, "share a score with an edge", StreamingBinning, two_resolutions(1), continue_fit=True)
+    scores = np.repeat([0.2, 0.5, 0.7], 100)
+    split = fb.UniformMassBinning(3, scheme="ums").fit(scores, np.arange(300) % 2)
+    assert StreamingBinning(split, continue_fit=True).counts.sum() == 150  # its edges saw the other samples alone
 
 
 @pytest.mark.parametrize("method", ["beta-binomial", "stitched", "theorem6"])

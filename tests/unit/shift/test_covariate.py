@@ -106,25 +106,67 @@ def test_order_free_betting_is_the_oracles(case: Case) -> None:
 
 @pytest.mark.parametrize("scheme", ["umd", "ums"])
 @pytest.mark.parametrize("decimals", [None, 2, 1])
-def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | None) -> None:
+@pytest.mark.parametrize("ties", ["whole", "random"])
+@pytest.mark.filterwarnings("ignore:ties='whole' left")
+def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | None, ties: str) -> None:
     scores, labels, weights = rows(decimals=decimals)
     weights[::7] = 0.5
-    settings = {"n_bins": 7, "scheme": scheme, "seed": 5}
+    settings = {"n_bins": 7, "scheme": scheme, "ties": ties, "seed": 5}
     ours = ImportanceWeightedBinning(**settings).fit(scores, labels, weights).model_
     theirs = fb.UniformMassBinning(**settings).fit(scores, labels, sample_weight=weights).model_
     for name in (
         "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums",
-        "n_samples", "n_positive", "n_tied", "n_bins_asked", "scheme", "ties", "seed",
+        "n_samples", "n_positive", "n_tied", "n_bins_asked", "scheme", "ties", "seed", "tie_counts",
     ):  # fmt: skip
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
+    assert ours.needs_key == theirs.needs_key
+    assert not (ties == "whole" and ours.needs_key)
+
+
+def test_whole_ties_give_one_probability_and_say_what_they_cost() -> None:
+    scores, labels, weights = rows(decimals=1)
+    with pytest.warns(fb.FastbinWarning, match="ties='whole' left 5 of the 7 bins that were asked for"):
+        cal = ImportanceWeightedBinning(7).fit(scores, labels, weights)
+    bins = cal.model_.assign(scores)
+    means = [np.average(labels[bins == b], weights=weights[bins == b]) for b in range(5)]  # no sample is left out
+    np.testing.assert_allclose(cal.predict(scores), np.array(means)[bins], rtol=1e-12)
+    assert cal.model_.counts.sum() == scores.size
+    assert (cal.model_.ties, cal.model_.needs_key) == ("whole", False)
+    assert fb.BinnedModel.from_bytes(cal.model_.to_bytes()) == cal.model_
+    for promise in (cal.interval, cal.certificate):
+        with pytest.raises(fb.GuaranteeError, match="scheme='ums' or ties='random'"):
+            promise(weight_bound=2.0)
+    split = ImportanceWeightedBinning(3, scheme="ums").fit(scores, labels, weights)  # its edges saw other samples
+    assert split.model_.n_tied > 0
+    assert not split.model_.needs_key
+    assert split.certificate(weight_bound=2.0).epsilon < 1.0
+
+
+def test_evidence_bins_of_two_resolutions() -> None:
+    scores, labels, weights = rows()
+    model = fb.CertifiedCalibration(4).fit(scores[:200], labels[:200]).model_
+    cal = ImportanceWeightedBinning(partition=model).fit(scores[200:], labels[200:], weights[200:])
+    np.testing.assert_array_equal(cal.model_.edges, model.bin_edges)
+    np.testing.assert_array_equal(cal.model_.counts, np.bincount(model.assign(scores[200:]), minlength=4))
+    assert not cal.model_.has_steps
+    assert cal.interval(weight_bound=2.0).shape == (4, 2)
+
+
+def test_a_weighted_model_of_two_resolutions_has_intervals_of_its_bins() -> None:
+    scores, labels, weights = rows(900)
+    model = fb.CertifiedCalibration(4).fit(scores, labels, sample_weight=weights).model_
+    assert model.has_steps
+    plain = fb.UniformMassBinning(4).fit(scores, labels, sample_weight=weights).model_
+    np.testing.assert_array_equal(shift.weighted_interval(model, 2.0), shift.weighted_interval(plain, 2.0))
+    np.testing.assert_array_equal(shift.effective_sample_sizes(model), shift.effective_sample_sizes(plain))
 
 
 @pytest.mark.parametrize("scheme", ["umd", "ums"])
 def test_row_order_does_not_matter(scheme: str) -> None:
     scores, labels, weights = rows(decimals=1)
     order = np.random.default_rng(1).permutation(scores.size)
-    one = ImportanceWeightedBinning(5, scheme=scheme).fit(scores, labels, weights)
-    two = ImportanceWeightedBinning(5, scheme=scheme).fit(scores[order], labels[order], weights[order])
+    one = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores, labels, weights)
+    two = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores[order], labels[order], weights[order])
     assert one.model_ == two.model_
     for method in ("betting", "betting-in-order", "empirical-bernstein"):
         ends = [cal.interval(0.1, method, weight_bound=2.0) for cal in (one, two)]
@@ -156,7 +198,7 @@ def test_edges_given() -> None:
 
 def test_bins_of_another_model() -> None:
     scores, labels, weights = rows(decimals=1)
-    other = fb.UniformMassBinning(5, seed=2).fit(*rows(300, seed=9, decimals=1)[:2]).model_
+    other = fb.UniformMassBinning(5, ties="random", seed=2).fit(*rows(300, seed=9, decimals=1)[:2]).model_
     keys = np.arange(scores.size, dtype=np.uint64) * np.uint64(2**54)
     cal = ImportanceWeightedBinning(partition=other).fit(scores, labels, weights, keys=keys)
     np.testing.assert_array_equal(cal.model_.edges, other.edges)

@@ -330,3 +330,57 @@ def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:
     assert risk.rates == 0.0
     assert risk.recalibration == pytest.approx(2 * 1.5**3 / 0.5**2 * 0.01)
     assert math.isclose(risk.total, risk.recalibration)
+
+
+# ------------------------------------------------------------------ two resolutions
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.filterwarnings("ignore:ties left")
+def test_two_resolutions_are_moved_step_by_step_and_keep_their_evidence(decimals: int | None) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(3000)
+    labels = rng.random(3000) < scores
+    source = fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
+    moved = fb.shift.LabelShift(source).fit(labels=[1] * 30 + [0] * 170).model_
+    p, q = source.n_positive / source.n_samples, 0.15
+    ones, zeros = source.values * q / p, (1 - source.values) * (1 - q) / (1 - p)
+    np.testing.assert_allclose(moved.values, ones / (ones + zeros), rtol=1e-12)
+    for name in ("edges", "first_step", "step_counts", "counts", "label_sums", "tie_counts", "ties", "n_tied", "scheme"):
+        np.testing.assert_array_equal(getattr(moved, name), getattr(source, name), err_msg=name)
+    assert fb.BinnedModel.from_bytes(moved.to_bytes()) == moved
+    # The interval is that of the bin's rate, so it does not depend on the values.
+    plain = fb.UniformMassBinning(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
+    if decimals is None:
+        np.testing.assert_array_equal(moved.interval(), fb.shift.LabelShift(plain).fit(labels=[1] * 30 + [0] * 170).interval())
+
+
+def test_the_certificate_of_two_resolutions_allows_for_any_mix_at_the_target() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(3000)
+    source = fb.CertifiedCalibration(5).fit(scores, rng.random(3000) < scores)
+    moved = fb.shift.LabelShift(source).fit(labels=[1] * 30 + [0] * 170).model_
+    certificate, ends = moved.certificate(0.1), moved.interval(0.1)
+    for b, radius in enumerate(certificate.radii):
+        own = moved.values[moved.first_step[b] : [*moved.first_step, moved.n_steps][b + 1]]
+        assert radius == max(ends[b, 1] - own.min(), own.max() - ends[b, 0])
+    assert certificate.epsilon == max(certificate.radii)
+    assert certificate.n_steps == moved.n_steps
+    assert "the average of what is served is within" in str(certificate)
+    assert "between its least and its greatest value" in certificate.theorem
+    with pytest.raises(fb.GuaranteeError, match="only kind='conditional'"):
+        moved.certificate(0.1, "marginal")
+
+
+def test_rates_are_estimated_over_evidence_bins() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.random(6000) < 0.5
+    scores = 1.0 / (1.0 + np.exp(-rng.normal(2.0 * labels - 1.0)))
+    fine = fb.CertifiedCalibration(8).fit(scores, labels).model_
+    coarse = fb.UniformMassBinning(8).fit(scores, labels).model_
+    target = 1.0 / (1.0 + np.exp(-rng.normal(2.0 * (rng.random(3000) < 0.2) - 1.0)))
+    likelihood = [fb.shift.rate_by_likelihood(model, target, n_bootstrap=50) for model in (fine, coarse)]
+    assert likelihood[0] == likelihood[1]  # the values are not looked at
+    confusion = fb.shift.rate_by_confusion(fine, target, threshold=0.5, n_bootstrap=50)
+    assert confusion.rate == fb.shift.rate_by_confusion(coarse, target, threshold=0.5, n_bootstrap=50).rate
+    assert abs(confusion.rate - 0.2) < 0.05
