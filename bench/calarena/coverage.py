@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,10 @@ GRID = 50_001  # ranks over which the true rate and the served values of a bin a
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often a method kept its promise on one population at one number of calibration rows."""
+    """How often a method kept its promise on one population at one number of calibration rows.
+
+    `repetitions` are those whose fit gave a certificate; `raised` counts the others.
+    """
 
     set: str
     n: int
@@ -35,6 +39,7 @@ class Coverage:
     repetitions: int
     kept: int
     epsilon: float  # its mean
+    raised: int = 0
 
     @property
     def share(self) -> float:
@@ -77,35 +82,36 @@ def promising(methods: Sequence[Method]) -> list[Method]:
     rng = np.random.default_rng(0)
     scores = rng.random(400)
     labels = (rng.random(400) < scores).astype(np.uint8)
-    found = []
-    for method in methods:
-        try:
-            with quiet():
-                has = certificate_of(method.fit(scores, labels).model) is not None
-        except Exception:  # the table of losses says what it raised
-            has = False
-        if has:
-            found.append(method)
-    return found
+    with quiet():
+        return [method for method in methods if _promise(method, scores, labels) is not None]
 
 
 def simulate(score_set: ScoreSet, n: int, methods: Sequence[Method], repetitions: int) -> list[Coverage]:
     """Draw calibration rows this often, and count how often each method keeps its promise; all get the same rows."""
-    kept = dict.fromkeys((method.name for method in methods), 0)
+    kept = {method.name: 0 for method in methods}
     epsilons: dict[str, list[float]] = {method.name: [] for method in methods}
     with quiet():
         population = Population(score_set)
         for repetition in range(repetitions):
             scores, labels = population.draw(n, np.random.default_rng([SEED, n, repetition]))
             for method in methods:
-                model = method.fit(scores, labels).model
-                certificate = certificate_of(model)
-                assert model is not None
-                assert certificate is not None
-                kept[method.name] += population.keeps(model, radii_of(certificate))
-                epsilons[method.name].append(certificate.epsilon)
+                promise = _promise(method, scores, labels)
+                if promise is not None:
+                    model, certificate = promise
+                    kept[method.name] += population.keeps(model, radii_of(certificate))
+                    epsilons[method.name].append(certificate.epsilon)
     return [
-        Coverage(score_set.name, n, name, repetitions, kept[name], float(np.mean(epsilons[name])))
-        for name in kept
-        if repetitions
+        Coverage(score_set.name, n, name, len(found), kept[name], float(np.mean(found)), repetitions - len(found))
+        for name, found in epsilons.items()
+        if found
     ]
+
+
+def _promise(method: Method, scores: Float64s, labels: UInt8s) -> tuple[fb.BinnedModel, Any] | None:
+    """A fitted model and its certificate; None where the fit raised, whatever it was, or proves nothing."""
+    try:
+        model = method.fit(scores, labels).model
+    except Exception:
+        return None
+    certificate = certificate_of(model)
+    return None if model is None or certificate is None else (model, certificate)

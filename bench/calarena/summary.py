@@ -52,6 +52,7 @@ class Line:
     coverage: float | None  # simulated: the share over all populations
     worst_coverage: float | None  # the population and n where it is lowest
     n_repetitions: int
+    n_raised: int  # simulated fits that raised
 
     @property
     def failures(self) -> str:
@@ -136,6 +137,7 @@ def _line(cells: _Cells, own: Sequence[Cell], coverages: Sequence[Coverage]) -> 
         coverage=sum(coverage.kept for coverage in coverages) / repetitions if repetitions else None,
         worst_coverage=min((coverage.share for coverage in coverages), default=None),
         n_repetitions=repetitions,
+        n_raised=sum(coverage.raised for coverage in coverages),
     )
 
 
@@ -227,7 +229,8 @@ def promises_table(lines: Sequence[Line]) -> str:
         *(f"eps n={n}" for n in EPSILON_SIZES),
         "coverage",
         "worst",
-        "repetitions",
+        "fits",
+        "raised",
         "contradicted",
         "of",
         "at most",
@@ -240,6 +243,7 @@ def promises_table(lines: Sequence[Line]) -> str:
             _shown(line.coverage, 3),
             _shown(line.worst_coverage, 3),
             str(line.n_repetitions),
+            str(line.n_raised),
             _shown(line.n_contradicted / line.n_promises),
             str(line.n_promises),
             _shown(limit(line.n_promises)),

@@ -272,6 +272,16 @@ def test_promises_hold_in_simulations(arena: SimpleNamespace) -> None:
     names = [method.name for method in able]
     assert "UMD 10" in names
     assert not {"raw score", "isotonic", "Platt", "Venn-Abers"} & set(names)
+
+    fails_on_odd = iter(range(10**6))
+
+    def fit(scores: np.ndarray, labels: np.ndarray) -> object:
+        if next(fails_on_odd) % 2:
+            raise RuntimeError("it cannot")
+        return able[names.index("UMD 10")].fit(scores, labels)
+
+    (half,) = arena.coverage.simulate(score_set, 500, [arena.methods.Method("half", "x", fit)], 6)
+    assert (half.repetitions, half.raised) == (3, 3)
     chosen = [method for method in able if method.name in ("UMD 10", "UMS 10", "Certified")]
     found = arena.coverage.simulate(score_set, 500, chosen, 60)
     assert [one.method for one in found] == [method.name for method in chosen]
