@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # What `import fastbin` gives, and the documentation explains: no more, no less.
 NAMESPACES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")
 CALIBRATORS = (
-    "VennAbers", "BetaScaling", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration", "PlattScaling",
-    "QuadraticScaling", "ScalingBinning", "SplineScaling", "TemperatureScaling", "UniformMassBinning",
+    "VennAbers", "BetaScaling", "CertifiedCalibration", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration",
+    "PlattScaling", "QuadraticScaling", "ScalingBinning", "SplineScaling", "TemperatureScaling", "UniformMassBinning",
 )  # fmt: skip
 ERRORS = (
     "FastbinError", "FastbinWarning",

@@ -90,9 +90,9 @@ class CertifiedCalibration(Binning):
     >>> labels = rng.random(2000) < scores**2
     >>> cal = fb.CertifiedCalibration().fit(scores, labels)
     >>> cal.predict([0.1, 0.5, 0.9]).round(2)
-    array([0.02, 0.25, 0.8 ])
+    array([0.01, 0.25, 0.82])
     >>> print(cal.certificate())
-    With probability at least 90 % over the 2,000 calibration samples, in each of the 10 evidence bins at once the average of
+    With probability at least 90 % over the 2,000 calibration samples, in each of the 10 evidence bins at once, the average of
     ...
     """
 

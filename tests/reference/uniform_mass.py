@@ -100,11 +100,7 @@ def uniform_mass(
     edges = keep_edges_with_two_sides(placed.edges, score_min, score_max)
     if scheme == "ums" and ties == "whole":
         edges = _without_empty_bins(edges, placed.counted)
-    tally = Tally(len(edges) + 1)
-    for sample in placed.counted:
-        tally.add(bin_of(edges, sample.score, sample.key), sample.label, sample.weight)
-    for sample, upper_edge in placed.counted_below:
-        tally.add(sum(edge < upper_edge for edge in edges), sample.label, sample.weight)
+    tally = _tally(placed, edges)
     _leave_out_cuts(tally, placed.whole, scheme)
 
     return StepModel.from_tally(
@@ -123,6 +119,15 @@ def uniform_mass(
         tie_counts=[(b.r, b.f, b.y) for b in placed.whole] or None,
         edges_share=edges_share if placed.whole else 0.0,
     )
+
+
+def _tally(placed: Placed, edges: list[Edge]) -> Tally:
+    tally = Tally(len(edges) + 1)
+    for sample in placed.counted:
+        tally.add(bin_of(edges, sample.score, sample.key), sample.label, sample.weight)
+    for sample, upper_edge in placed.counted_below:
+        tally.add(sum(edge < upper_edge for edge in edges), sample.label, sample.weight)
+    return tally
 
 
 def _place_umd(samples: list[Sample], n_bins: int, ties: str) -> Placed:
