@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def summary(model: BinnedModel) -> str:
     """One line: the method, the bins, the samples."""
-    bins = f"{_count(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else _count(model.n_bins, "bin")
+    bins = (
+        f"{_count(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else _count(model.n_bins, "bin")
+    )
     size = {"step": f", {bins}", "linear": f", {_count(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
     samples = ""
     if model.n_samples:

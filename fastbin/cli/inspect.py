@@ -104,5 +104,6 @@ def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
     known = {name: column.tolist() for name, column in columns.items() if column is not None}
     ends = [_model_view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
     return [
-        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}} for step, (low, high) in enumerate(ends)
+        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
+        for step, (low, high) in enumerate(ends)
     ]
