@@ -53,13 +53,13 @@ def facts(model: BinnedModel) -> Iterator[str]:
         yield f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}."
     if model.has_steps:
         yield (
-            "Values are finer than the bins: intervals and certificate are about the average of what is served in an evidence bin, "
-            "not about single values (--json lists the steps)."
+            "Values are finer than the bins: intervals and certificate are about the average of what is served in an evidence "
+            "bin, not about single values (inspect --json lists the steps)."
         )
     if model.ties == "whole":
         yield (
-            f"Same score, same probability, always. {model.n_tied:,} samples share the score of an edge; each group lies in one "
-            "bin."
+            f"Same score, same probability, always. {model.n_tied:,} samples share the score of an edge; each group lies in "
+            "one bin."
         )
         if model.edges_share < 1.0:
             yield f"A random {100.0 * model.edges_share:.3g} % of the samples placed the edges; all of them are counted."

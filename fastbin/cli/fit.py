@@ -62,8 +62,8 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.option("--n-bins N|auto", "The number of bins.", options.N_BINS, 10)
 @options.choice(
     "--ties",
-    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a key; or "
-    "all above, without a certificate.",
+    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a "
+    "key; or all above, without a certificate.",
     *("whole", "random", "upper"),
 )
 @click.option(
@@ -72,8 +72,8 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     metavar="SHARE",
     default=1.0,
     show_default=True,
-    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows share "
-    "few scores.",
+    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows "
+    "share few scores.",
 )
 @click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(

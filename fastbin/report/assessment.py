@@ -48,8 +48,9 @@ class Scorecard:
     brier : BrierDecomposition
     log_loss, roc_auc : float
     ece_by_bin : float or None
-        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the average
-        prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not certified.
+        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the
+        average prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not
+        certified.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Models of two resolutions and of whole ties on the command line: it says what Python says of the model, its file and its pickle."""
+"""Two resolutions and whole ties on the command line: it says what Python says of the model, its file and its pickle."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_the_evidence_bins_of_two_resolutions_are_watched(decimals: int | None) 
     report = monitor.report()
     assert [b.value for b in report.bins] == model.bin_values.tolist()
     assert report.n_steps == model.n_steps
-    assert f"not the {model.n_steps} values inside them" in str(report)
+    assert f"not the {model.n_steps:,} values inside them" in str(report)
     assert "is not seen" in str(report)
     assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
     assert monitor.update(scores, rng.random(3000) < 0.7 * model.predict(scores))
