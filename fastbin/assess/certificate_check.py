@@ -74,8 +74,8 @@ class _Promise(NamedTuple):
             return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
         claims = around(model.values, radii)
         claims[~is_claimed] = 0.0, 1.0
-        rows = zip(claims.tolist(), model.values.tolist(), strict=True)
-        return cls(model, claims, is_claimed, tuple(Frequency(*ends, value) for ends, value in rows), alpha, power)
+        rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
+        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
 
     def counts_to_confirm(self) -> Float64s:
         """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""

@@ -1,4 +1,4 @@
-"""What a test set shows of the averages that the bins of a model serve: sums per bin, and the claims that they are held against."""
+"""What a test set shows of the averages that bins serve: sums per bin, and the claims that they are held against."""
 
 from __future__ import annotations
 
@@ -70,10 +70,11 @@ def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[Frequency | 
     tests: list[Frequency | BoundedMean] = []
     for low, high, variance, radius in zip(*(column.tolist() for column in (least, most, spread, radii)), strict=True):
         if low == high:
-            tests.append(Frequency(*around(np.array([low]), radius)[0].tolist(), low))
+            ends = around(np.array([low]), radius)[0].tolist()
+            tests.append(Frequency(lower=ends[0], upper=ends[1], value=low))
         else:
-            ends = max(-radius, -high), min(radius, 1.0 - low)
-            tests.append(BoundedMean(*ends, -high, 1.0 - low, variance**0.5))
+            least_z, most_z = -high, 1.0 - low
+            tests.append(BoundedMean(max(-radius, least_z), min(radius, most_z), least_z, most_z, variance**0.5))
     return tuple(tests)
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def summary(model: BinnedModel) -> str:
     """One line: the method, the bins, the samples."""
-    bins = f"{_count(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else _count(model.n_bins, "bin")
+    bins = (
+        f"{_count(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else _count(model.n_bins, "bin")
+    )
     size = {"step": f", {bins}", "linear": f", {_count(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
     samples = ""
     if model.n_samples:
@@ -51,13 +53,13 @@ def facts(model: BinnedModel) -> Iterator[str]:
         yield f"{model.n_bins_asked} bins were asked for; ties left {model.n_bins}."
     if model.has_steps:
         yield (
-            "Values are finer than the bins: intervals and certificate are about the average of what is served in an evidence bin, "
-            "not about single values (--json lists the steps)."
+            "Values are finer than the bins: intervals and certificate are about the average of what is served in an evidence "
+            "bin, not about single values (inspect --json lists the steps)."
         )
     if model.ties == "whole":
         yield (
-            f"Same score, same probability, always. {model.n_tied:,} samples share the score of an edge; each group lies in one "
-            "bin."
+            f"Same score, same probability, always. {model.n_tied:,} samples share the score of an edge; each group lies in "
+            "one bin."
         )
         if model.edges_share < 1.0:
             yield f"A random {100.0 * model.edges_share:.3g} % of the samples placed the edges; all of them are counted."

@@ -62,14 +62,18 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.option("--n-bins N|auto", "The number of bins.", options.N_BINS, 10)
 @options.choice(
     "--ties",
-    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a key; or "
-    "all above, without a certificate.",
+    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a "
+    "key; or all above, without a certificate.",
     *("whole", "random", "upper"),
 )
 @click.option(
-    "--edges-share", type=float, metavar="SHARE", default=1.0, show_default=True,
-    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows share "
-    "few scores.",
+    "--edges-share",
+    type=float,
+    metavar="SHARE",
+    default=1.0,
+    show_default=True,
+    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows "
+    "share few scores.",
 )
 @click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(
@@ -81,11 +85,13 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
 @click.option("--values", type=click.Choice(VALUES), help="certified: the map behind the values (default: mixture).")
 @click.option(
-    "--recentre", type=click.Choice(RECENTRINGS),
+    "--recentre",
+    type=click.Choice(RECENTRINGS),
     help="certified: how far the values of a bin are moved to its mean label (default: james-stein).",
 )
 @click.option(
-    "--monotone/--no-monotone", default=None,
+    "--monotone/--no-monotone",
+    default=None,
     help="Whether values are moved so that they do not fall (default: yes for certified, else no).",
 )
 @click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
@@ -150,8 +156,6 @@ def _fit(
     table: Table, columns: dict[str, str], calibrator: Calibrator, options: dict[str, Any], positive: str | None
 ) -> BinnedModel:
     """Fit all rows as arrays, or in passes if there are too many and the method can."""
-    from fastbin.binning.certified import CertifiedCalibration
-    from fastbin.binning.uniform_mass import UniformMassBinning
 
     def read() -> Generator[tuple[Array, ...], None, None]:
         reader = ColumnReader(table, columns, label="labels", positive=positive, whole=("sample_weight",))
@@ -159,9 +163,9 @@ def _fit(
             yield tuple(reader.read(batch).values())
         reader.finish()
 
-    in_passes = isinstance(calibrator, CertifiedCalibration) or (
-        isinstance(calibrator, UniformMassBinning) and calibrator.scheme != "ums" and calibrator.edges_share == 1.0
-    )
+    # A fit that picks samples at random needs them all at once.
+    picks = getattr(calibrator, "scheme", "") == "ums" or getattr(calibrator, "edges_share", 1.0) != 1.0
+    in_passes = hasattr(calibrator, "fit_batches") and not picks
     with reading(table, "reading") as watched:
         stored = Replay(read, limit=None if in_passes else math.inf, spill=table.is_text)
     if stored.n_rows == 0:
@@ -169,7 +173,7 @@ def _fit(
     with stored, errors_in(table, columns), working("fitting"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         if in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:
-            fitted = calibrator.fit_batches(stored)  # type: ignore[attr-defined]
+            fitted = calibrator.fit_batches(stored)
         else:
             fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
     for text in {str(each.message) for each in caught}:

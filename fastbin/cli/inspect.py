@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # What is shown as it is, in this order.
 FIELDS = (
-    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass", "edges_share",
-    "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
+    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
+    "edges_share", "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
 )  # fmt: skip
 
 
@@ -33,9 +33,9 @@ FIELDS = (
 def command(model: str, alpha: float, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
-    The intervals hold for all bins at once with probability 1 - alpha. A model with steps serves finer values inside its evidence
-    bins: the table has the average of what is served in each bin, and --json every step too. If the method has no finite-sample guarantee, the reason
-    is given instead.
+    The intervals hold for all bins at once with probability 1 - alpha. A model with steps serves finer values inside its
+    evidence bins: the table has the average of what is served in each bin, and --json every step too. If the method has no
+    finite-sample guarantee, the reason is given instead.
     """
     loaded = load_model(model)
     if as_json:
@@ -104,5 +104,6 @@ def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
     known = {name: column.tolist() for name, column in columns.items() if column is not None}
     ends = [_model_view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
     return [
-        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}} for step, (low, high) in enumerate(ends)
+        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
+        for step, (low, high) in enumerate(ends)
     ]

@@ -77,9 +77,10 @@ def command(
     """Check the outcomes in FILE of scores that MODEL was used on.
 
     The alarm is raised when the outcomes show that the true rate of label 1 in some bin has not always been within the
-    tolerance of the value that is served (of a model with steps: of the average of what it served in the bin at its fit). It may be checked as often as one likes: the probability of ever raising a false
-    alarm stays below --alpha. Rates and intervals in the table are averages since the monitor began: if a rate has changed,
-    its present value may lie outside. "found at" is the outcome at which the drift of a bin was established.
+    tolerance of the value that is served (of a model with steps: of the average of what it served in the bin at its fit). It
+    may be checked as often as one likes: the probability of ever raising a false alarm stays below --alpha. Rates and intervals
+    in the table are averages since the monitor began: if a rate has changed, its present value may lie outside. "found at" is
+    the outcome at which the drift of a bin was established.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input. Its rows are outcomes
     that were not counted before, in any order that does not depend on them. A file that was counted before is refused; it is

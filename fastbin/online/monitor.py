@@ -46,8 +46,9 @@ class CalibrationMonitor(State):
         The chance of ever raising a false alarm.
     tolerance : float or array-like of shape (n_bins,)
         How far from the served value a bin's true rate may be before it counts as drift; in a model of two resolutions, from
-        the average over its calibration samples of what it serves in the bin (`BinnedModel.bin_values`). With 0, any difference is found in the
-        end, that between an estimated value and its true rate included: give what would matter to you, or `interval_alpha`.
+        the average over its calibration samples of what it serves in the bin (`BinnedModel.bin_values`). With 0, any difference
+        is found in the end, that between an estimated value and its true rate included: give what would matter to you, or
+        `interval_alpha`.
     interval_alpha : float in (0, 1), optional
         Tolerate the model's own intervals at this level (`BinnedModel.interval`) instead of its values, widened by
         `tolerance`: the test is then "every bin's rate is still in its interval", and the chance of a false alarm at most
@@ -85,10 +86,10 @@ class CalibrationMonitor(State):
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
     pass `keys`; without, outcome i gets the key of (seed, i).
 
-    Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of scores
-    inside a bin moves, the average of what is served there moves too; the monitor does not see that, and compares the outcomes
-    with the average at calibration. After label shift that average is not known at the target: `tolerance` is then added to all
-    values that the bin serves.
+    Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of
+    scores inside a bin moves, the average of what is served there moves too; the monitor does not see that, and compares the
+    outcomes with the average at calibration. After label shift that average is not known at the target: `tolerance` is then
+    added to all values that the bin serves.
 
     A long time without drift makes later drift slower to find: evidence must first make up for what was lost. For a fresh look
     begin a new monitor, with a share of alpha of its own.

@@ -125,8 +125,8 @@ class MonitorReport:
         if not self.n_steps:
             return ""
         return (
-            f" Watched are the rates of {len(self.bins)} evidence bins, not the {self.n_steps} values inside them: a mix of scores "
-            "that moves inside a bin, and with it the average of what is served there, is not seen."
+            f" Watched are the rates of {len(self.bins)} evidence bins, not the {self.n_steps:,} values inside them: a mix of "
+            "scores that moves inside a bin, and with it the average of what is served there, is not seen."
         )
 
     def _drifted_bins(self) -> str:

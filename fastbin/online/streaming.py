@@ -38,7 +38,8 @@ class StreamingBinning(State, NativeStream):
     continue_fit : bool
         Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "ums", "fixed-width"
         and "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new
-        ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not known: there is no running variance, and `method="beta-binomial"` alone.
+        ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not
+        known: there is no running variance, and `method="beta-binomial"` alone.
     score_range : (low, high) or None
         Where scores must lie, for explicit edges; a model brings its own.
 

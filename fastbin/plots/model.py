@@ -19,8 +19,8 @@ from fastbin.plots._style import Axes, annotate, axes_or_new, draw_diagonal, fin
 def step_plot(model: BinnedModel | Calibrator, *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None) -> Axes:
     """The calibrated probability against the score, with the intervals that hold in all bins at once.
 
-    Of a model of two resolutions: values as steps, intervals by evidence bin, and dashes at the average of what is served within
-    each bin, which is what an interval is about.
+    Of a model of two resolutions: values as steps, intervals by evidence bin, and dashes at the average of what is served
+    within each bin, which is what an interval is about.
 
     Parameters
     ----------

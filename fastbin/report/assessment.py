@@ -48,8 +48,9 @@ class Scorecard:
     brier : BrierDecomposition
     log_loss, roc_auc : float
     ece_by_bin : float or None
-        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the average
-        prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not certified.
+        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the
+        average prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not
+        certified.
     """
 
     name: str
@@ -229,9 +230,7 @@ class _TestSet(NamedTuple):
         return predictions[self.kept]
 
 
-def _score(
-    name: str, predictions: Any, samples: Samples, alpha: float, n_bins: int, evidence_bins: Int64s | None
-) -> Scorecard:
+def _score(name: str, predictions: Any, samples: Samples, alpha: float, n_bins: int, evidence_bins: Int64s | None) -> Scorecard:
     """The numbers on one predictor's probabilities; `evidence_bins` are those of the samples in a model of two resolutions."""
     labels, weights = samples.labels, {"sample_weight": samples.weights}
     options: dict[str, Any] = {"n_bins": n_bins, **weights}
@@ -324,9 +323,7 @@ def assess_model(
     samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
     bins = test.bins_of(model, seed)
-    scored = partial(
-        _score, samples=samples, alpha=alpha, n_bins=groups, evidence_bins=bins if model.has_steps else None
-    )
+    scored = partial(_score, samples=samples, alpha=alpha, n_bins=groups, evidence_bins=bins if model.has_steps else None)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None

@@ -55,8 +55,8 @@ def _about_the_fit(model: BinnedModel) -> Iterator[str]:
             yield f"{share} and go to one side of it by a random key: such a score can be given either of two probabilities."
         elif model.ties == "whole":
             yield (
-                f"{share}. Each group of equal scores lies in one bin: a score is always given the same probability, and the bins "
-                "are not of equal mass."
+                f"{share}. Each group of equal scores lies in one bin: a score is always given the same probability, and the "
+                "bins are not of equal mass."
             )
         else:
             side = "above" if model.ties == "upper" else "below"
@@ -86,8 +86,8 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
         if model.has_steps:
             places = places.replace("bin", "step")
         yield (
-            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) although "
-            "the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
+            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) "
+            "although the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
         )
 
 

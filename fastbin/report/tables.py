@@ -69,9 +69,15 @@ def _tested(check: CertificateCheck, alpha: float, form: str) -> dict[str, Itera
     level = sidak(alpha, max(1, int(np.count_nonzero(counts))))
     rates = zip(label_sums.tolist(), counts.tolist(), strict=True)
     intervals = zip(clopper_pearson(label_sums, counts, level).tolist(), counts.tolist(), strict=True)
-    served = {} if check.mean_served is None else {
-        "test average served": [f"{mean:{form}}" if count else "" for mean, count in zip(check.mean_served, counts, strict=True)]
-    }
+    served = (
+        {}
+        if check.mean_served is None
+        else {
+            "test average served": [
+                f"{mean:{form}}" if count else "" for mean, count in zip(check.mean_served, counts, strict=True)
+            ]
+        }
+    )
     return {
         **served,
         "test rate": [f"{ones / count:{form}}" if count else "" for ones, count in rates],

@@ -252,8 +252,8 @@ class ImportanceWeightedBinning(Calibrator):
         found = uniform_mass_bins(rows, n_bins, seed, share if scheme == "ums" else None, ties)
         if ties == "whole" and found.partition.n_bins < n_bins:
             warnings.warn(
-                f"ties='whole' left {found.partition.n_bins} of the {n_bins} bins that were asked for: one probability for each "
-                "score allows no more",
+                f"ties='whole' left {found.partition.n_bins} of the {n_bins} bins that were asked for: one probability for "
+                "each score allows no more",
                 FastbinWarning,
                 stacklevel=3,
             )

@@ -24,7 +24,6 @@ from fastbin._typing import Int64s
 from fastbin._validation import check_edges
 from fastbin.model import BinnedModel
 
-
 # What a model of these bins says of their origin, as other fits do. The fingerprint is left out: it would not tell the weights.
 ORIGIN = ("ties", "n_tied", "tie_counts", "edges_share")
 

@@ -206,8 +206,9 @@ def rate_by_confusion(
 ) -> RateEstimate:
     """The target rate of label 1 by the confusion matrix of a hard classifier (Lipton, Wang & Smola 2018), from scores alone.
 
-    Predicts 1 in bins whose value (of a model of two resolutions their average value) is at least `threshold`, and solves share predicted 1 = rate TPR + (1 - rate) FPR. Uses
-    less of the scores than `rate_by_likelihood`, and needs less of the model: only that the two rates are right.
+    Predicts 1 in bins whose value (of a model of two resolutions their average value) is at least `threshold`, and solves share
+    predicted 1 = rate TPR + (1 - rate) FPR. Uses less of the scores than `rate_by_likelihood`, and needs less of the model:
+    only that the two rates are right.
 
     Parameters
     ----------

@@ -218,9 +218,9 @@ def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> 
     # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
     if model.ties in ("upper", "lower", "whole") and model.n_tied > 0 and model.scheme != "ums":
         raise GuaranteeError(
-            f"{model.n_tied} samples share a score with an edge and ties={model.ties!r} sends them all to one side, so that the "
-            "weighted samples of a bin are not independent draws from it (Gupta & Ramdas 2021, Lemma 2, assumes distinct scores); "
-            "fit with scheme='ums' or ties='random'"
+            f"{model.n_tied} samples share a score with an edge and ties={model.ties!r} sends them all to one side, so that "
+            "weighted samples are not independent draws from their bins (Gupta & Ramdas 2021, Lemma 2, assumes distinct "
+            "scores); fit with scheme='ums' or ties='random'"
         )
     if weight_error is None and weights_are_estimated(model):
         raise GuaranteeError(

@@ -64,14 +64,16 @@ def refusal(*arguments: str, code: int = 1) -> str:
         ([], {}),
         (["--n-bins", "25", "--seed", "7"], {"n_bins": 25, "seed": 7}),
         (["--n-bins", "auto"], {"n_bins": "auto"}),
-        (["--ties", "isolate"], {"ties": "isolate"}),
+        (["--ties", "random"], {"ties": "random"}),
+        (["--ties", "whole", "--edges-share", "0.25"], {"ties": "whole", "edges_share": 0.25}),
         (["--ties", "upper", "--method", "ze"], {"ties": "upper", "scheme": "ze"}),
-        (["--method", "umb", "--ties", "lower", "--delta", "0.01"], {"scheme": "umb", "ties": "lower", "delta": 0.01}),
+        (["--method", "umb", "--ties", "whole", "--delta", "0.01"], {"scheme": "umb", "delta": 0.01}),
         (["--method", "ums", "--split", "0.3"], {"scheme": "ums", "split": 0.3}),
         (["--score-range", "any"], {"score_range": None}),
         (["--score-range", "-1,2", "--threads", "2"], {"score_range": (-1, 2)}),
     ],
 )
+@pytest.mark.filterwarnings("ignore:ties='whole' left")
 def test_the_model_is_that_of_python(
     file: str, in_memory: bool, options: list[str], configuration: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +223,8 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
         (["s.csv", "-o", "m.fbm", "--weights", "q"], "s.csv has no column 'q'"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "1001"], "s.csv: 2000 samples are too few for --n-bins 1001"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "0"], "s.csv: --n-bins is 0; it must be at least 1"),
-        (["s.csv", "-o", "m.fbm", "--ties", "lower"], "s.csv: ties is 'lower', which scheme 'umd' does not have"),
+        (["s.csv", "--method", "umb", "--ties", "upper"], "s.csv: ties is 'upper', which scheme 'umb' does not have"),
+        (["s.csv", "--edges-share", "0.001"], "s.csv: --edges-share 0.001 leaves 2 of 2000 samples to place the edges"),
         (["-", "-o", "m.fbm", "--weights", "w"], "- is empty"),
     ],
 )
@@ -246,7 +249,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
-            "--method isotonic does not support --threads; supported by umd, ze, ums, umb, scaling-binning",
+            "--method isotonic does not support --threads; supported by certified, umd, ze, ums, umb, scaling-binning",
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"],
@@ -309,6 +312,9 @@ def test_quiet_prints_nothing() -> None:
 
 def test_inspect_tells_what_a_user_must_know() -> None:
     run("fit", "s.csv", "-o", "m.fbm")
+    assert "Same score, same probability, always." in run("inspect", "m.fbm").output
+    assert "each group lies in one bin" in run("inspect", "m.fbm").output
+    run("fit", "s.csv", "--ties", "random", "-o", "m.fbm")
     assert (
         "share the score of a boundary with others and got their bin by a random key (seed 0)" in run("inspect", "m.fbm").output
     )
@@ -357,7 +363,7 @@ def test_json_is_valid_for_every_method(method: str) -> None:
 
 
 def test_many_bins_are_cut_short_after_a_fit_and_shown_by_inspect() -> None:
-    fitted = run("fit", "s.csv", "--n-bins", "100", "-o", "m.fbm").output
+    fitted = run("fit", "s.csv", "--n-bins", "100", "--ties", "random", "-o", "m.fbm").output
     assert "..." in fitted
     assert len(fitted.splitlines()) < 45
     assert len(run("inspect", "m.fbm").output.splitlines()) > 100

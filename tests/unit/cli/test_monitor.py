@@ -109,7 +109,7 @@ def test_the_state_file_may_not_be_a_file_that_is_read() -> None:
 def test_keys_are_those_that_rows_were_scored_with() -> None:
     scores = np.repeat([0.2, 0.6], 500)
     labels = np.arange(1000) % 2
-    fb.UniformMassBinning(n_bins=4).fit(scores, labels).model_.save("m.fbm")
+    fb.UniformMassBinning(n_bins=4, ties="random").fit(scores, labels).model_.save("m.fbm")
     write_rows("tied.csv", scores, labels)
     keys = ("--key", "id", "--salt", "x")
     CliRunner().invoke(command_line, ["predict", "m.fbm", "tied.csv", "--score", "p", *keys, "-o", "o.csv"])

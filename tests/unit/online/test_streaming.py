@@ -215,49 +215,6 @@ def test_a_snapshot_forgets_what_only_the_fit_had() -> None:
     assert stream.partition == cal.model_
 
 
-def two_resolutions(decimals: int | None = None) -> fb.BinnedModel:
-    rng = np.random.default_rng(2)
-    scores = rng.random(800)
-    labels = rng.random(800) < scores
-    return fb.CertifiedCalibration(4).fit(scores if decimals is None else scores.round(decimals), labels).model_
-
-
-@pytest.mark.parametrize("decimals", [None, 1])
-def test_outcomes_of_two_resolutions_are_counted_in_evidence_bins(decimals: int | None) -> None:
-    model = two_resolutions(decimals)
-    stream, (scores, labels) = StreamingBinning(model), rows(500)
-    stream.update(scores, labels)
-    bins = model.assign(scores)
-    np.testing.assert_array_equal(stream.counts, np.bincount(bins, minlength=model.n_bins))
-    np.testing.assert_array_equal(stream.label_sums, np.bincount(bins, labels, model.n_bins))
-    counted = stream.model()
-    np.testing.assert_array_equal(counted.edges, model.bin_edges)
-    np.testing.assert_array_equal(counted.values, stream.label_sums / stream.counts)
-    assert not counted.has_steps
-    assert stream.partition == model
-    assert stream.interval().shape == (model.n_bins, 2)
-    certificate = stream.certificate()
-    assert certificate.n_steps == 0  # a promise about the means that the stream serves
-    assert certificate.radii is not None
-    again = StreamingBinning.from_bytes(stream.to_bytes())
-    assert (again == stream, again.partition == model) == (True, True)
-    other = StreamingBinning(model)
-    other.update(scores[:7], labels[:7])
-    assert other.merge(stream).counts.sum() == 507
-
-
-def test_going_on_from_a_fit_of_two_resolutions() -> None:
-    model, (scores, labels) = two_resolutions(), rows(300)
-    stream = StreamingBinning(model, continue_fit=True)
-    stream.update(scores, labels)
-    bins = model.assign(scores)
-    np.testing.assert_array_equal(stream.counts, model.counts + np.bincount(bins, minlength=model.n_bins))
-    refuses(fb.GuaranteeError, "share a score with an edge", StreamingBinning, two_resolutions(1), continue_fit=True)
-    scores = np.repeat([0.2, 0.5, 0.7], 100)
-    split = fb.UniformMassBinning(3, scheme="ums").fit(scores, np.arange(300) % 2)
-    assert StreamingBinning(split, continue_fit=True).counts.sum() == 150  # its edges saw the other samples alone
-
-
 @pytest.mark.parametrize("method", ["beta-binomial", "stitched", "theorem6"])
 @pytest.mark.parametrize("simultaneous", [True, False])
 def test_intervals_are_the_bounds(method: Any, simultaneous: bool) -> None:

@@ -208,6 +208,24 @@ def test_step_plot_of_other_functions(ax: Any, kind: str) -> None:
     assert not ax.texts
 
 
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.filterwarnings("ignore:ties left")
+def test_step_plot_of_two_resolutions(ax: Any, data: tuple[np.ndarray, np.ndarray], decimals: int | None) -> None:
+    scores, labels = data
+    model = fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
+    plots.step_plot(model, alpha=0.1, ax=ax)
+    stairs = [patch.get_data() for patch in ax.patches]
+    low, high, values = stairs
+    np.testing.assert_array_equal(values.values, model.values)
+    np.testing.assert_array_equal(values.edges[1:-1], model.edges)
+    for end, column in ((low, 0), (high, 1)):  # bands by evidence bin
+        np.testing.assert_array_equal(end.values, model.interval(0.1)[:, column])
+        np.testing.assert_array_equal(end.edges[1:-1], model.bin_edges)
+    averages = next(lines for lines in ax.collections if lines.get_label() == "average within the bin")
+    assert [segment[0][1] for segment in averages.get_segments()] == model.bin_values.tolist()
+    assert [segment[1][0] for segment in averages.get_segments()][:-1] == model.bin_edges.tolist()
+
+
 def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
     calibrator = fb.UniformMassBinning(n_bins=1).fit(*data)
     plots.step_plot(calibrator, ax=ax)

@@ -123,44 +123,6 @@ def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | No
     assert not (ties == "whole" and ours.needs_key)
 
 
-def test_whole_ties_give_one_probability_and_say_what_they_cost() -> None:
-    scores, labels, weights = rows(decimals=1)
-    with pytest.warns(fb.FastbinWarning, match="ties='whole' left 5 of the 7 bins that were asked for"):
-        cal = ImportanceWeightedBinning(7).fit(scores, labels, weights)
-    bins = cal.model_.assign(scores)
-    means = [np.average(labels[bins == b], weights=weights[bins == b]) for b in range(5)]  # no sample is left out
-    np.testing.assert_allclose(cal.predict(scores), np.array(means)[bins], rtol=1e-12)
-    assert cal.model_.counts.sum() == scores.size
-    assert (cal.model_.ties, cal.model_.needs_key) == ("whole", False)
-    assert fb.BinnedModel.from_bytes(cal.model_.to_bytes()) == cal.model_
-    for promise in (cal.interval, cal.certificate):
-        with pytest.raises(fb.GuaranteeError, match="scheme='ums' or ties='random'"):
-            promise(weight_bound=2.0)
-    split = ImportanceWeightedBinning(3, scheme="ums").fit(scores, labels, weights)  # its edges saw other samples
-    assert split.model_.n_tied > 0
-    assert not split.model_.needs_key
-    assert split.certificate(weight_bound=2.0).epsilon < 1.0
-
-
-def test_evidence_bins_of_two_resolutions() -> None:
-    scores, labels, weights = rows()
-    model = fb.CertifiedCalibration(4).fit(scores[:200], labels[:200]).model_
-    cal = ImportanceWeightedBinning(partition=model).fit(scores[200:], labels[200:], weights[200:])
-    np.testing.assert_array_equal(cal.model_.edges, model.bin_edges)
-    np.testing.assert_array_equal(cal.model_.counts, np.bincount(model.assign(scores[200:]), minlength=4))
-    assert not cal.model_.has_steps
-    assert cal.interval(weight_bound=2.0).shape == (4, 2)
-
-
-def test_a_weighted_model_of_two_resolutions_has_intervals_of_its_bins() -> None:
-    scores, labels, weights = rows(900)
-    model = fb.CertifiedCalibration(4).fit(scores, labels, sample_weight=weights).model_
-    assert model.has_steps
-    plain = fb.UniformMassBinning(4).fit(scores, labels, sample_weight=weights).model_
-    np.testing.assert_array_equal(shift.weighted_interval(model, 2.0), shift.weighted_interval(plain, 2.0))
-    np.testing.assert_array_equal(shift.effective_sample_sizes(model), shift.effective_sample_sizes(plain))
-
-
 @pytest.mark.parametrize("scheme", ["umd", "ums"])
 def test_row_order_does_not_matter(scheme: str) -> None:
     scores, labels, weights = rows(decimals=1)
