@@ -81,6 +81,7 @@ def _promises(axes: Any, places: Sequence[float], lines: Sequence[Line]) -> None
             fontsize=7,
         )
     axes.set_xlim(0.0, 2.2 * right)
+    axes.locator_params(axis="x", prune="lower")  # its 0 would meet the last number of the picture before
     axes.set_title(f"proved at {1 - ALPHA:.0%}, n = {EPSILON_SIZE:,}", fontsize=10)
 
 

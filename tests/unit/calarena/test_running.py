@@ -1,11 +1,9 @@
-"""The calibration arena on toy data: its score sets, its measures, its table, and the command from end to end."""
+"""The calibration arena on toy data: its score sets, measures, cells and simulated coverage."""
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,75 +11,17 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from oracle import REPOSITORY
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
 
-MODULES = (
-    "__main__",
-    "cells",
-    "coverage",
-    "custom_calibrators",
-    "measures",
-    "methods",
-    "peers",
-    "picture",
-    "score_sets",
-    "summary",
-)
-
-
-@pytest.fixture(scope="module")
-def arena() -> Iterator[SimpleNamespace]:
-    """The modules of bench/calarena, which import each other from the root of the repository."""
-    sys.path.insert(0, str(REPOSITORY))
-    known = set(sys.modules)
-    try:
-        yield SimpleNamespace(**{name: importlib.import_module(f"bench.calarena.{name}") for name in MODULES})
-    finally:
-        sys.path.remove(str(REPOSITORY))
-        for name in set(sys.modules) - known:
-            if name.partition(".")[0] == "bench":
-                del sys.modules[name]
-
-
-def calibrated(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Scores that are the chance of label 1, and labels."""
-    rng = np.random.default_rng(seed)
-    scores = rng.random(n)
-    return scores, (rng.random(n) < scores).astype(np.uint8)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a few rows of each file."""
-    folder = tmp_path_factory.mktemp("data")
-    rng = np.random.default_rng(0)
-    scores, labels = calibrated(4000)
-    rows = [
-        f"{('a_game', 'b_vote')[i % 2]},{score},{label}" for i, (score, label) in enumerate(zip(scores, labels, strict=True))
-    ]
-    (folder / "forecasts.csv").write_text("\n".join(["set,score,label", *rows]) + "\n")
-    deciles = rng.integers(1, 11, 300)
-    rows = [f"{decile},{int(rng.random() < decile / 12)},Other" for decile in deciles]
-    (folder / "compas.csv").write_text("\n".join(["score,label,group", *rows]) + "\n")
-    classes = rng.integers(0, 10, 90).astype(np.uint8)
-    logits = rng.standard_normal((90, 10)).astype(np.float32) + 3.0 * np.eye(10, dtype=np.float32)[classes]
-    np.savez(
-        folder / "cifar10_resnet50.npz",
-        calibration_logits=logits[:30],
-        calibration_labels=classes[:30],
-        test_logits=logits[30:],
-        test_labels=classes[30:],
-    )
-    return folder
+Draw = Callable[..., tuple[np.ndarray, np.ndarray]]
 
 
 # ------------------------------------------------------------------------------------------------- score sets
 
 
-def test_files_become_score_sets(arena: SimpleNamespace, folder: Path) -> None:
+def test_files_become_score_sets(arena: SimpleNamespace, calibrated: Draw, folder: Path) -> None:
     sets = arena.score_sets.catalogue(folder)
     assert len(sets) - len(arena.score_sets.catalogue(None)) == 2 + 1 + 12
     game = sets["a game"]()
@@ -187,7 +127,7 @@ def test_only_false_promises_are_contradicted(arena: SimpleNamespace, served: st
 # ------------------------------------------------------------------------------------------------- methods and cells
 
 
-def test_every_method_here_calibrates(arena: SimpleNamespace) -> None:
+def test_every_method_here_calibrates(arena: SimpleNamespace, calibrated: Draw) -> None:
     """All methods that can be imported, on scores too far from 1/2: the fitted ones come near the truth."""
     scores, labels = calibrated(3000)
     sharpened = scores**2 / (scores**2 + (1.0 - scores) ** 2)
@@ -209,7 +149,7 @@ def test_every_method_here_calibrates(arena: SimpleNamespace) -> None:
     np.testing.assert_allclose(answers["Venn-Abers"], answers["VennAbers"], atol=1e-9)
 
 
-def test_a_cell_holds_means_or_says_why_not(arena: SimpleNamespace) -> None:
+def test_a_cell_holds_means_or_says_why_not(arena: SimpleNamespace, calibrated: Draw) -> None:
     scores, labels = calibrated(900)
     score_set = arena.score_sets.ScoreSet("toy", "toy", scores, labels)
     fitted = arena.methods.Fitted
@@ -265,7 +205,7 @@ def test_populations_have_the_ties_of_their_scores(arena: SimpleNamespace) -> No
     assert not population.keeps(model, np.array([0.39, 0.01]))
 
 
-def test_promises_hold_in_simulations(arena: SimpleNamespace) -> None:
+def test_promises_hold_in_simulations(arena: SimpleNamespace, calibrated: Draw) -> None:
     scores, labels = calibrated(3000)
     score_set = arena.score_sets.ScoreSet("toy", "toy", np.round(scores, 2), labels)
     able = arena.coverage.promising(arena.methods.our_methods())
@@ -287,118 +227,3 @@ def test_promises_hold_in_simulations(arena: SimpleNamespace) -> None:
     assert [one.method for one in found] == [method.name for method in chosen]
     for one in found:
         assert one.share >= 0.9 - 3 * math.sqrt(0.09 / 60), one
-
-
-# ------------------------------------------------------------------------------------------------- table, picture, command
-
-
-def toy_cells(arena: SimpleNamespace) -> list[object]:
-    """Two sets and the one apart; `good` halves the log loss of the first, and cannot do one cell of the second."""
-
-    def cell(place: str, n: int, method: str, brier: float | None, log_loss: float | None, **more: object) -> object:
-        library = {"raw score": "none", "good": "x"}.get(method, "fastbin")
-        if brier is not None:
-            more |= {"ece": 0.1, "binned_ece": 0.1, "fit_ms": 1.0, "predict_ns": 2.0}
-        return arena.cells.Cell(place, place, n, 100, 2, method, library, brier, log_loss, **more)
-
-    cells = []
-    for place, n in (("a", 500), ("a", 1000), ("b", 2000), ("cifar10 animal", 1000)):
-        cells += [
-            cell(place, n, "raw score", 0.2, 0.8),
-            cell(place, n, "UMD 10", 0.1, 0.6, epsilon=0.1, n_promises=2, n_contradicted=int(n == 1000)),
-            cell(place, n, "good", 0.15, 0.4) if place != "b" else cell(place, n, "good", None, None, failure="no"),
-        ]
-    return cells
-
-
-def test_lines_are_means_of_ratios(arena: SimpleNamespace) -> None:
-    coverages = [
-        arena.coverage.Coverage("a", 500, "UMD 10", 100, 95, 0.1),
-        arena.coverage.Coverage("b", 500, "UMD 10", 100, 91, 0.1),
-    ]
-    umd, raw, good = arena.summary.summarise(toy_cells(arena), coverages)
-    assert [line.method for line in (umd, raw, good)] == ["UMD 10", "raw score", "good"]  # a method with a gap comes last
-    assert (raw.log_loss, raw.brier, raw.failures, raw.n_promises) == (1.0, 1.0, "2/2", 0)
-    assert (umd.log_loss, umd.brier, umd.apart_brier) == (pytest.approx(0.75), pytest.approx(0.5), pytest.approx(0.5))
-    assert (umd.n_promises, umd.n_contradicted, umd.coverage, umd.worst_coverage) == (8, 2, 0.93, 0.91)
-    assert umd.family_log_loss == pytest.approx(0.75)
-    assert umd.epsilons == {500: 0.1, 1000: 0.1, 2000: 0.1}
-    assert (good.log_loss, good.failures, good.few_brier) == (pytest.approx(0.5), "1/2", pytest.approx(0.75))
-    assert (good.n_duels, good.wins_log_loss, good.wins_brier) == (3, 3, 0)
-    table = arena.summary.losses_table([umd, raw, good]).splitlines()
-    assert "not in every cell" in table[3]
-    assert table[4].startswith("good")
-    assert len(arena.summary.promises_table([umd, raw, good]).splitlines()) == 2
-
-
-def test_families_count_alike(arena: SimpleNamespace) -> None:
-    """Three cells of one family and one of another: ratios .5, .5, .5 and 1."""
-    cells = []
-    for place, family, loss in (("a", "x", 0.1), ("b", "x", 0.1), ("c", "x", 0.1), ("d", "y", 0.2)):
-        for method, own in (("raw score", 0.2), ("good", loss)):
-            cells.append(arena.cells.Cell(place, family, 1000, 9, 1, method, "z", own, own, 0.1, 0.1, 1.0, 1.0))
-    good, _ = arena.summary.summarise(cells)
-    assert (good.brier, good.family_brier) == (pytest.approx(0.625), pytest.approx(0.75))
-
-
-def test_claims_are_judged(arena: SimpleNamespace) -> None:
-    lines = arena.summary.summarise(toy_cells(arena))
-    assert arena.summary.claims(lines, "no such method") == []
-    log_loss, brier, wins, contradicted = arena.summary.claims(lines, "UMD 10")
-    assert log_loss == ("log loss 0.7500 is the smallest; the smallest is 0.7500 (UMD 10)", True)
-    assert brier[1]
-    assert not wins[1]  # nothing beats itself
-    assert contradicted == ("held-out rows contradict 0.2500 of its promises, at most 0.4282", True)
-    assert arena.summary.claims(lines, "good") == [("good did 1/2 cells", False)]
-
-
-def test_the_command(
-    arena: SimpleNamespace, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
-    main = arena.__dict__["__main__"]
-    monkeypatch.setattr(main, "POPULATIONS", ("a game",))
-    monkeypatch.setattr(main, "COVERAGE_SIZES", (500,))
-    places = ["--data", str(folder), "--sets", "a game", "compas", "--out", str(tmp_path), "--repeats", "2"]
-    main.main([*places, "--sizes", "500", "all", "--methods", "UMD 10", "venn-abers", "--coverage", "10"])
-    out = capsys.readouterr().out
-    assert "2 score sets, 2 draws each" in out
-    assert {line.split("  ")[0] for line in out.splitlines() if " fastbin " in line} == {"UMD 10"}
-    cells = arena.cells.load_cells(tmp_path / "cells.csv.gz")
-    assert {(cell.set, cell.n) for cell in cells} == {("a game", 500), ("a game", 1334), ("compas", 200)}
-    assert {cell.method for cell in cells} >= {"raw score", "UMD 10"}
-    assert "no cell has 1,000 rows" not in out
-    assert (tmp_path / "calarena.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "table.txt").read_text() == out
-
-    main.main([*places, "--sizes", "500", "--methods", "Platt", "--coverage", "0"])  # is added
-    capsys.readouterr()
-    main.main(["--show", "--out", str(tmp_path)])
-    assert "Platt" in capsys.readouterr().out
-    main.main(
-        [*places[:-3], str(tmp_path / "few"), "--sizes", "500", "--repeats", "2", "--methods", "UMD 10", "--coverage", "0"]
-    )
-    assert "no cell has 1,000 rows" in capsys.readouterr().out
-    assert not (tmp_path / "few" / "calarena.png").exists()
-    with pytest.raises(SystemExit, match="cells of 2 repeats, not 3"):
-        main.main([*places[:-1], "3"])
-
-
-def test_custom_calibrators(arena: SimpleNamespace) -> None:
-    scores, labels = calibrated(1000)
-    assert "fastbin-UMD" in arena.custom_calibrators.CUSTOM_CALIBRATORS
-    assert ("fastbin-Certified" in arena.custom_calibrators.CUSTOM_CALIBRATORS) == hasattr(fb, "CertifiedCalibration")
-    for make in arena.custom_calibrators.CUSTOM_CALIBRATORS.values():
-        one = make().fit(scores, labels.astype(np.int64))
-        both = make().fit(np.column_stack((1.0 - scores, scores)), labels)
-        answer = one.predict_proba(scores)
-        assert answer.shape == (1000, 2)
-        np.testing.assert_allclose(answer.sum(axis=1), 1.0)
-        np.testing.assert_allclose(answer, both.predict_proba(np.column_stack((1.0 - scores, scores))))
-        single = make().fit(scores.astype(np.float32)[:, None], labels).predict_proba(scores.astype(np.float32)[:, None])
-        assert np.abs(answer - single).mean() < 0.01
-        assert np.mean((answer[:, 1] - scores) ** 2) < 0.01
-        assert 0.0 < one.model_.certificate().epsilon < 0.3
-        make().fit(scores[:7], labels[:7]).predict_proba(scores)
-    with pytest.raises(ValueError, match=r"shape \(1000, 3\)"):
-        make().fit(np.ones((1000, 3)), labels)
