@@ -93,7 +93,9 @@ def edges_of(
     levels = level_of(fits, 0.1, "conditional")
     gamma = SHARE * levels / np.maximum(candidates, 1)
     shares = np.where(candidates > 0, SHARE, 0.0)
-    low, high = _bounds(is_edge, under - from_, ranks - from_, T, r, mine(gamma))
+    arguments = is_edge, under - from_, ranks - from_, T, r, mine(gamma)
+    rows = slice(None) if fits.tied.any() else slice(1)  # without ties all repetitions have the same bounds
+    low, high = (np.broadcast_to(limit, below.shape) for limit in _bounds(*(part[rows] for part in arguments)))
     share = (scores[:, ranks - 1] - mine(fits.lowest)) / mine(np.where(fits.masses > 0, fits.masses, 1.0))
     centre = fits.values
     if labelled is None:
@@ -133,16 +135,20 @@ def _inside(fits: Fits, labels: Bools, labelled: Bools) -> tuple[Integers, Integ
 def _bounds(is_edge: Bools, lower: Integers, rank: Integers, T: Integers, r: Integers, gamma: Array) -> tuple[Array, Array]:
     """[lo, hi] of each edge; equal arguments, of which there are many, are computed once."""
     low, high = np.zeros(is_edge.shape), np.ones(is_edge.shape)
-    arguments = np.stack([np.maximum(part[is_edge], 0) for part in (lower, rank, T, r)] + [gamma[is_edge].view(np.int64)])
-    if arguments.size:
-        packed = np.ascontiguousarray(arguments.T).view([("", np.int64)] * 5).ravel()
-        once, which = np.unique(packed, return_inverse=True)
-        a, b, t, k = (once[f"f{i}"].astype(np.float64) for i in range(4))
-        half = once["f4"].copy().view(np.float64) / 2.0
-        places = np.maximum(a - k, 1.0)
-        low[is_edge] = np.where(a > k, betaincinv(places, t + 1.0 - k - places, half), 0.0)[which]
-        high[is_edge] = betaincinv(b, t + 1.0 - b, 1.0 - half)[which]
+    gammas, which = np.unique(gamma[is_edge], return_inverse=True)
+    lower, rank, T, r = (np.maximum(part[is_edge], 0) for part in (lower, rank, T, r))
+    low[is_edge] = _quantiles(np.maximum(lower - r, 0), T - r, which, gammas / 2.0)
+    high[is_edge] = _quantiles(rank, T, which, 1.0 - gammas / 2.0)
     return low, high
+
+
+def _quantiles(place: Integers, n: Integers, which: Integers, levels: Array) -> Array:
+    """Of order statistic number `place` of n uniform numbers, each at one of the levels; 0 for place 0."""
+    once, back = np.unique((which << 40) | (place << 20) | n, return_inverse=True)
+    places, sizes = (once >> 20) & 0xFFFFF, once & 0xFFFFF
+    known = places > 0
+    found = betaincinv(np.maximum(places, 1), np.maximum(sizes + 1.0 - places, 1.0), levels[once >> 40])
+    return np.where(known, found, 0.0)[back]
 
 
 def missed(edges: Edges) -> Bools:
@@ -240,18 +246,23 @@ def served(edges: Edges, labels: Bools, of: Map, recentred: bool) -> tuple[Array
         np.maximum(steps * edges.low, steps * edges.high),
         np.minimum(steps * edges.low, steps * edges.high),
     )
-    total, share, most, least = (
-        np.stack([(part * (edges.bin == b)).sum(axis=1) for b in range(start.shape[1])], axis=1) for part in parts
-    )
+    total, share, most, least = (_per_bin(part, edges.bin, edges.is_edge, start.shape[1]) for part in parts)
     last = values[:, edges.first_steps] + total
     if recentred:  # so that the samples of each bin have its centre as their mean
-        means = [(count * values * (bins == b)).sum(axis=1) for b in range(start.shape[1])]
-        last = last + edges.centre - np.stack(means, axis=1) / np.maximum(fits.T, 1)
+        sums_of_values = _per_bin(count * values, bins, count > 0, start.shape[1])
+        last = last + edges.centre - sums_of_values / np.maximum(fits.T, 1)
     low, high = edges.interval
     # Moved values may leave [0, 1], which then does not bound their mean.
     within = (-np.inf, np.inf) if recentred else (0.0, 1.0)
     epsilon = np.maximum(high - np.clip(last - most, *within), np.clip(last - least, *within) - low)
     return np.where(fits.is_there, epsilon, 0.0), np.where(fits.is_there, np.abs(fits.rates - (last - share)), 0.0)
+
+
+def _per_bin(part: Array, bins: Integers, counts: Bools, n_bins: int) -> Array:
+    """Sums over the bins of each repetition, of what counts."""
+    rows, _ = np.nonzero(counts)
+    sums = np.bincount(rows * n_bins + bins[counts], weights=part[counts], minlength=len(part) * n_bins)
+    return sums.reshape(-1, n_bins)
 
 
 def of_samples(

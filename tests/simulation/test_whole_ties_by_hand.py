@@ -183,13 +183,13 @@ def test_what_is_promised_before_the_labels_holds_for_all_labels(scheme: str) ->
 
 def test_fine_ranks_depend_on_sizes_alone() -> None:
     assert fine_ranks(39, 2, 3) == [7, 13, 20, 26, 33]
-    assert fine_ranks(39, 2) == [5, 10, 15, 20, 25, 30, 35]  # m = 4
-    assert fine_ranks(7, 2) == [4]  # three samples a bin: one cell
+    assert fine_ranks(39, 2) == list(range(2, 39))  # a step for each of 19 samples in both bins
+    assert fine_ranks(3, 2) == [2]  # a sample in each bin
     for n, n_bins in ((1000, 10), (10_000, 20), (100_000, 10), (977, 7)):
         ranks = fine_ranks(n, n_bins)
         assert len(ranks) + 1 <= 1000
         assert set(boundary_ranks(n, n_bins)) <= set(ranks)
-        assert min(np.diff([0, *ranks, n + 1])) >= 4
+        assert min(np.diff(ranks)) >= max(1, n // n_bins // (1000 // n_bins) - 1)
 
 
 def test_the_beta_quantile_meets_scipy() -> None:
@@ -230,7 +230,7 @@ def test_the_edge_bound_with_ties() -> None:
     scores = [i / 20 for i, count in enumerate(COUNTS) for _ in range(count)]
     labels = [int(j < one) for count, one in zip(COUNTS, ONES, strict=True) for j in range(count)]
     fit = whole_ties(scores, labels, 3, draw=of_a_vector)
-    ranks = fine_ranks(59, 3)
+    ranks = fine_ranks(59, 3, 4)
     assert ranks == [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55]
     assert fit.edges == [0.35, 0.6]
     assert [(b.T, b.x, b.r, b.f, b.y) for b in fit.bins] == [(19, 6, 0, 0, 0), (16, 7, 1, 0, 0), (24, 14, 5, 2, 1)]
