@@ -93,9 +93,9 @@ def edges_of(
     levels = level_of(fits, 0.1, "conditional")
     gamma = SHARE * levels / np.maximum(candidates, 1)
     shares = np.where(candidates > 0, SHARE, 0.0)
-    arguments = is_edge, under - from_, ranks - from_, T, r, mine(gamma)
     rows = slice(None) if fits.tied.any() else slice(1)  # without ties all repetitions have the same bounds
-    low, high = (np.broadcast_to(limit, below.shape) for limit in _bounds(*(part[rows] for part in arguments)))
+    arguments = (part[rows] for part in (is_edge, under - from_, ranks - from_, T, r, mine(gamma)))
+    low, high = (np.broadcast_to(limit, below.shape) for limit in _bounds(*arguments))
     share = (scores[:, ranks - 1] - mine(fits.lowest)) / mine(np.where(fits.masses > 0, fits.masses, 1.0))
     centre = fits.values
     if labelled is None:
@@ -105,8 +105,7 @@ def edges_of(
         interval = clopper_pearson(x, count, (1.0 - shares) * levels)
         centre = x / np.maximum(count, 1)
     seen = (below - from_) / np.maximum(T, 1)
-    columns = np.searchsorted(ranks, np.array(ranks_of(n, n_bins, "umd"), np.int64))
-    is_cut = np.zeros_like(is_edge)
+    columns, is_cut = np.searchsorted(ranks, np.array(ranks_of(n, n_bins, "umd"), np.int64)), np.zeros_like(is_edge)
     is_cut[:, columns] = fits.is_there[:, 1:]
     first_steps = np.concatenate([[0], columns + 1])
     return Edges(

@@ -83,9 +83,9 @@ def test_the_seed_alone_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_simulation_fits_as_the_calibrators_do(scheme: str, n_scores: int) -> None:
     rng = np.random.default_rng(n_scores)
     calibrator = {
-        "umd": fb.UniformMassBinning(N_BINS, seed=3),
-        "ums": fb.UniformMassBinning(N_BINS, scheme="ums", seed=3),
-        "scaling-binning": fb.ScalingBinning(N_BINS, scheme="split", seed=3),
+        "umd": fb.UniformMassBinning(N_BINS, ties="random", seed=3),
+        "ums": fb.UniformMassBinning(N_BINS, scheme="ums", ties="random", seed=3),
+        "scaling-binning": fb.ScalingBinning(N_BINS, scheme="split", ties="random", seed=3),
     }[scheme]
     for rate in RATES:
         counts = rng.multinomial(N, np.full(n_scores, 1.0 / n_scores))

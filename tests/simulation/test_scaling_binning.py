@@ -28,7 +28,7 @@ def fits(scheme: str, scaler: str, population: Population, repetitions: int, see
     """As many models as repetitions, each of its own sample and with keys of its own."""
     scores, _, _, labels = population.draw(np.random.default_rng(seed), repetitions, N)
     return [
-        fb.ScalingBinning(N_BINS, scheme=scheme, scaler=scaler, seed=i).fit(scores[i], labels[i]).model_
+        fb.ScalingBinning(N_BINS, scheme=scheme, scaler=scaler, ties="random", seed=i).fit(scores[i], labels[i]).model_
         for i in range(repetitions)
     ]
 

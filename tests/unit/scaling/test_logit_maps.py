@@ -94,7 +94,7 @@ def test_the_score_itself_is_not_clipped() -> None:
 def test_bins_behind_a_clipped_map_record_the_clip(cal) -> None:
     fitted = type(cal)(**cal.get_params()).fit(SCORES, LABELS)
     for behind in (
-        fb.ScalingBinning(4, scaler=fitted).fit(SCORES, LABELS).model_,
+        fb.ScalingBinning(4, scaler=fitted, ties="random").fit(SCORES, LABELS).model_,
         fb.FixedWidthBinning(4, scaler=fitted).fit(SCORES, LABELS).model_,
     ):
         assert (behind.map, behind.clip) == (fitted.model_.map, fitted.model_.clip)
@@ -229,7 +229,7 @@ def test_bins_need_a_map_that_increases(model: fb.BinnedModel, rises: bool) -> N
     assert ((np.diff(served) >= -1e-15).all() and served[-1] > served[0]) == rises
     if rises:
         require_increasing(model)
-        assert fb.ScalingBinning(4, scaler=model).fit(SCORES, LABELS).scaler_ == model
+        assert fb.ScalingBinning(4, scaler=model, ties="random").fit(SCORES, LABELS).scaler_ == model
     else:
         with pytest.raises(fb.InputError, match="does not increase"):
             require_increasing(model)
