@@ -49,13 +49,13 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     require_samples(covered)
     level = alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(covered)))
     rates = interval_of_interior(interior, clopper_pearson, level)
-    if has_steps(evidence):
+    low = high = np.asarray(evidence.values, np.float64)
+    if has_steps(evidence) or has_whole_ties(evidence):
+        # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
         masses = StepMasses(evidence)
         low, high = masses.average_ends(SHARE_OF_MASSES * level)
         shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
         rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
-    else:
-        low = high = np.asarray(evidence.values, np.float64)
     radii = np.where(covered, np.minimum(np.maximum(rates[:, 1] - low, high - rates[:, 0]), 1.0), 1.0)
     share = " at level alpha for each bin" if kind == "marginal" else ", with Sidak's level over the bins"
     binomial = "those of independent draws, or bounded by them where whole groups of equal scores lie at edges"
@@ -89,7 +89,10 @@ class StepMasses:
     """
 
     def __init__(self, evidence: Any, ranks: Int64s | None = None) -> None:
-        counts = np.asarray(evidence.step_counts, np.int64)
+        if evidence.step_counts is None:  # each bin is one step
+            counts = np.asarray(evidence.counts, np.int64) + (np.asarray(evidence.tie_counts)[:, 0] > 0)
+        else:
+            counts = np.asarray(evidence.step_counts, np.int64)
         if evidence.unlabelled_counts is not None:
             counts = counts + np.asarray(evidence.unlabelled_counts, np.int64)
         self.first_step = np.asarray(evidence.first_step, np.int64)
