@@ -49,8 +49,8 @@ class Scorecard:
     log_loss, roc_auc : float
     ece_by_bin : float or None
         Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the
-        average prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, by value, is not
-        certified.
+        average prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, on bins of the
+        values, is not certified.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Scorecard:
         if self.ece_by_bin is not None:
             errors = {
                 "expected calibration error by evidence bin (certified)": f"{self.ece_by_bin:.4f}",
-                "expected calibration error by step (not certified)": f"{self.ece:.4f}",
+                "expected calibration error in bins of the values (not certified)": f"{self.ece:.4f}",
             }
         return {
             **errors,

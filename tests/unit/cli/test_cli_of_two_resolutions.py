@@ -134,7 +134,7 @@ def test_assess_has_the_error_by_bin_and_by_step(model: fb.BinnedModel) -> None:
     if model.has_steps:
         assert np.isclose(after["ece_by_bin"], np.abs(gaps).sum() / N)
         assert "expected calibration error by evidence bin (certified)" in run("assess", "c.fbm", "t.csv")
-        assert "expected calibration error by step (not certified)" in run("assess", "c.fbm", "t.csv")
+        assert "expected calibration error in bins of the values (not certified)" in run("assess", "c.fbm", "t.csv")
     else:
         assert "ece_by_bin" not in after
     check = fb.assess.check_certificate(model, scores, TEST_LABELS)
