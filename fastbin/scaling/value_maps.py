@@ -172,7 +172,8 @@ def isotonic(cells: Cells) -> Float64s:
     above = np.minimum(below + 1, n_blocks - 1)
     gaps = firsts[above] - firsts[below] + (means[above] - means[below])
     # Shares of the gap, and not a slope, which would overflow between scores next to each other.
-    along = np.divide(everywhere - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
+    with np.errstate(over="ignore"):  # far beyond the last of two scores next to each other: infinite, and cut to 1
+        along = np.divide(everywhere - firsts[below] - means[below], gaps, out=np.zeros_like(gaps), where=gaps > 0.0)
     p = values[below] + np.clip(along, 0.0, 1.0) * (values[above] - values[below])
     return np.log(p) - np.log(1.0 - p)
 

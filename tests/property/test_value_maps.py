@@ -127,3 +127,11 @@ def test_full_recentring_keeps_the_averages_of_bins(draw: st.DataObject) -> None
     free = ~clipped[0] & ~clipped[1] & evidence & (rows > 0)
     labels = given_cells["bin_label_sums"][free] / given_cells["bin_counts"][free]
     assert np.allclose(means[free], labels, rtol=0.0, atol=1e-9)
+
+
+def test_a_score_far_beyond_two_neighbouring_doubles() -> None:
+    """Its distance in gaps of the two overflows: it gets the value of the last block."""
+    cells = FineCells(np.array([0.0, 5e-324, 0.25]), np.array([4.0, 3.0, 0.0]), np.array([0.0, 2.0, 0.0]))
+    first_step, evidence = np.array([0]), (np.array([7]), np.array([2]))
+    values = value_steps(cells, first_step, *evidence, 7, values="isotonic", recentre="none")
+    assert values[2] == values[1] > values[0]
