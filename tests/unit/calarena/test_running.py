@@ -145,8 +145,10 @@ def test_every_method_here_calibrates(arena: SimpleNamespace, calibrated: Draw) 
     np.testing.assert_array_equal(answers.pop("raw score"), queries)
     for name, answer in answers.items():
         assert np.abs(answer - truth).mean() < 0.06, name
-    np.testing.assert_allclose(answers["Platt"], answers["CalibratedClassifierCV sigmoid"], atol=1e-4)
-    np.testing.assert_allclose(answers["Venn-Abers"], answers["VennAbers"], atol=1e-9)
+    twins = [("Platt", "CalibratedClassifierCV sigmoid", 1e-4), ("Venn-Abers", "VennAbers", 1e-9)]
+    for ours, theirs, tolerance in twins:
+        if theirs in answers:  # scikit-learn before 1.6 cannot calibrate a fitted classifier this way
+            np.testing.assert_allclose(answers[ours], answers[theirs], atol=tolerance)
 
 
 def test_a_cell_holds_means_or_says_why_not(arena: SimpleNamespace, calibrated: Draw) -> None:
