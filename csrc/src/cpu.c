@@ -10,13 +10,16 @@
 #include <stdlib.h>
 
 #ifdef HAVE_CPU_LEVELS
-#include <cpuid.h>
-
-/* By its bit, as older compilers do not know its name; that of the manufacturer, as others may have it without the gathers. */
+/*
+ * By its name, which compilers before these do not know, since the answer is remembered: the instruction CPUID costs a virtual
+ * machine tens of microseconds, for each model. By the manufacturer, too, as others may have it without the gathers.
+ */
 static int has_fast_gathers(void) {
-  unsigned int a, b, c, d;
-  if (!__builtin_cpu_is("intel") || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
-  return (d >> 23 & 1) != 0;
+#if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 12)
+  return __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512fp16");
+#else
+  return 0;
+#endif
 }
 #endif
 

@@ -34,7 +34,7 @@ refuse "writable data in $archive" \
 allowed=' exp log sqrt malloc calloc realloc free memcpy memmove memset memcmp strcmp strlen getenv '
 allowed="$allowed fopen fclose fread fwrite ferror remove rename snprintf fflush fileno fdopen open close "
 allowed="$allowed stat fstat lstat realpath fchmod fchown fsync "
-allowed="$allowed __cpu_model __cpu_indicator_init __stack_chk_fail _GLOBAL_OFFSET_TABLE_ "
+allowed="$allowed __cpu_model __cpu_features2 __cpu_indicator_init __stack_chk_fail _GLOBAL_OFFSET_TABLE_ "
 needed=$(nm -u "$archive" | awk '$1 == "U" { print $2 }' | grep -v '^fastbin_' | sort -u)
 for symbol in $needed; do
   case "$allowed" in
