@@ -170,7 +170,7 @@ def in_order(keys: Iterable[Any], name: str) -> list[Key]:
     for i, key in enumerate(checked):
         if isinstance(key, str) != isinstance(checked[0], str):
             raise InputError(f"{name}[{i}] is {key!r}, and {name}[0] is {checked[0]!r}; give keys of one type")
-    ascending = sorted(checked)  # type: ignore[type-var]
+    ascending = sorted(checked)
     for key, other in pairwise(ascending):
         if key == other:
             raise InputError(f"{name} holds {key!r} twice; give each cell one model")

@@ -92,8 +92,8 @@ class ModelSet(NativeModelSet):
 
     @classmethod
     def _of(
-        cls, models: Mapping[Any, Any], *, kind: str, unknown: str = "refuse", pool: Any = None, pooled_keys: Iterable[Any] = (),
-        columns: Iterable[Any] | None = None,
+        cls, models: Mapping[Any, Any], *, kind: str, unknown: str = "refuse", pool: Any = None,
+        pooled_keys: Iterable[Any] = (), columns: Iterable[Any] | None = None,
     ) -> ModelSet:  # fmt: skip
         """A set that `fastbin.multi` makes; `columns` are its keys in the order of the columns."""
         made = cls.__new__(cls)
@@ -203,7 +203,8 @@ class ModelSet(NativeModelSet):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The model of a key (the pool for a pooled one), or `default`."""
-        return self[key] if key in self else default
+        number = self._find_one(key)
+        return default if number < 0 else self._model(number, BinnedModel)
 
     # ------------------------------------------------------------------ scoring
 
@@ -332,7 +333,7 @@ class ModelSet(NativeModelSet):
         alpha, kind, bound
             As for `BinnedModel.certificate`.
         which : "joint" or a key
-            With a key, the certificate of that model alone, at its own alpha. A text key "joint" is reached by ``set["joint"]``.
+            With a key, the certificate of that model alone, at its own alpha. (A cell that is called "joint": ``set["joint"]``.)
 
         Returns
         -------

@@ -79,8 +79,8 @@ class NativeModelSet:
             at = int(np.argmax(numbers < 0))
             listed = cells.tolist() if hasattr(cells, "tolist") else list(cells)
             raise InputError(
-                f"cells[{at}] is {listed[at]!r}, which is none of the {len(self._numbers)} keys of this set; score such rows by "
-                "another model, or make the set with unknown='pool'"
+                f"cells[{at}] is {listed[at]!r}, which is none of the {len(self._numbers)} keys of this set; score such rows "
+                "by another model, or make the set with unknown='pool'"
             )
 
     def predict_one(self, score: Any, cell: Key, key: Any = None) -> float:
