@@ -64,7 +64,8 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
     if array.dtype.kind in "iu":
         return _as_int64(array, name)
     if array.dtype.kind in "bfc" and len(array):
-        _refuse(name, 0, array[0].item())
+        at = int(np.argmax(array != array))  # a missing integer makes a column of floats
+        _refuse(name, at, array[at].item())
     return _from_objects(array.tolist(), name)
 
 
