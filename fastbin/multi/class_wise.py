@@ -66,7 +66,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
     >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
     >>> cal = fb.multi.ClassWiseBinning(n_bins=5).fit(P, y)
     >>> cal.predict([[0.1, 0.7, 0.2]]).round(2)
-    array([[0.28, 0.44, 0.3 ]])
+    array([[0.31, 0.4 , 0.33]])
     """
 
     points_per_bin: int = 50
@@ -177,6 +177,6 @@ class ClassWiseBinning(Estimator[ModelSet]):
     def _require_own_values(self, what: str) -> None:
         if self.normalize:
             raise GuaranteeError(
-                "normalize=True divides the values of a row by their sum, and and nothing is known of the quotients; what is "
+                "normalize=True divides the values of a row by their sum, and nothing is known of the quotients; what is "
                 f"certified are the values before, those of model_: ask model_.{what}(...), or pass normalize=False"
             )

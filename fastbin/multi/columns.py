@@ -103,6 +103,8 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
     """0, 1, ... for each column, where labels are such numbers."""
     cells = label_cells(labels, "labels")
     if isinstance(cells, TextCells):
+        if len(cells.codes) == 0:
+            return list(range(n_columns))
         raise InputError(
             f"labels are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given; pass classes=[...], "
             "the class of each column of P"

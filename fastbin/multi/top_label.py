@@ -85,7 +85,7 @@ class TopLabelBinning(Estimator[ModelSet]):
     >>> cal = fb.multi.TopLabelBinning(n_bins=5).fit(P, y)
     >>> classes, probabilities = cal.predict([[0.1, 0.7, 0.2], [0.4, 0.3, 0.3]])
     >>> classes, probabilities.round(2)
-    (array([1, 0]), array([0.4 , 0.33]))
+    (array([1, 0]), array([0.33, 0.38]))
     """
 
     points_per_bin: int = 50
