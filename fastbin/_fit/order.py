@@ -16,7 +16,8 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, boundary_groups, require_samples
-from fastbin._native.ties import cut_groups, digest, group_keys
+from fastbin._native.groups import digest
+from fastbin._native.ties import cut_groups, group_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
