@@ -1,4 +1,4 @@
-"""Columns of classes or groups, and matrices with one column per class: checked and converted."""
+"""Matrices with one column per class, checked, and what columns of classes have in common."""
 
 from __future__ import annotations
 
@@ -7,48 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._cells import Cells, Key, TextCells, as_cells
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
-
-Key = int | str
 
 # How far a row of probabilities may be from a sum of 1: its entries are rounded, those of float32 to seven digits.
 ROUNDING, ROUNDING_OF_FLOAT32 = 1e-6, 1e-4
 
 
-def as_class_column(values: Any, name: str) -> Array:
-    """One class or group for each row: an int64 array, or one of str objects. Missing and fractional ones are refused. O(n)."""
-    array = np.asarray(values.to_pylist() if hasattr(values, "to_pylist") else values)
-    if isinstance(values, (list, tuple)) and array.dtype.kind in "US":
-        array = np.array(values, dtype=object)  # of numbers among text NumPy would make text
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InputTypeError(f"{name} must be one-dimensional, got shape {array.shape}; give one class or group for each row")
-    if array.dtype.kind == "f":
-        refuse_first(
-            ~(np.isfinite(array) & (array == np.trunc(array)) & (np.abs(array) <= 2.0**53)),
-            lambda i: f"{name}[{i}] is {array[i].item()!r}; integers or text are needed, and no row may be without",
-        )
-    if array.dtype.kind in "buif":
-        too_large = array > np.iinfo(np.int64).max if array.dtype.kind == "u" else np.zeros(len(array), bool)
-        refuse_first(too_large, lambda i: f"{name}[{i}] is {array[i]}, above 2**63 - 1; give smaller integers, or text")
-        return array.astype(np.int64)
-    items = array.tolist()
-    kind = str if items and isinstance(items[0], str) else (int, np.integer)
-    bad = next((i for i, item in enumerate(items) if not isinstance(item, kind) or item == ""), None)
-    if bad is not None:
-        raise InputError(f"{name}[{bad}] is {items[bad]!r}; give all rows text that is not empty, or all of them integers")
-    return np.array(items, dtype=object if kind is str else np.int64)
-
-
-def check_same_kind(**columns: Array) -> None:
-    """Refuse columns of classes of which some are integers and others text: none would ever be equal."""
-    kinds = {name: "text" if column.dtype == object else "integers" for name, column in columns.items()}
+def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
+    """Columns of classes as codes of all their classes, ascending. Texts and integers are never equal: refused. O(n log n)."""
+    kinds = {name: "text" if isinstance(column, TextCells) else "integers" for name, column in columns.items()}
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"{name} holds {kind}" for name, kind in kinds.items())
         raise InputTypeError(f"{said}; name the classes in one way")
+    texts = [column for column in columns.values() if isinstance(column, TextCells)]
+    if texts:
+        keys = sorted({text for column in texts for text in column.texts})
+        code_of = {text: code for code, text in enumerate(keys)}
+        codes = (np.array([code_of[text] for text in column.texts] or [0], np.int64)[column.codes] for column in texts)
+        return list(keys), list(codes)
+    numbers = [np.asarray(column) for column in columns.values()]
+    values, joined = np.unique(np.concatenate(numbers), return_inverse=True)
+    return values.tolist(), np.split(joined.ravel(), np.cumsum([len(column) for column in numbers])[:-1])
 
 
 def as_class_matrix(values: Any, name: str = "probabilities") -> Array:
@@ -83,25 +65,22 @@ def check_probabilities(values: Any, name: str = "probabilities", *, sum_to_one:
 
 
 def columns_of(labels: Any, classes: Sequence[Key] | None, n_columns: int, name: str = "labels") -> Int64s:
-    """The column of each row's class: its place in `classes`, or, without these, the integer from 0 itself. O(n)."""
-    column = as_class_column(labels, name)
+    """The column of each row's class: its place in `classes`, or, without these, the integer from 0 itself. O(n log n)."""
+    column = as_cells(labels, name)
     if classes is None:
-        if column.dtype == object:
-            raise InputError(f"{name}[0] is {column[0]!r}; say which column is which class: classes=[...], in their order")
-        columns = column
-        inside = (columns >= 0) & (columns < n_columns)
-        known = f"from 0 to {n_columns - 1}, as there are {n_columns} columns"
-    else:
-        named = as_class_column(list(classes), "classes")
-        if len(named) != n_columns or len(set(named.tolist())) != n_columns:
-            raise InputError(
-                f"classes holds {len(set(named.tolist()))} different classes for {n_columns} columns; give one each"
-            )
-        check_same_kind(**{name: column, "classes": named})
-        order = np.argsort(named)
-        at = np.minimum(np.searchsorted(named[order], column), n_columns - 1)
-        columns = order[at]
-        inside = named[columns] == column
-        known = "one of " + ", ".join(map(repr, named[:5].tolist())) + (", ..." if n_columns > 5 else "")
-    refuse_first(~inside, lambda i: f"{name}[{i}] is {column.tolist()[i]!r}, not a class of the matrix; a class is {known}")
-    return columns
+        if isinstance(column, TextCells):
+            first = f"{name}[0] is {column.texts[column.codes[0]]!r}" if len(column.codes) else f"{name} is text"
+            raise InputError(f"{first}; say which column is which class: classes=[...], in their order")
+        classes = range(n_columns)
+    named = as_cells(list(classes), "classes")
+    keys, (codes, places) = in_one_code(**{name: column, "classes": named})
+    if len(places) != n_columns or len(set(places.tolist())) != n_columns:
+        raise InputError(f"classes holds {len(set(places.tolist()))} different ones for {n_columns} columns; give each its own")
+    columns = np.full(len(keys), -1)
+    columns[places] = np.arange(n_columns)
+    known = ", ".join(map(repr, list(classes)[:8])) + (", ..." if n_columns > 8 else "")
+    refuse_first(
+        columns[codes] < 0,
+        lambda i: f"{name}[{i}] is {keys[codes[i]]!r}, which is none of the {n_columns} classes: {known}",
+    )
+    return columns[codes]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._classes import as_class_column, check_probabilities, check_same_kind, columns_of
+from fastbin._cells import as_cells
+from fastbin._classes import check_probabilities, columns_of, in_one_code
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length, check_sample_weight
-from fastbin.assess.samples import Samples, check_samples, group_samples
+from fastbin.assess.samples import Samples, check_samples, group_samples, rows_of_each
 
 # Gupta & Ramdas 2022: their experiments estimate every calibration error with 15 bins of equal mass, where it takes bins.
 N_BINS = 15
@@ -76,22 +77,17 @@ def top_label_ece(
     >>> round(top_label_ece(probabilities, predicted, labels), 6)             # cats 0, dogs .3
     0.1
     """
-    named, true = as_class_column(predicted, "predicted"), as_class_column(labels, "labels")
+    columns = {"predicted": as_cells(predicted, "predicted"), "labels": as_cells(labels, "labels")}
+    _, (named, true) = in_one_code(**columns)
     check_same_length(predicted=named, labels=true)
-    check_same_kind(predicted=named, labels=true)
     samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
     if sample_weight is not None:
         named = named[np.asarray(sample_weight) > 0]
-    total = sum(part.row_weights.sum() * _l1_error(part, grouping, n_bins) for part in _split(samples, named))
+    total = 0.0
+    for rows in rows_of_each(named):
+        part = samples.take(rows)
+        total += part.row_weights.sum() * _l1_error(part, grouping, n_bins)
     return float(total / samples.row_weights.sum())
-
-
-def _split(samples: Samples, column: Array) -> Iterator[Samples]:
-    """The samples of each value of a column."""
-    codes = np.unique(column, return_inverse=True)[1].ravel()
-    order = np.argsort(codes, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        yield samples.take(rows)
 
 
 def _l1_error(samples: Samples, grouping: str, n_bins: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +103,12 @@ def check_samples(
     if weights is not None and weights.dtype == np.int64 and weights.sum(dtype=np.float64) >= MAX_TOTAL:
         raise InputError("sample_weight adds up to 2**53 or more; divide the frequencies by a constant")
     return Samples(checked, ones, weights)
+
+
+def rows_of_each(codes: Array) -> Iterator[Int64s]:
+    """The rows of each code that occurs, in ascending order of the codes. O(n log n)."""
+    order = np.argsort(codes, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(codes) else ()
 
 
 @dataclass(frozen=True)
