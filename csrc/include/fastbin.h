@@ -462,7 +462,7 @@ FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fast
  * A set maps the key of a cell, such as a segment or a class, to the model of that cell. Cells with too few samples may share
  * one model, the pool. Finding a model and scoring with it are two steps, so that a caller looks up each key once:
  *
- *     fastbin_set_load("credit.fbt", &set);
+ *     fastbin_set_load("segments.fbm", &set);
  *     model = fastbin_set_find_text(set, "retail", 6);
  *     status = fastbin_set_predict_one(set, model, 0.37, key_of_this_customer, &probability);
  *
