@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from fastbin._errors import InputError, NotFittedError
+from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,6 +43,14 @@ def as_model(model: Any, name: str = "model") -> BinnedModel:
     fitted = as_evidence(model, name)
     if not isinstance(fitted, BinnedModel):
         raise not_a_model(model, name)
+    return fitted
+
+
+def as_model_set(models: Any, name: str = "models") -> ModelSet:
+    """The set itself, or that of a fitted estimator of `fastbin.multi`; InputTypeError for anything else."""
+    fitted = models.model_ if hasattr(type(models), "model_") else models
+    if not isinstance(fitted, ModelSet):
+        raise InputTypeError(f"{name} is of type {type(models).__name__}; pass a ModelSet, or an estimator of fastbin.multi")
     return fitted
 
 
