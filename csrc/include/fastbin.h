@@ -494,7 +494,7 @@ typedef struct fastbin_set_spec {
   int32_t kind;                 /* fastbin_set_kind */
   int32_t key_type;             /* fastbin_key_type */
   int32_t unknown;              /* fastbin_unknown; POOL needs a pool */
-  int32_t pool;                 /* the number of the pool's model, n_models - 1; -1: no pool */
+  int32_t pool;                 /* the number of the pool's model, n_models - 1; -1: no pool. It has keys, or unknown is POOL */
   int32_t n_models;             /* at least 1 */
   int32_t n_keys;               /* at least 1 */
   const fastbin_model *const *models; /* in the order of the keys they belong to, the pool last */

@@ -34,6 +34,8 @@ static int models_can_be(const fastbin_set_spec *spec) {
     if (spec->pool != -1 && spec->model_of_key[i] == spec->pool) continue;
     if (spec->model_of_key[i] != next++) return 0;
   }
+  /* A pool that no row could ever reach is a mistake. */
+  if (spec->pool != -1 && next == spec->n_keys && spec->unknown == FASTBIN_UNKNOWN_REFUSE) return 0;
   return next == spec->n_models - (spec->pool != -1);
 }
 
