@@ -22,6 +22,7 @@ Calibrators, each with ``fit(scores, labels)``, ``predict(scores)`` and a ``mode
 What they end as, and what else there is:
 
     BinnedModel             predict, predict_one, interval, predict_set, certificate, save; load(path) reads one
+    ModelSet                many models behind one key: segments, classes
     monotone_model, predict_venn, merge_venn            of a model
     choose_n_bins, epsilon  before there are data
     hash_keys               keys for tied scores, from ids
@@ -29,6 +30,7 @@ What they end as, and what else there is:
 
     fb.guarantees           from bins to a promise: Certificate, exact radii, numbers of samples
     fb.intervals            one interval for one bin
+    fb.multi                classes and segments: TopLabelBinning, ClassWiseBinning, SegmentedBinning
     fb.assess               is it calibrated: metrics, tables, does a certificate hold on test data
     fb.online               outcomes that keep arriving: streams and monitors
     fb.shift                populations that move: label shift, importance weights
@@ -64,9 +66,10 @@ from fastbin._errors import (
 )
 from fastbin._load import load
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
-    from fastbin import assess, guarantees, intervals, io, online, plots, report, shift, theory
+    from fastbin import assess, guarantees, intervals, io, multi, online, plots, report, shift, theory
     from fastbin._keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
         "InputTypeError",
         "IsotonicCalibration",
         "MissingDependencyError",
+        "ModelSet",
         "NotFittedError",
         "PlattScaling",
         "QuadraticScaling",
@@ -112,6 +116,7 @@ if TYPE_CHECKING:
         "load",
         "merge_venn",
         "monotone_model",
+        "multi",
         "online",
         "plots",
         "predict_venn",
@@ -141,7 +146,7 @@ _HOMES = {
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")
+_MODULES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "theory")
 
 __version__ = _library_version()
 

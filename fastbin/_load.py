@@ -7,10 +7,14 @@ from pathlib import Path
 
 from fastbin._errors import FormatError
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+
+# How the file of a set begins; that of a model, or anything else, is left to its reader.
+SET_MAGIC = b"\x89FBT"
 
 
-def load(path: str | os.PathLike[str]) -> BinnedModel:
-    """Read a model file.
+def load(path: str | os.PathLike[str]) -> BinnedModel | ModelSet:
+    """Read a file of a model, or of a set of models.
 
     Parameters
     ----------
@@ -18,7 +22,8 @@ def load(path: str | os.PathLike[str]) -> BinnedModel:
 
     Returns
     -------
-    BinnedModel
+    BinnedModel or ModelSet
+        Whichever the file holds.
 
     Raises
     ------
@@ -40,6 +45,6 @@ def load(path: str | os.PathLike[str]) -> BinnedModel:
     """
     data = Path(path).read_bytes()
     try:
-        return BinnedModel.from_bytes(data)
+        return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)
     except FormatError as error:
         raise FormatError(f"{os.fspath(path)}: {error}") from None

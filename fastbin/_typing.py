@@ -10,6 +10,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 UInt8s = npt.NDArray[np.uint8]
+Int32s = npt.NDArray[np.int32]
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]

@@ -1,0 +1,392 @@
+"""Many models behind one key: segments, classes, anything that says before the score which model a row belongs to.
+
+Like a model, a set is immutable and its memory belongs to the C library. Its promises are about all cells of all models at
+once (`fastbin.guarantees.certify_set`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fastbin._cells import Key, check_key, in_order
+from fastbin._errors import InputError, InputTypeError
+from fastbin._files import replace_file
+from fastbin._native.model_set import NativeModelSet
+from fastbin._scalars import check_alpha, check_choice
+from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
+from fastbin.model import BinnedModel, IntervalMethod
+
+if TYPE_CHECKING:
+    from fastbin.guarantees import Certificate, SetCertificate
+
+SET_KINDS = ("given", "segments", "top-label", "class-wise")
+UNKNOWN = ("refuse", "pool")
+
+
+class ModelSet(NativeModelSet):
+    """Models behind keys: the key of a row chooses the model that scores it.
+
+    Parameters
+    ----------
+    models : mapping of keys to BinnedModel or fitted calibrators
+        Keys are integers of 64 bits, or non-empty texts of at most 1,024 bytes in UTF-8; all of one type.
+    unknown : {"refuse", "pool"}
+        What a row of another key gets: an error, or the value of the pool, with no interval and no certificate.
+    pool : BinnedModel or fitted calibrator, optional
+        One model for several cells, such as those with too few samples for models of their own.
+    pooled_keys : iterable of keys, optional
+        The keys of these cells. To promises, they are one cell together.
+
+    Attributes
+    ----------
+    keys : tuple of int or str
+        All keys, ascending, those of the pool included.
+    pooled_keys : tuple of int or str
+    models : dict
+        The models with a key of their own.
+    pool : BinnedModel or None
+    kind : str
+        "given"; "segments", "top-label" or "class-wise" where `fastbin.multi` made the set.
+    unknown : str
+    columns : tuple of int or str, or None
+        The classes in the order of the columns of a probability matrix, for sets of classes.
+    n_models, n_bins, n_samples : int
+        In all models together.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        For no models, keys of two types, a key that is given twice, a pool without keys and without ``unknown="pool"``, ...
+
+    Notes
+    -----
+    A promise about all cells at once needs cells that share no samples: models whose calibration samples are told apart by
+    their key, or by anything else that is known without the labels. Of a set of kind "class-wise" it does not, as the same
+    samples serve all its models, and each class gets an equal share of alpha.
+
+    Safe to share between threads. Scoring needs NumPy alone.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> north = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1])
+    >>> south = fb.ExplicitBinning(edges=[0.4]).fit([0.1, 0.3, 0.6], [0, 1, 0])
+    >>> models = fb.ModelSet({"north": north, "south": south})
+    >>> models.predict([0.8, 0.8, 0.1], ["north", "south", "south"])
+    array([1. , 0. , 0.5])
+    >>> models.predict_one(0.8, "north")
+    1.0
+    """
+
+    def __init__(
+        self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_keys: Iterable[Any] = ()
+    ) -> None:
+        if not isinstance(models, Mapping):
+            raise InputTypeError(f"models is of type {type(models).__name__}; pass a mapping of keys to models")
+        self._set_up(models, pool, list(pooled_keys), unknown=unknown)
+
+    @classmethod
+    def _of(
+        cls, models: Mapping[Any, Any], *, kind: str, unknown: str = "refuse", pool: Any = None,
+        pooled_keys: Iterable[Any] = (), columns: Iterable[Any] | None = None,
+    ) -> ModelSet:  # fmt: skip
+        """A set that `fastbin.multi` makes; `columns` are its keys in the order of the columns."""
+        made = cls.__new__(cls)
+        made._set_up(models, pool, list(pooled_keys), unknown=unknown, kind=kind, columns=columns)
+        return made
+
+    def _set_up(
+        self, models: Mapping[Any, Any], pool: Any, pooled: list[Any], *, unknown: str, kind: str = "given",
+        columns: Iterable[Any] | None = None,
+    ) -> None:  # fmt: skip
+        own = {check_key(key, "a key of models"): _as_binned(model, f"models[{key!r}]") for key, model in models.items()}
+        keys = in_order([*own, *pooled], "keys")
+        if not keys:
+            raise InputError("models is empty, and so is pooled_keys; a set has at least one key")
+        if pool is None and (pooled or unknown == "pool"):
+            raise InputError("pooled_keys and unknown='pool' need a model for such rows; give it as pool")
+        if pool is not None and not pooled and unknown != "pool":
+            raise InputError("pool is given and no row would ever get it; give pooled_keys, or unknown='pool'")
+        ranked = {key: number for number, key in enumerate(key for key in keys if key in own)}
+        every = [own[key] for key in ranked] + ([] if pool is None else [_as_binned(pool, "pool")])
+        numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
+        place = {key: at for at, key in enumerate([] if columns is None else columns)}
+        self._fill(
+            every, keys if isinstance(keys[0], str) else np.array(keys, np.int64), numbers, kind=SET_KINDS.index(kind),
+            unknown=UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN)), pool=-1 if pool is None else len(ranked),
+            columns=np.array([place[key] for key in keys], np.int32) if place else None,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ what is in it
+
+    @property
+    def kind(self) -> str:
+        """How the cells came about: "given", "segments", "top-label" or "class-wise"."""
+        return SET_KINDS[self._codes[0]]
+
+    @property
+    def unknown(self) -> str:
+        """What rows of unknown keys get: "refuse" or "pool"."""
+        return UNKNOWN[self._codes[2]]
+
+    @cached_property
+    def keys(self) -> tuple[Key, ...]:
+        """All keys, ascending."""
+        return tuple(self._text_keys if self._text_keys is not None else self._int_keys.tolist())
+
+    @cached_property
+    def pooled_keys(self) -> tuple[Key, ...]:
+        """The keys whose rows the pool scores."""
+        return tuple(key for key, number in zip(self.keys, self._model_of_key.tolist(), strict=True) if number == self._pool)
+
+    @property
+    def pool(self) -> BinnedModel | None:
+        """The model of the pooled keys, or ``None``."""
+        return None if self._pool < 0 else self._model(self._pool, BinnedModel)
+
+    @property
+    def models(self) -> dict[Key, BinnedModel]:
+        """The models with a key of their own, by key."""
+        return {key: model for key, model in self.numbered if key is not None}
+
+    @cached_property
+    def columns(self) -> tuple[Key, ...] | None:
+        """The classes in the order of the columns of a probability matrix; ``None`` for cells that are not classes."""
+        if self.kind not in ("top-label", "class-wise"):
+            return None
+        return self.keys if self._columns is None else tuple(self.keys[at] for at in np.argsort(self._columns))
+
+    @property
+    def numbered(self) -> list[tuple[Key | None, BinnedModel]]:
+        """Every model with its key, in the order of their numbers; the pool is the last and has none."""
+        names: list[Key | None] = [None] * self.n_models
+        for key, number in zip(self.keys, self._model_of_key.tolist(), strict=True):
+            if number != self._pool:
+                names[number] = key
+        return [(name, self._model(number, BinnedModel)) for number, name in enumerate(names)]
+
+    @cached_property
+    def first_bin(self) -> Int64s:
+        """int64 (n_models + 1,): the number of each model's first bin, where the bins of all models are counted on."""
+        return np.cumsum([0, *(model.n_bins for _, model in self.numbered)], dtype=np.int64)
+
+    @property
+    def n_bins(self) -> int:
+        """The bins of all models."""
+        return int(self.first_bin[-1])
+
+    @cached_property
+    def n_samples(self) -> int:
+        """The samples of all fits; those of a class-wise set count once, as all its models have the same."""
+        counts = [model.n_samples for _, model in self.numbered]
+        return max(counts) if self.kind == "class-wise" else sum(counts)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.keys)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, (int, str, np.integer)) and not isinstance(key, bool) and self._find_one(key) >= 0
+
+    def __getitem__(self, key: Any) -> BinnedModel:
+        number = self._find_one(key)
+        if number < 0:
+            raise KeyError(key)
+        return self._model(number, BinnedModel)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The model of a key (the pool for a pooled one), or `default`."""
+        number = self._find_one(key)
+        return default if number < 0 else self._model(number, BinnedModel)
+
+    # ------------------------------------------------------------------ scoring
+
+    def find(self, cells: Any) -> Int32s:
+        """int32 (n,): the number of the model of each row, as in `numbered`; -1 for unknown keys, where these are not refused.
+
+        Parameters
+        ----------
+        cells : array-like of shape (n,)
+            Keys; integer arrays of any dtype, texts, categorical columns of pandas or Arrow.
+
+        Raises
+        ------
+        InputError
+            For the first key that is none, or unknown where these are refused, with its position.
+        """
+        numbers = self._find(cells)
+        if self.unknown == "refuse":
+            self._refuse_unknown(numbers, cells)
+        return numbers
+
+    def predict(
+        self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> Float64s:
+        """Calibrated probabilities, each by the model of its cell.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+        cells : array-like of shape (n,)
+            The key of each row; see `find`.
+        keys, seed, out, nan
+            As for `BinnedModel.predict`; `keys` are tie keys.
+
+        Returns
+        -------
+        float64 (n,)
+
+        Raises
+        ------
+        InputError
+            For the first row with a bad score, or with an unknown cell where these are refused.
+
+        Notes
+        -----
+        O(n). Rows that are sorted by cell are scored fastest.
+        """
+        return self._predict(self.find(cells), scores, keys, seed, out, nan)
+
+    def assign(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int32s:
+        """int32 (n,): the bin of each score within its own model, -1 for unknown cells; arguments as in `predict`."""
+        return self._assign(self.find(cells), scores, keys, seed, nan)
+
+    def assign_all(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int64s:
+        """int64 (n,): the same, where the bins of all models are counted on (`first_bin`)."""
+        numbers = self.find(cells)
+        bins = self._assign(numbers, scores, keys, seed, nan)
+        return np.where(bins < 0, -1, self.first_bin[numbers] + bins)
+
+    def _lookup(
+        self, tables: Array, unknown: Any, scores: Any, cells: Any, keys: Any, seed: int | None, nan: str = "error"
+    ) -> Array:
+        """Rows of a table of all bins; the row `unknown` for unknown cells, NaN for scores that propagate it."""
+        numbers = self.find(cells)
+        bins = self._assign(numbers, scores, keys, seed, nan)
+        rows = np.concatenate([tables, np.full((1, 2), np.nan), [unknown]])
+        at = np.where(numbers < 0, len(tables) + 1, np.where(bins < 0, len(tables), self.first_bin[numbers] + bins))
+        return np.asarray(rows[at])
+
+    def predict_interval(
+        self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
+        simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",
+    ) -> Float64s:  # fmt: skip
+        """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
+        tables = np.concatenate(self.interval(alpha, method, simultaneous))
+        return self._lookup(tables, (0.0, 1.0), scores, cells, keys, seed, nan)
+
+    def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
+        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; both for unknown cells.
+
+        In each bin of each model the label of a new sample is outside its set with probability at most alpha; see
+        `BinnedModel.predict_set`.
+        """
+        from fastbin import guarantees
+
+        tables = np.concatenate([guarantees.bin_sets(model._evidence(), alpha) for _, model in self.numbered])
+        return self._lookup(tables.astype(np.float64), (1.0, 1.0), scores, cells, keys, seed).astype(np.bool_)
+
+    # ------------------------------------------------------------------ evidence
+
+    def interval(
+        self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        which: Literal["joint"] | Key = "joint",
+    ) -> Any:  # fmt: skip
+        """Intervals for the true positive rates in the bins of all models.
+
+        Parameters
+        ----------
+        alpha, method, simultaneous
+            As for `BinnedModel.interval`. `simultaneous`: alpha bounds the chance that any interval of any model misses, and
+            all bins with samples have equal shares of it (by Sidak; of a class-wise set, each class has an equal share).
+        which : "joint" or a key
+            With a key, the intervals of that model alone, at its own alpha.
+
+        Returns
+        -------
+        list of float64 (n_bins, 2)
+            One for each model, as in `numbered`; for a key the array of its model.
+        """
+        from fastbin import guarantees
+
+        if which != "joint":
+            return self[which].interval(alpha, method, simultaneous)
+        return guarantees.set_intervals(
+            *self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous,
+            class_wise=self.kind == "class-wise",
+        )  # fmt: skip
+
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
+    ) -> SetCertificate | Certificate:
+        """What is guaranteed about the values of all models at once.
+
+        Parameters
+        ----------
+        alpha, kind, bound
+            As for `BinnedModel.certificate`.
+        which : "joint" or a key
+            With a key, the certificate of that model alone, at its own alpha. (A cell that is called "joint": ``set["joint"]``.)
+
+        Returns
+        -------
+        SetCertificate; Certificate for one key
+
+        Raises
+        ------
+        GuaranteeError
+            If a model does not support it; the message names its key.
+        """
+        from fastbin import guarantees
+
+        if which != "joint":
+            return self[which].certificate(alpha, kind, bound)
+        return guarantees.certify_set(
+            *self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, class_wise=self.kind == "class-wise",
+            cells=self.kind,
+        )  # fmt: skip
+
+    def _evidence(self) -> tuple[list[BinnedModel], list[Key | None]]:
+        """The models, and their names."""
+        names, models = zip(*self.numbered, strict=True)
+        return [model._evidence() for model in models], list(names)
+
+    # ------------------------------------------------------------------ bytes
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> ModelSet:
+        """The set in these bytes, as `to_bytes` made them; FormatError if they are foreign, damaged or of a newer format."""
+        return cls._read(memoryview(data).cast("B") if len(data) else b"")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], ModelSet], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelSet) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def __repr__(self) -> str:
+        pooled = f", {len(self.pooled_keys)} of them pooled" if self.pooled_keys else ""
+        return f"ModelSet(kind={self.kind!r}, {len(self)} keys{pooled}, {self.n_bins} bins, {self.n_samples} samples)"
+
+
+def _as_binned(model: Any, name: str) -> BinnedModel:
+    from fastbin.guarantees.evidence import as_evidence, not_a_model  # not needed to score
+
+    fitted = as_evidence(model, name)
+    if not isinstance(fitted, BinnedModel):
+        raise not_a_model(model, name)
+    return fitted
