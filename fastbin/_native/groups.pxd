@@ -16,6 +16,12 @@ cdef struct Groups:
     int64_t n_positive
 
 
+# The columns must outlive what is made of them.
+cdef Groups groups_of(
+    const double[::1] score, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] equal,
+    const int64_t[::1] equal_ones,
+) except *
+cdef uint64_t fingerprint_groups(const Groups *groups) noexcept nogil
 cdef int64_t count_tied(const double *score, const int64_t *equal, Py_ssize_t n) noexcept nogil
 cdef uint64_t digest_groups(uint64_t seed, const Groups *groups) noexcept nogil
 cdef int64_t find_groups(

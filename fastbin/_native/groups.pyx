@@ -9,17 +9,25 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from fastbin._errors import InputError
+
 cdef extern from "keys.h":
     uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
 
 
-def digest(const uint64_t[::1] words):
-    """int: the chain of mixes over these words; all digests are such chains."""
-    cdef Py_ssize_t i
-    cdef uint64_t state = 0
-    for i in range(words.shape[0]):
-        state = chain(state, words[i])
-    return state
+cdef Groups groups_of(
+    const double[::1] score, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] equal,
+    const int64_t[::1] equal_ones,
+) except *:
+    cdef Groups groups
+    memset(&groups, 0, sizeof(groups))
+    groups.n_ranks = score.shape[0]
+    if not groups.n_ranks == below.shape[0] == below_ones.shape[0] == equal.shape[0] == equal_ones.shape[0]:
+        raise InputError("groups must have columns of one length")
+    if groups.n_ranks:
+        groups.score, groups.below, groups.below_ones = &score[0], &below[0], &below_ones[0]
+        groups.equal, groups.equal_ones = &equal[0], &equal_ones[0]
+    return groups
 
 
 def group_digest(
@@ -31,12 +39,7 @@ def group_digest(
     One entry per boundary, ascending: its score, the samples with a lower score and those of them with label 1, the samples
     with this score and those of them with label 1. Entries of one score are one group. O(n_bins) time.
     """
-    cdef Groups groups
-    memset(&groups, 0, sizeof(groups))
-    groups.n_ranks = scores.shape[0]
-    if groups.n_ranks:
-        groups.score, groups.below, groups.below_ones = &scores[0], &below[0], &below_ones[0]
-        groups.equal, groups.equal_ones = &counts[0], &ones[0]
+    cdef Groups groups = groups_of(scores, below, below_ones, counts, ones)
     return digest_groups(seed, &groups)
 
 
@@ -54,6 +57,24 @@ cdef uint64_t digest_groups(uint64_t seed, const Groups *groups) noexcept nogil:
             state = chain(chain(chain(state, word), <uint64_t>groups.below[i]), <uint64_t>groups.below_ones[i])
             state = chain(chain(state, <uint64_t>groups.equal[i]), <uint64_t>groups.equal_ones[i])
     return state
+
+
+def group_fingerprint(
+    const double[::1] scores, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] counts,
+    const int64_t[::1] ones, int64_t n_samples, int64_t n_positive,
+):
+    """int: the fingerprint of a fit whose edges are at these groups, as in `group_digest`; 0 where there is none."""
+    cdef Groups groups = groups_of(scores, below, below_ones, counts, ones)
+    groups.n_samples, groups.n_positive = n_samples, n_positive
+    return fingerprint_groups(&groups)
+
+
+cdef uint64_t fingerprint_groups(const Groups *groups) noexcept nogil:
+    cdef uint64_t fingerprint
+    if groups.n_ranks == 0:
+        return 0
+    fingerprint = digest_groups(chain(chain(0, <uint64_t>groups.n_samples), <uint64_t>groups.n_positive), groups)
+    return 1 if fingerprint == 0 else fingerprint
 
 
 def n_tied(const double[::1] scores, const int64_t[::1] sizes):

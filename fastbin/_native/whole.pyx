@@ -4,14 +4,14 @@ The rule is told in fastbin/_fit/whole.py. It stands here alone, for one sample 
 """
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memmove, memset
+from libc.string cimport memmove
 
 import numpy as np
 
 from fastbin._errors import InputError
 
 from fastbin._native.cfastbin cimport FASTBIN_OK, fastbin_draw_labels
-from fastbin._native.groups cimport Groups
+from fastbin._native.groups cimport Groups, groups_of
 
 
 cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *kept) noexcept nogil:
@@ -84,20 +84,10 @@ cdef Py_ssize_t place_bins(
     return n_edges
 
 
-cdef Groups as_groups(given):
+cdef Groups as_groups(given) except *:
     """What a `BoundaryGroups` holds, which must outlive this."""
-    cdef Groups groups
-    cdef const double[::1] score = given[0]
-    cdef const int64_t[::1] below = given[1], below_ones = given[2], equal = given[3], equal_ones = given[4]
-    memset(&groups, 0, sizeof(groups))
-    groups.n_ranks, groups.n_samples, groups.n_positive = score.shape[0], given[5], given[6]
-    if below.shape[0] != groups.n_ranks or below_ones.shape[0] != groups.n_ranks:
-        raise InputError("groups must have columns of one length")
-    if equal.shape[0] != groups.n_ranks or equal_ones.shape[0] != groups.n_ranks:
-        raise InputError("groups must have columns of one length")
-    if groups.n_ranks:
-        groups.score, groups.below, groups.below_ones = &score[0], &below[0], &below_ones[0]
-        groups.equal, groups.equal_ones = &equal[0], &equal_ones[0]
+    cdef Groups groups = groups_of(given[0], given[1], given[2], given[3], given[4])
+    groups.n_samples, groups.n_positive = given[5], given[6]
     return groups
 
 

@@ -5,6 +5,8 @@
 `ece`, `squared_ece`                                       calibration errors: plug-in of any order, and debiased
 `brier_score`, `brier_decomposition`, `log_loss`,          proper scores and their parts
 `sharpness`, `roc_auc`
+`top_label_ece`, `class_wise_ece`,                         of several classes, as Gupta & Ramdas 2022 define them
+`multiclass_brier`, `multiclass_log_loss`
 `validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: the share of samples by the error of their
                                                            prediction; exact step functions
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
@@ -28,6 +30,7 @@ from fastbin.assess.metrics import (
     sharpness,
     squared_ece,
 )
+from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck
@@ -41,13 +44,17 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "check_certificate",
+    "class_wise_ece",
     "ece",
     "log_loss",
+    "multiclass_brier",
+    "multiclass_log_loss",
     "promised_validity",
     "reliability_table",
     "roc_auc",
     "samples_to_check",
     "sharpness",
     "squared_ece",
+    "top_label_ece",
     "validity_curve",
 ]
