@@ -93,7 +93,8 @@ def whole_bins(
     kept, counts, label_sums, ties = bins_of_groups(groups, ranks, everyone, tied, scheme == "umd", digest)
     edges = groups.score[kept]
     if mirrored:
-        edges, counts, label_sums, ties = (np.ascontiguousarray(column[::-1]) for column in (edges, counts, label_sums, ties))
+        edges = edges[::-1].copy()
+        counts, label_sums, ties = (column[::-1].copy() for column in (counts, label_sums, ties))
     edge_keys = np.full(len(edges), KEY_BELOW if scheme == "umb" else KEY_ABOVE, np.uint64)
     partition, tally = Partition(edges, edge_keys, score_range), Tally(counts, label_sums)
     if not tied:

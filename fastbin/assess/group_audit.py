@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from fastbin._calibrator import Calibrator
-from fastbin._cells import Key
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError
 from fastbin._typing import Float64s, Int64s
-from fastbin.assess.certificate_check import check_certificate
-from fastbin.assess.groups import Group, check_groups
-from fastbin.assess.promise import LabelledRows, Promise
 from fastbin.assess.reliability import as_records
-from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM
-from fastbin.guarantees import Certificate
-from fastbin.guarantees.words import name_bins
-from fastbin.intervals import bonferroni, sidak
-from fastbin.model import BinnedModel
 
 MOST_GROUPS_NAMED = 8
 
