@@ -50,6 +50,7 @@ def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
 
     O(n) for texts, and for integers that are not far apart; O(n log n) for others.
     """
+    # Many rows are read where they are; any other column is checked, and converted.
     is_plain = type(column) is np.ndarray and column.dtype == np.int32 and column.ndim == 1 and column.flags.c_contiguous
     cells = column if is_plain else as_cells(column, name)
     if isinstance(cells, TextCells):
