@@ -50,8 +50,8 @@ def test_every_method_is_measured(
     table = {line[:28].strip(): line[28:].split() for line in printed.split("\n\n")[1].splitlines()[1:]}
     assert {"softmax", "temperature scaling", *script.OURS} <= set(table)
     errors = {name: float(row[0]) for name, row in table.items()}
-    assert max(errors["TopLabelBinning"], errors["TopLabelBinning, certified"], errors["temperature scaling"]) < 0.06
-    assert errors["softmax"] > 0.1
+    for name in ("TopLabelBinning", "TopLabelBinning, certified", "temperature scaling"):
+        assert errors[name] < 0.7 * errors["softmax"], name
     assert float(table["softmax"][1]) > 0.0
     assert {len(row) for row in table.values()} <= {7, 9, 10}
     assert printed.count("With probability at least 90 % over the 2,000 calibration samples") == 6
