@@ -293,8 +293,8 @@ of them, else 15 bins of equal mass; weighted by the shares of the classes. s.d.
 the test rows. 15 a class: 15 bins of equal mass in each predicted class. 15 in all: the ECE of the confidence, in 15 bins of
 equal mass over all rows. top Brier, top loss: of the probability that the predicted class is the true one; the loss is infinite
 where a bin says 1 and was wrong once. class-wise, Brier, loss: of the probabilities of all classes, where a method has them
-(the loss where they sum to 1). accuracy: of the largest probability. Certificates are those of the fits above; the a-priori ones
-are known before any label is seen, and a choice between the two after looking at them would cost alpha."""
+(the loss where they sum to 1). accuracy: of the largest probability. Certificates are those of the fits above; those known
+before the labels are "a-priori", and a choice between the two after looking at them would cost alpha."""
 
 
 if __name__ == "__main__":
