@@ -54,13 +54,13 @@ class _Cell(NamedTuple):
 
 def certify_set(
     models: Sequence[Evidence],
-    names: Sequence[Any] | None = None,
     alpha: float = 0.1,
     kind: str = "conditional",
     bound: str | None = None,
     *,
     class_wise: bool = False,
-    cells: str = "given",
+    names: Sequence[Any] | None = None,
+    cells: str = "cells",
 ) -> SetCertificate:
     """What many models promise together, each about the samples of its own cell.
 
@@ -74,8 +74,6 @@ def certify_set(
     ----------
     models : sequence of Evidence
         Fitted models, such as `fastbin.BinnedModel`. Those without a sample are left out of the promise, and named.
-    names : sequence, optional
-        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
     alpha : float
         Failure probability of all models together, from n_models x 1e-100 to 1/2. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
@@ -86,8 +84,10 @@ def certify_set(
         models keep at once (`common_radius`), unless whole groups of equal scores lie at edges.
     class_wise : bool
         Whether the same samples serve all models.
-    cells : {"given", "segments", "top-label", "class-wise"}
-        What to call the cells, by the kind of their set; `class_wise` alone says whether they share samples.
+    names : sequence, optional
+        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What to call the cells.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def certify_set(
     >>> scores = [i / 1000 for i in range(1000)]
     >>> large = fb.UniformMassBinning(n_bins=5).fit(scores, [int(i % 10 < 8) for i in range(1000)])
     >>> small = fb.UniformMassBinning(n_bins=2).fit(scores[:200], [int(i % 10 < 3) for i in range(200)])
-    >>> certificate = certify_set([large, small], ["north", "south"], cells="segments")
+    >>> certificate = certify_set([large, small], names=["north", "south"], cells="segments")
     >>> print(certificate)
     With probability at least 90 % over the 1,200 calibration samples, in each of the 7 bins of 2 segments at once, the ...
     >>> [(name, round(part.epsilon, 3), round(part.alpha, 3)) for name, part in certificate.parts]
@@ -127,7 +127,7 @@ def certify_set(
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
     if not covered:
-        raise GuaranteeError(f"none of the {len(every)} {CELLS[cells].many} holds a sample, so there is nothing to certify")
+        raise GuaranteeError(f"none of the {len(every)} {cells} holds a sample, so there is nothing to certify")
     if not class_wise:
         _require_disjoint(covered, cells)
     if _has_one_radius(covered, kind, bound) and not class_wise:
@@ -142,13 +142,13 @@ def certify_set(
 
 def set_intervals(
     models: Sequence[Evidence],
-    names: Sequence[Any] | None = None,
     alpha: float = 0.1,
     method: str = "clopper-pearson",
     simultaneous: bool = True,
     *,
     class_wise: bool = False,
-    cells: str = "given",
+    names: Sequence[Any] | None = None,
+    cells: str = "cells",
 ) -> list[Float64s]:
     """An interval for the true frequency of label 1 in each bin of many models, all bins at the same level.
 
@@ -156,8 +156,6 @@ def set_intervals(
     ----------
     models : sequence of Evidence
         Fitted models of disjoint cells, such as `fastbin.BinnedModel`.
-    names : sequence, optional
-        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
     alpha : float
         Failure probability: of all bins of all models together where `simultaneous`, else of each bin.
     method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
@@ -166,8 +164,10 @@ def set_intervals(
         Whether alpha is shared among all bins that hold samples.
     class_wise : bool
         Whether the same samples serve all models: then each of k models has alpha / k for its bins.
-    cells : {"given", "segments", "top-label", "class-wise"}
-        What to call the cells in errors, by the kind of their set.
+    names : sequence, optional
+        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What to call the cells in errors.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def _naming(name: Any, cells: str) -> Iterator[None]:
     try:
         yield
     except GuaranteeError as error:
-        whose = name_cell(name) if name is None else f"{CELLS[cells].one} {name_cell(name)}"
+        whose = name_cell(name) if name is None else f"{CELLS[cells][0]} {name_cell(name)}"
         raise GuaranteeError(f"{whose}: {error}") from error
 
 
@@ -240,27 +240,27 @@ def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, metho
     return every
 
 
-def _require_disjoint(covered: list[_Cell], cells: str) -> None:
+def _require_disjoint(cells: list[_Cell], word: str) -> None:
     """Raise where the promises of two models may rest on the same labels."""
     seen: dict[Any, _Cell] = {}
-    for cell in covered:
-        if is_moved(cell.model) and len(covered) > 1:
-            _require_given_rates(cell, cells)
+    for cell in cells:
+        if is_moved(cell.model) and len(cells) > 1:
+            _require_given_rates(cell, word)
         fingerprint = getattr(cell.model, "fingerprint", 0)
         other = seen.setdefault(id(cell.model), cell)
-        if other is cell and fingerprint and not _agrees_by_chance(cell, len(covered)):
+        if other is cell and fingerprint and not _agrees_by_chance(cell, len(cells)):
             other = seen.setdefault(f"fingerprint {fingerprint}", cell)
         if other is not cell:
-            pair, many = f"{name_cell(other.name)} and {name_cell(cell.name)}", CELLS[cells].many
             raise GuaranteeError(
-                f"{pair} have models of the same samples, so their labels are not independent, and the {many} not disjoint; "
-                "fit each to its own samples (class_wise=True is for models of several classes, which share theirs)"
+                f"{name_cell(other.name)} and {name_cell(cell.name)} have models of the same samples, so their labels are not "
+                f"independent, and the {word} not disjoint; fit each to its own samples (class_wise=True is for models of "
+                "several classes, which share theirs)"
             )
 
 
-def _require_given_rates(cell: _Cell, cells: str) -> None:
+def _require_given_rates(cell: _Cell, word: str) -> None:
     if cell.model.rates is None or any(rate.origin == "counted" for rate in cell.model.rates):
-        with _naming(cell.name, cells):
+        with _naming(cell.name, word):
             raise GuaranteeError(
                 "its values were moved to class rates that were counted on labels, which other models may share; certify each "
                 "model by itself, at its part of alpha, or move all by rates that are given"
@@ -344,7 +344,7 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
         part = certificate_of(
             cell.model, min(1.0, epsilon), cell.tally.is_covered, kind=kind, bound=bound,
             alpha=_part_of_alpha(cell.tally.counts, epsilon - shift, level),
-            theorem=f"exact binomial radius for the counts of the bins of all {CELLS[cells].many}; {binomial_law(cell.model)}",
+            theorem=f"exact binomial radius for the counts of the bins of all {cells}; {binomial_law(cell.model)}",
             assumptions=assumptions_of(cell.model, kind),
         )  # fmt: skip
         parts.append((cell.name, part))
@@ -362,15 +362,15 @@ def _joined(
     every: list[_Cell], parts: list[_Part], *, alpha: float, kind: str, bound: str, cells: str, class_wise: bool
 ) -> SetCertificate:
     """The certificate of all, of those of its parts."""
-    certificates, many = [part for _, part in parts], CELLS[cells].many
+    certificates = [part for _, part in parts]
     theorems = " / ".join(dict.fromkeys(part.theorem for part in certificates))
     if len(parts) > 1 and kind not in ("marginal", "expected-ece") and not class_wise:
-        theorems += f"; given the {many} of the samples and the edges, the {many} are independent, and their chances multiply"
+        theorems += f"; given the {cells} of the samples and the edges, the {cells} are independent, and their chances multiply"
     elif len(parts) > 1 and kind != "expected-ece" and class_wise:
-        theorems += f"; union bound over the {many}"
+        theorems += f"; union bound over the {cells}"
     assumptions = dict.fromkeys(sentence for part in certificates for sentence in part.assumptions)
     if len(parts) > 1:
-        assumptions[(_SHARED if class_wise else _DISJOINT).format(cells=many)] = None
+        assumptions[(_SHARED if class_wise else _DISJOINT).format(cells=cells)] = None
     left_out = [(cell.name, np.flatnonzero(~cell.tally.is_covered).tolist()) for cell in every]
     sizes = [part.n_samples for part in certificates]
     return SetCertificate(

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastbin.guarantees.certificate import Certificate
 from fastbin.guarantees.words import name_cells, rounded_up, sureness
 
-
-class CellWords(NamedTuple):
-    """How the cells of a set are called, and what their values are compared with."""
-
-    one: str
-    many: str
-    truth: str
-
-
-# By the kind of the set; see `fastbin.ModelSet`.
+# For each word for the cells of a set: one of them, and what the values are compared with.
 CELLS = {
-    "given": CellWords("cell", "cells", "the true frequency of label 1"),
-    "segments": CellWords("segment", "segments", "the true frequency of label 1"),
-    "top-label": CellWords("predicted class", "predicted classes", "how often the predicted class is the true one"),
-    "class-wise": CellWords("class", "classes", "how often the class is the true one"),
+    "cells": ("cell", "the true frequency of label 1"),
+    "segments": ("segment", "the true frequency of label 1"),
+    "predicted classes": ("predicted class", "how often the predicted class is the true one"),
+    "classes": ("class", "how often the class is the true one"),
 }
 
 
@@ -47,8 +38,8 @@ class SetCertificate:
         The results that the promise rests on.
     assumptions : tuple of str
         What must be true, one sentence each.
-    cells : {"given", "segments", "top-label", "class-wise"}
-        What the models are about, as `fastbin.ModelSet.kind` says it.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What the models are about. "classes" share their rows; the others are disjoint.
     n_models, n_bins : int
         Models with samples of their own, and all their bins.
     n_samples : int
@@ -66,7 +57,7 @@ class SetCertificate:
     >>> scores = [i / 1000 for i in range(1000)]
     >>> few, many = ([int(i % 10 < tenths) for i in range(1000)] for tenths in (2, 5))
     >>> models = [fb.FixedWidthBinning(n_bins=4).fit(scores, labels).model_ for labels in (few, many)]
-    >>> certificate = certify_set(models, ["north", "south"], cells="segments")
+    >>> certificate = certify_set(models, names=["north", "south"], cells="segments")
     >>> print(certificate)
     With probability at least 90 % over the 2,000 calibration samples, in each of the 8 bins of 2 segments at once, the ...
     >>> [(name, round(part.epsilon, 3), round(part.alpha, 3)) for name, part in certificate.parts]
@@ -106,13 +97,13 @@ class SetCertificate:
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
         fine = any(part.n_steps for _, part in self.parts)
-        bins, truth = f"{self.n_bins:,} {'evidence bins' if fine else 'bins'}", CELLS[self.cells].truth
+        bins, truth = f"{self.n_bins:,} {'evidence bins' if fine else 'bins'}", CELLS[self.cells][1]
         served = "the average of what is served" if fine else "the predicted probability"
         if self.kind == "ece":
             error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
             return f"{sure}, {error} of each of {models} at once, and so of all of them, is at most {distance}{left_out}."
         if self.kind == "marginal":
-            every = " for every class" if self.cells == "class-wise" else ""
+            every = " for every class" if self.cells == "classes" else ""
             return (
                 f"{sure} and the next sample, {served} in the bin of that sample is{every} within {distance} of {truth} there "
                 f"({bins} of {models}{left_out})."
@@ -123,8 +114,7 @@ class SetCertificate:
         """How many cells of which kind, the pool named apart."""
         pooled = any(name is None for name, _ in self.parts)
         n_cells = self.n_models - pooled
-        words = CELLS[self.cells]
-        counted = f"{n_cells:,} {words.one if n_cells == 1 else words.many}"
+        counted = f"{n_cells:,} {CELLS[self.cells][0] if n_cells == 1 else self.cells}"
         if pooled:
             return f"{counted} and the pool" if n_cells else "the pool"
         return counted

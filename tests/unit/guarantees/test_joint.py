@@ -33,7 +33,7 @@ def test_one_model_alone_has_its_own_certificate(kind: str, bound: str | None, c
     model, empty = uniform_mass(1000, 10), fitted([0, 0], [0, 0], n_samples=0)
     alone = guarantees.certify(model, 0.07, kind, bound)
     for models, names in (([model], ["a"]), ([empty, model], [None, "a"])):
-        joint = guarantees.certify_set(models, names, 0.07, kind, bound, class_wise=class_wise)
+        joint = guarantees.certify_set(models, 0.07, kind, bound, class_wise=class_wise, names=names)
         assert (joint.epsilon, joint.alpha, joint.theorem) == (alone.epsilon, alone.alpha, alone.theorem)
         assert joint.parts == (("a", alone),)
         assert joint.uncovered == (() if len(models) == 1 else ((None, (0, 1)),))
@@ -43,7 +43,7 @@ def test_one_model_alone_has_its_own_certificate(kind: str, bound: str | None, c
 @pytest.mark.parametrize("bound", [None, "hoeffding"])
 def test_the_parts_are_certificates_at_shares_of_alpha(kind: str, bound: str | None) -> None:
     models = some_models()
-    joint = guarantees.certify_set(models, None, 0.1, kind, bound)
+    joint = guarantees.certify_set(models, 0.1, kind, bound)
     for (name, part), model in zip(joint.parts, models, strict=True):
         assert part.alpha is not None
         assert part == guarantees.certify(model, part.alpha, kind, bound), name
@@ -57,7 +57,7 @@ def test_the_parts_are_certificates_at_shares_of_alpha(kind: str, bound: str | N
 def test_class_wise_models_add_up() -> None:
     models = [uniform_mass(1000, 10), uniform_mass(1000, 4)]
     for kind, bound in (("conditional", None), ("conditional", "a-priori"), ("marginal", None), ("ece", None)):
-        joint = guarantees.certify_set(models, None, 0.1, kind, bound, class_wise=True, cells="class-wise")
+        joint = guarantees.certify_set(models, 0.1, kind, bound, class_wise=True, cells="classes")
         assert [part for _, part in joint.parts] == [guarantees.certify(model, 0.05, kind, bound) for model in models]
         assert joint.n_samples == 1000
         assert "union bound over the classes" in joint.theorem
@@ -67,7 +67,7 @@ def test_class_wise_models_add_up() -> None:
 def test_marginal_promises_and_means_share_nothing() -> None:
     models = some_models()
     for kind in ("marginal", "expected-ece"):
-        joint = guarantees.certify_set(models, None, 0.1, kind)
+        joint = guarantees.certify_set(models, 0.1, kind)
         assert [part for _, part in joint.parts] == [guarantees.certify(model, 0.1, kind) for model in models]
 
 
@@ -77,7 +77,7 @@ def test_the_a_priori_certificate_has_the_common_radius() -> None:
     shifts = [
         np.where(own < model.counts, 1.0 / (own + 1), 0.0) + model.delta for own, model in zip(counts, models, strict=True)
     ]
-    joint = guarantees.certify_set(models, bound="a-priori")
+    joint = guarantees.certify_set(models, 0.1, bound="a-priori")
     assert joint.epsilon == guarantees.common_radius(np.concatenate(counts), 0.1, shifts=np.concatenate(shifts))
     level = intervals.sidak(0.1, sum(model.n_bins for model in models))
     assert joint.epsilon < max(
@@ -89,10 +89,10 @@ def test_the_a_priori_certificate_has_the_common_radius() -> None:
     assert math.prod(1 - part.alpha for _, part in joint.parts) >= 0.9 - 1e-9  # type: ignore[operator]
     # The label sums have no part in it.
     relabelled = [fitted(m.counts // 3, m.counts, scheme=m.scheme, n_samples=m.n_samples, delta=m.delta) for m in models]
-    again = guarantees.certify_set(relabelled, bound="a-priori")
+    again = guarantees.certify_set(relabelled, 0.1, bound="a-priori")
     assert again.epsilon == joint.epsilon
     for kind, bound in (("conditional", None), ("ece", None), ("conditional", "hoeffding")):
-        first, second = (guarantees.certify_set(of, None, 0.1, kind, bound) for of in (models, relabelled))
+        first, second = (guarantees.certify_set(of, 0.1, kind, bound) for of in (models, relabelled))
         assert [part.alpha for _, part in first.parts] == [part.alpha for _, part in second.parts]
 
 
@@ -130,7 +130,7 @@ def test_small_models_decide_less_than_at_equal_shares() -> None:
 def test_what_a_set_certificate_says() -> None:
     models = [uniform_mass(), fitted([], [], n_bins=0, n_samples=0), fitted([3, 0], [9, 0], n_samples=9), uniform_mass(500)]
     models[1] = fitted([0], [0], n_samples=0)
-    joint = guarantees.certify_set(models, ["north", "x", "it's", None], 0.05, cells="segments")
+    joint = guarantees.certify_set(models, 0.05, names=["north", "x", "it's", None], cells="segments")
     assert str(joint).startswith(
         "With probability at least 95 % over the 1,509 calibration samples, in each of the 22 bins of 2 segments and the pool "
         "at once, leaving out 'x' without samples and 1 bin without samples of their own, the predicted probability is within"
@@ -149,19 +149,19 @@ def test_what_a_set_certificate_says() -> None:
     [
         (
             "conditional",
-            "top-label",
+            "predicted classes",
             "in each of the 20 bins of 2 predicted classes at once, the predicted probability is ",
         ),
-        ("conditional", "class-wise", "of how often the class is the true one."),
-        ("marginal", "class-wise", "in the bin of that sample is for every class within"),
+        ("conditional", "classes", "of how often the class is the true one."),
+        ("marginal", "classes", "in the bin of that sample is for every class within"),
         ("marginal", "segments", "of the true frequency of label 1 there (20 bins of 2 segments)."),
         ("ece", "segments", "the expected calibration error of each of 2 segments at once, and so of all of them, is at most"),
-        ("expected-ece", "given", "calibration samples, the expected calibration error of each of 2 cells is at most"),
+        ("expected-ece", "cells", "calibration samples, the expected calibration error of each of 2 cells is at most"),
     ],
 )
 def test_the_sentences(kind: str, cells: str, said: str) -> None:
     models = [uniform_mass(1000), uniform_mass(1001)]
-    assert said in str(guarantees.certify_set(models, kind=kind, cells=cells, class_wise=cells == "class-wise"))
+    assert said in str(guarantees.certify_set(models, kind=kind, cells=cells, class_wise=cells == "classes"))
 
 
 # ---------------------------------------------------------------------------------------------- fitted models
@@ -185,7 +185,7 @@ def test_mixed_schemes() -> None:
     ]
     assert models[1].ties == "whole"
     for kind in ("conditional", "marginal", "ece"):
-        joint = guarantees.certify_set(models, None, 0.1, kind)
+        joint = guarantees.certify_set(models, 0.1, kind)
         for (_, part), model in zip(joint.parts, models, strict=True):
             assert part == guarantees.certify(model, part.alpha, kind)  # type: ignore[arg-type]
     assert "what is served" in str(guarantees.certify_set(models))
@@ -212,7 +212,7 @@ def test_a_model_without_a_guarantee_is_named(bad: dict[str, Any], reason: str) 
         (fit(500, 2, 2, n_bins=4), "expected-ece", None, "cell 1: the mean error of a bin"),
     ):
         with pytest.raises(GuaranteeError, match=reason):
-            guarantees.certify_set([models[0], model], None, 0.1, kind, bound)
+            guarantees.certify_set([models[0], model], 0.1, kind, bound)
     weighted = fitted([3.0], [9], is_weighted=True)
     with pytest.raises(GuaranteeError, match="the pool: samples with real weights"):
         guarantees.certify_set([models[0], weighted], names=["north", None])
@@ -309,7 +309,7 @@ tallies = st.lists(st.integers(0, 25), min_size=1, max_size=4).flatmap(
     st.lists(tallies, min_size=1, max_size=4).filter(lambda models: any(n for _, c in models for n in c)), st.floats(0.01, 0.5)
 )
 def test_intervals_have_one_level(models: list[tuple[tuple[int, ...], list[int]]], alpha: float) -> None:
-    found = guarantees.set_intervals([fitted(*model, scheme="explicit", ties="none") for model in models], alpha=alpha)
+    found = guarantees.set_intervals([fitted(*model, scheme="explicit", ties="none") for model in models], alpha)
     for ends, expected in zip(found, reference.equal_intervals(models, alpha), strict=True):
         assert ends == pytest.approx(np.array(expected), abs=1e-11)
 
@@ -319,11 +319,11 @@ def test_intervals_of_each_method(method: str) -> None:
     models = [*some_models(), fitted([0, 2], [0, 9])]
     n_bins = sum(model.n_bins for model in models) - 1
     one_bin = {"clopper-pearson": intervals.sidak, "wilson": intervals.sidak}.get(method, intervals.bonferroni)(0.1, n_bins)
-    for ends, model in zip(guarantees.set_intervals(models, None, 0.1, method), models, strict=True):
+    for ends, model in zip(guarantees.set_intervals(models, 0.1, method), models, strict=True):
         assert np.array_equal(ends, guarantees.interval(model, one_bin, method, simultaneous=False))
-    for ends, model in zip(guarantees.set_intervals(models, None, 0.1, method, simultaneous=False), models, strict=True):
+    for ends, model in zip(guarantees.set_intervals(models, 0.1, method, simultaneous=False), models, strict=True):
         assert np.array_equal(ends, guarantees.interval(model, 0.1, method, simultaneous=False))
-    for ends, model in zip(guarantees.set_intervals(models, None, 0.1, method, class_wise=True), models, strict=True):
+    for ends, model in zip(guarantees.set_intervals(models, 0.1, method, class_wise=True), models, strict=True):
         assert np.array_equal(ends, guarantees.interval(model, 0.02, method))
 
 
@@ -332,7 +332,7 @@ def test_intervals_of_one_model_are_its_own(class_wise: bool) -> None:
     for model in (uniform_mass(), uniform_mass(scheme="ze"), fit(600, 2, 2, n_bins=5)):
         empty = fitted([0], [0])
         for simultaneous in (True, False):
-            own, nothing = guarantees.set_intervals([model, empty], None, 0.1, simultaneous=simultaneous, class_wise=class_wise)
+            own, nothing = guarantees.set_intervals([model, empty], 0.1, simultaneous=simultaneous, class_wise=class_wise)
             assert np.array_equal(own, guarantees.interval(model, 0.1, simultaneous=simultaneous))
             assert nothing.tolist() == [[0.0, 1.0]]
 
