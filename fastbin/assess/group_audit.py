@@ -228,7 +228,7 @@ def audit_groups(
     >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:6000], labels[:6000]).model_
     >>> audit = fb.assess.audit_groups(model, scores[6000:], labels[6000:], group[6000:])
     >>> audit.verdict, [(part.name, part.verdict, round(part.epsilon, 2)) for part in audit.groups]
-    ('contradicted', [('east', 'contradicted', 0.23), ('west', 'contradicted', 0.26)])
+    ('contradicted', [('east', 'contradicted', 0.28), ('west', 'contradicted', 0.25)])
     """
     alpha = check_alpha(alpha)
     parts = parts_of(

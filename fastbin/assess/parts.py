@@ -73,7 +73,7 @@ def parts_of(
     bounds = np.searchsorted(numbers[order], np.arange(fitted.n_models + 1))
     parts, unknown = [], order[: bounds[0]]
     for (name, own), promise, first, end in zip(
-        fitted.numbered, promises_of(fitted, certificate, epsilon, alpha, power), bounds, bounds[1:], strict=True
+        fitted.numbered, promises_of(fitted, certificate, epsilon, alpha, power), bounds[:-1], bounds[1:], strict=True
     ):
         at = order[first:end]
         weights = None if frequencies is None else frequencies[at]
