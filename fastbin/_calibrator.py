@@ -1,4 +1,4 @@
-"""The base of all calibrators: configuration in ``__init__``, ``fit`` returns self, everything else asks the model.
+"""The base of all estimators: configuration in ``__init__``, ``fit`` returns self, everything else asks the model.
 
 scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attributes that end in ``_``) without needing it.
 """
@@ -6,12 +6,13 @@ scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attribu
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar
 
-from fastbin._errors import InputError, InputTypeError, NotFittedError
+from fastbin._errors import FastbinWarning, InputError, InputTypeError, NotFittedError
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+M = TypeVar("M", BinnedModel, ModelSet)
 
 
 @cache
@@ -54,104 +56,45 @@ def as_model_set(models: Any, name: str = "models") -> ModelSet:
     return fitted
 
 
-def _asks_model(method: Callable[Concatenate[BinnedModel, P], R]) -> Callable[Concatenate[Calibrator, P], R]:
-    """The method of a model as one of a calibrator, with its signature and its docstring."""
-
-    @wraps(method)
-    def ask(self: Calibrator, /, *arguments: P.args, **options: P.kwargs) -> R:
-        return method(self.model_, *arguments, **options)
-
-    return ask
+def as_model_or_set(model: Any, name: str = "model") -> BinnedModel | ModelSet:
+    """A model or a set of models, or what a fitted calibrator or estimator holds; errors as in `as_model`."""
+    fitted = model.model_ if hasattr(type(model), "model_") else model
+    return fitted if isinstance(fitted, ModelSet) else as_model(model, name)
 
 
-class Calibrator:
-    """A method that turns scores and labels into a `BinnedModel`.
+class Estimator(Generic[M]):
+    """Configuration that is stored unchanged, and what `fit` made of it: a model, or a set of models.
 
-    A subclass is a dataclass: its fields are its configuration, stored unchanged. It has a ``fit(scores, labels, ...)`` that
-    sets ``model_`` and returns self. What the parameters of several subclasses mean is said here.
-
-    Parameters
-    ----------
-    score_range : (low, high) or None
-        Where scores must lie; ``None`` takes any finite score, such as margins or logits.
-    monotone : bool
-        Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
-        next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
-    out_of_range : {"refuse", "clip"}
-        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
-        to it. It is part of the model. In a fit such scores are refused in any case.
-
-    Attributes
-    ----------
-    model_ : BinnedModel
-        Set by `fit`.
+    A subclass is a dataclass: its fields are its configuration. Its ``fit`` sets ``model_`` and returns self.
     """
 
-    _model: BinnedModel | None = None
+    _fit_call: ClassVar[str] = "fit(scores, labels)"
+    _model: M | None = None
     # Bound to the model's own method by `fit`, so that the hot path goes through no Python function.
     predict_one: Callable[..., float]
 
-    def fit(self, scores: Any, labels: Any) -> Self:
-        """Fit to scores and labels. What the arguments of several calibrators mean is said here.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,)
-            Of samples that the classifier was not trained on. float32 and float64 are read without a copy. NaN, infinity and
-            scores outside `score_range` are refused.
-        labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
-        sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
-            values are weighted means, and only bounds made for weights apply.
-        keys : array-like of shape (n,), optional
-            Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
-            a score, independent of the labels.
-        n_threads : int
-            Python threads over parts of the rows. Does not change the model.
-        positive : optional
-            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            Naming the argument, the first bad position, its value, and the remedy.
-        """
-        raise TypeError(f"{type(self).__name__} has no fit")
-
     @property
-    def model_(self) -> BinnedModel:
-        """The fitted model."""
+    def model_(self) -> M:
+        """What was fitted."""
         if self._model is None:
             return self.__getattr__("model_")
         return self._model
 
     @model_.setter
-    def model_(self, model: BinnedModel) -> None:
+    def model_(self, model: M) -> None:
         self._model = model
         self.predict_one = model.predict_one
 
     def __getattr__(self, name: str) -> Any:
         fitted = name.endswith("_") and not name.startswith("_")
         if self._model is None and (name == "predict_one" or fitted):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(scores, labels) first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call {self._fit_call} first")
         there = ""
         if fitted:
             names = {*vars(self), *dir(type(self))}
             found = sorted(known for known in names if known.endswith("_") and not known.startswith("_"))
             there = f"; what fit has set is {', '.join(found)}"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
-
-    predict = _asks_model(BinnedModel.predict)
-    predict_interval = _asks_model(BinnedModel.predict_interval)
-    predict_set = _asks_model(BinnedModel.predict_set)
-    certificate = _asks_model(BinnedModel.certificate)
-
-    # ------------------------------------------------------------------ configuration
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -186,6 +129,90 @@ class Calibrator:
         self.__dict__.update(state)
         if self._model is not None:
             self.model_ = self._model
+
+
+def asks_model(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Estimator[Any], P], R]:
+    """The method of a model as one of an estimator, with its signature and its docstring."""
+
+    @wraps(method)
+    def ask(self: Estimator[Any], /, *arguments: P.args, **options: P.kwargs) -> R:
+        return method(self.model_, *arguments, **options)
+
+    return ask
+
+
+class Calibrator(Estimator[BinnedModel]):
+    """A method that turns scores and labels into a `BinnedModel`.
+
+    A subclass has a ``fit(scores, labels, ...)``. What the parameters of several subclasses mean is said here.
+
+    Parameters
+    ----------
+    score_range : (low, high) or None
+        Where scores must lie; ``None`` takes any finite score, such as margins or logits.
+    monotone : bool
+        Whether to change the values as little as possible, in the worst bin, so that they do not fall from one bin to the
+        next. The exact certificate is about the changed values; where the true frequencies do not rise, it grows and says so.
+    out_of_range : {"refuse", "clip"}
+        What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
+        to it. It is part of the model. In a fit such scores are refused in any case.
+
+    Attributes
+    ----------
+    model_ : BinnedModel
+        Set by `fit`.
+    """
+
+    # Where several are fitted at once: what each would have warned of.
+    _told: list[str] | None = None
+
+    def fit(self, scores: Any, labels: Any) -> Self:
+        """Fit to scores and labels. What the arguments of several calibrators mean is said here.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Of samples that the classifier was not trained on. float32 and float64 are read without a copy. NaN, infinity and
+            scores outside `score_range` are refused.
+        labels : array-like of shape (n,)
+            bool, or numbers that equal 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
+            values are weighted means, and only bounds made for weights apply.
+        keys : array-like of shape (n,), optional
+            Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
+            a score, independent of the labels.
+        n_threads : int
+            Python threads over parts of the rows. Does not change the model.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
+        raise TypeError(f"{type(self).__name__} has no fit")
+
+    def _warn(self, message: str, stacklevel: int) -> None:
+        """Warn as if the function that calls this did, or one further up."""
+        if self._told is None:
+            warnings.warn(message, FastbinWarning, stacklevel=stacklevel + 1)
+        else:
+            self._told.append(message)
+
+    def _least_samples(self) -> int:
+        """How many samples this configuration needs."""
+        return 1
+
+    predict = asks_model(BinnedModel.predict)
+    predict_interval = asks_model(BinnedModel.predict_interval)
+    predict_set = asks_model(BinnedModel.predict_set)
+    certificate = asks_model(BinnedModel.certificate)
 
 
 # What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.

@@ -7,9 +7,11 @@ holds a second copy of its data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -169,12 +171,25 @@ class Rows:
         return total
 
 
-def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
-    """Refuse fewer samples than the bins of a scheme need."""
-    needed, reason = {
+def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
+    """How many samples the bins of a scheme need, and why."""
+    return {
         "umb": (n_bins, "one per bin"),
         "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
     }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
+
+
+def least_with_part(share: float | Fraction, part: int) -> int:
+    """The least number of samples of which a share holds so many, rounded down; one more than these unless it is all."""
+    n = max(part + (share < 1.0), math.floor(part / share))
+    while math.floor(share * n) < part:
+        n += 1
+    return n
+
+
+def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
+    """Refuse fewer samples than the bins of a scheme need."""
+    needed, reason = samples_needed(n_bins, scheme)
     if n_samples < needed:
         raise InputError(
             f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} "

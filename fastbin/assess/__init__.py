@@ -5,8 +5,11 @@
 `ece`, `squared_ece`                                       calibration errors: plug-in of any order, and debiased
 `brier_score`, `brier_decomposition`, `log_loss`,          proper scores and their parts
 `sharpness`, `roc_auc`
+`top_label_ece`, `class_wise_ece`,                         of several classes, as Gupta & Ramdas 2022 define them
+`multiclass_brier`, `multiclass_log_loss`
 `validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: the share of samples by the error of their
                                                            prediction; exact step functions
+`group_table`, `audit_groups`                              in each group of a population: numbers, and is the promise kept?
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 =========================================================  ===============================================================
 
@@ -17,6 +20,8 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
+from fastbin.assess.group_audit import AuditedGroup, GroupAudit, audit_groups
+from fastbin.assess.groups import GroupTable, group_table
 from fastbin.assess.metrics import (
     BrierDecomposition,
     SquaredEce,
@@ -28,26 +33,38 @@ from fastbin.assess.metrics import (
     sharpness,
     squared_ece,
 )
+from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.set_check import SetCheck
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck
 
 __all__ = [
+    "AuditedGroup",
     "BrierDecomposition",
     "CertificateCheck",
+    "GroupAudit",
+    "GroupTable",
     "ReliabilityTable",
+    "SetCheck",
     "SquaredEce",
     "ValidityCurve",
+    "audit_groups",
     "brier_decomposition",
     "brier_score",
     "check_certificate",
+    "class_wise_ece",
     "ece",
+    "group_table",
     "log_loss",
+    "multiclass_brier",
+    "multiclass_log_loss",
     "promised_validity",
     "reliability_table",
     "roc_auc",
     "samples_to_check",
     "sharpness",
     "squared_ece",
+    "top_label_ece",
     "validity_curve",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +53,18 @@ class Samples:
         """The weights as doubles, 1 where there are none."""
         return np.ones(len(self.labels)) if self.weights is None else self.weights.astype(np.float64, copy=False)
 
+    def take(self, rows: Any) -> Samples:
+        """Some of the rows, by number or mask."""
+        return Samples(self.predictions[rows], self.labels[rows], None if self.weights is None else self.weights[rows])
+
     def mean(self, terms: Float64s) -> float:
         """The weighted mean over all rows."""
         return float(np.average(terms, weights=self.weights))
 
 
-def check_samples(predictions: Any, labels: Any, sample_weight: Any = None, *, need_probabilities: bool = True) -> Samples:
+def check_samples(
+    predictions: Any, labels: Any, sample_weight: Any = None, *, need_probabilities: bool = True, name: str = "predictions"
+) -> Samples:
     """The samples to assess, without the rows of weight zero. O(n).
 
     Parameters
@@ -71,20 +78,22 @@ def check_samples(predictions: Any, labels: Any, sample_weight: Any = None, *, n
         count.
     need_probabilities : bool
         Whether predictions must lie in [0, 1], and not just be finite, as where only their order counts.
+    name : str
+        Of the argument that holds the predictions, for messages.
 
     Raises
     ------
     InputError, InputTypeError
         Naming the argument, the first bad position, its value and the remedy; also for empty input.
     """
-    checked = check_scores(predictions, None, "predictions").astype(np.float64, copy=False)
+    checked = check_scores(predictions, None, name).astype(np.float64, copy=False)
     if need_probabilities:
         refuse_first(
             (checked < 0.0) | (checked > 1.0),
-            lambda i: f"predictions[{i}] is {float(checked[i])!r}, outside [0, 1]; assess probabilities, as those of predict",
+            lambda i: f"{name}[{i}] is {float(checked[i])!r}, outside [0, 1]; assess probabilities, as those of predict",
         )
     ones, weights = check_labels(labels), check_sample_weight(sample_weight)
-    check_same_length(predictions=checked, labels=ones, sample_weight=weights)
+    check_same_length(**{name: checked}, labels=ones, sample_weight=weights)
     if weights is not None:
         kept = weights > 0
         if not kept.all():
@@ -94,6 +103,12 @@ def check_samples(predictions: Any, labels: Any, sample_weight: Any = None, *, n
     if weights is not None and weights.dtype == np.int64 and weights.sum(dtype=np.float64) >= MAX_TOTAL:
         raise InputError("sample_weight adds up to 2**53 or more; divide the frequencies by a constant")
     return Samples(checked, ones, weights)
+
+
+def rows_of_each(codes: Array) -> Iterator[Int64s]:
+    """The rows of each code that occurs, in ascending order of the codes. O(n log n)."""
+    order = np.argsort(codes, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(codes) else ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,11 +9,11 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._errors import InputError
 from fastbin._fit.batches import BatchesSource, Progress, as_batches
 from fastbin._fit.order import Boundaries
 from fastbin._fit.quantiles import search
-from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples
+from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples, samples_needed
 from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
 from fastbin._ranks import MOST_STEPS
@@ -165,13 +164,16 @@ class CertifiedCalibration(Binning):
         weighted = source.rows if source.is_weighted else None
         return self._finish(checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins)
 
+    def _least_samples(self) -> int:
+        _Checked.of(self)
+        return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
+
     def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int) -> Self:
         left = fitted.bins.partition.n_bins
         if left < n_bins:
-            warnings.warn(
+            self._warn(
                 f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are "
                 "not affected, and the certificate is about these bins",
-                FastbinWarning,
                 stacklevel=3,
             )
         self.model_ = checked.model(fitted, n_bins)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
@@ -73,7 +71,7 @@ class FixedEdges(Binning):
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
         if len(self.empty_bins_):
-            warnings.warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), FastbinWarning, stacklevel=2)
+            self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel=2)
         return self
 
     def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,11 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
 from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve_n_bins
 from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
-from fastbin._fit.rows import Rows, check_rows, require_samples
+from fastbin._fit.rows import Rows, check_rows, least_with_part, require_samples, samples_needed
 from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
 from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
@@ -170,8 +169,17 @@ class ScalingBinning(Binning):
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
         if ties == "whole" and self.model_.n_bins < n_bins:
-            warnings.warn(on_fewer_bins(self.model_.n_bins, n_bins), FastbinWarning, stacklevel=2)
+            self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
         return self
+
+    def _least_samples(self) -> int:
+        scheme, n_bins = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING), check_n_bins(self.n_bins)
+        if isinstance(n_bins, str):
+            return 1
+        if scheme == "double-dipped":
+            return samples_needed(n_bins, scheme)[0]
+        shares = _shares(self.split, scales=_needs_fit(self._scaler(check_score_range(self.score_range))))
+        return least_with_part(shares[1] / sum(shares), n_bins)
 
     def _scaler(self, score_range: ScoreRange) -> Any:
         """The scaler as an object, or None for none."""
@@ -209,8 +217,8 @@ def _scaled(map_model: BinnedModel | None) -> Scaled:
     return (lambda scores: scores) if map_model is None else map_model.predict
 
 
-def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, int]:
-    """The sizes of part 0 and part 1 of n samples; part 0 is empty where nothing is to be scaled."""
+def _shares(split: Any, *, scales: bool) -> list[Fraction]:
+    """The relative sizes of the parts; part 0 is empty where nothing is to be scaled."""
     try:
         shares = [Fraction(share) for share in split]
     except (TypeError, ValueError, OverflowError) as error:
@@ -219,6 +227,12 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
         raise InputError(f"split is {split!r}; it must be three positive numbers, the relative sizes of the parts")
     if not scales:
         shares[0] = Fraction(0)
+    return shares
+
+
+def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, int]:
+    """The sizes of part 0 and part 1 of n samples."""
+    shares = _shares(split, scales=scales)
     first, second = (math.floor(n * share / sum(shares)) for share in shares[:2])
     if second < n_bins or first + second >= n:
         raise InputError(

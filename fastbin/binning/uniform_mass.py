@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._errors import InputError
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
 from fastbin._fit.order import Boundaries, choose_n_bins, cut_rows, find_boundaries, order_cuts
 from fastbin._fit.partition import FittedBins, bins_between, first_part, split_samples
 from fastbin._fit.quantiles import search
-from fastbin._fit.rows import check_rows
+from fastbin._fit.rows import check_rows, least_with_part, samples_needed
 from fastbin._fit.tally import require_weight
 from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, whole_bins
 from fastbin._ranks import boundary_ranks
@@ -226,6 +225,13 @@ class UniformMassBinning(Binning):
         self.model_ = checked.model(bins, len(ranks[-1]) + 1)
         return self
 
+    def _least_samples(self) -> int:
+        checked = _Checked.of(self)
+        if isinstance(self.n_bins, str):
+            return 1
+        share = checked.split if self.scheme == "ums" else checked.edges_share
+        return least_with_part(share, self.n_bins if self.scheme == "ums" else samples_needed(self.n_bins, self.scheme)[0])
+
     def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
         return predict_venn(self.model_, scores, keys=keys, seed=seed)
@@ -276,7 +282,7 @@ class _Checked(NamedTuple):
         left = bins.partition.n_bins
         if given.ties == "whole" and left < n_bins_asked:
             may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
-            warnings.warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), FastbinWarning, stacklevel=3)
+            given._warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), stacklevel=3)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range,

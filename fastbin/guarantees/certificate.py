@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from fastbin._errors import GuaranteeError
 from fastbin._typing import Bools, Float64s
 from fastbin.guarantees.evidence import Evidence
-from fastbin.guarantees.words import name_bins, sureness
+from fastbin.guarantees.words import name_bins, rounded_up, sureness
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Certificate:
 
     def __str__(self) -> str:
         samples = f"{self.n_samples:,} calibration samples"
-        distance = f"{math.ceil(self.epsilon * 1e4 - 1e-9) / 1e4:.4f}"  # rounded upwards, so it is still a bound
+        distance = rounded_up(self.epsilon)
         left_out = ""
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"

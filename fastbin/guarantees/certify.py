@@ -96,10 +96,10 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
-    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": _assumptions(evidence, kind)}
+    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": assumptions_of(evidence, kind)}
     if bound == "clopper-pearson":
         intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
-        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {_binomial(evidence)}"
+        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence)}"
         return certificate_from_intervals(evidence, intervals, covered=covered, alpha=alpha, theorem=theorem, **statement)
     epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
     if kind == "ece" and bound != "hoeffding":  # allows for what empty bins can add
@@ -126,7 +126,8 @@ _WHOLE = (
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
 
-def _binomial(evidence: Evidence) -> str:
+def binomial_law(evidence: Evidence) -> str:
+    """Why the label sums of the bins of this model are binomial, or lie beside such sums."""
     if has_whole_ties(evidence):
         return _WHOLE
     if evidence.scheme == "scaling-binning":
@@ -139,7 +140,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
         intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, "conditional"))
         values = np.asarray(evidence.values, dtype=np.float64)
         radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0])
-        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {_binomial(evidence)}"
+        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence)}"
         return float(radii[interior.is_covered].max()) + evidence.delta, theorem
     # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
@@ -151,12 +152,12 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
     require_means(evidence, "the a-priori bound", kind)
     if has_whole_ties(evidence):
         return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", one_sided_radius)
-    extras = np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
+    extras = boundary_shifts(interior)
     if kind == "ece":
         return _ece(evidence, interior, alpha, extras)
     counts, extras = interior.counts[interior.is_covered], extras[interior.is_covered]
     if kind == "expected-ece":
-        theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {_binomial(evidence)}"
+        theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {binomial_law(evidence)}"
         return float((np.sqrt(0.25 / counts + evidence.delta**2) + extras).max()), theorem
     level, largest = _level(interior, alpha, kind), 0.0
     for count, extra in sorted(set(zip(counts.tolist(), extras.tolist(), strict=True))):
@@ -164,8 +165,13 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
         # the count: the smallest bin alone does not decide.
         if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
             largest = max(largest, exact_radius(count, level) + extra)
-    theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {_binomial(evidence)}"
+    theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {binomial_law(evidence)}"
     return largest + evidence.delta, theorem
+
+
+def boundary_shifts(interior: Interior) -> Float64s:
+    """How far the mean of all labels of a bin lies from that of its own at most: a boundary label is one of count + 1."""
+    return np.where(interior.has_boundary_label, 1.0 / (interior.counts + 1), 0.0)
 
 
 def _hoeffding_radius(count: int, level: float) -> float:
@@ -199,7 +205,7 @@ def _known_before(
             (0.0, sure / all_samples) if averages_all or not sure else (1.0 / all_samples, (sure - 1) / (all_samples - 1))
         )
         largest = max(largest, radius(all_samples, level) + near, radius(others, level) + far)
-    return largest + evidence.delta, f"{name}{_SHARE[share]}; {_binomial(evidence)}"
+    return largest + evidence.delta, f"{name}{_SHARE[share]}; {binomial_law(evidence)}"
 
 
 def _hoeffding(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
@@ -250,9 +256,9 @@ def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s)
     conditional = _label_free_radius(evidence, interior, alpha, n_seen)
     if conditional is not None:
         theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
-        return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {_binomial(evidence)}"
+        return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {binomial_law(evidence)}"
     radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0)) + evidence.delta
-    return radius, f"McDiarmid's inequality for the ECE; {_binomial(evidence)}"
+    return radius, f"McDiarmid's inequality for the ECE; {binomial_law(evidence)}"
 
 
 def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_seen: int) -> float | None:
@@ -281,7 +287,8 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def _assumptions(evidence: Evidence, kind: str) -> tuple[str, ...]:
+def assumptions_of(evidence: Evidence, kind: str) -> tuple[str, ...]:
+    """What must be true for a promise of this kind about the bins of this model."""
     assumptions = [
         "the calibration samples are independent draws from the population that will be scored",
         "the scores were trained on other data",

@@ -80,23 +80,39 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     array([[0.762, 0.834],
            [0.762, 0.834]])
     """
-    alpha, method = check_alpha(alpha), check_choice(method, "method", tuple(_METHODS))
-    evidence = as_evidence(evidence)
-    bin_bound, level_of = _METHODS[method]
+    alpha, method, evidence = check_alpha(alpha), check_method(method), as_evidence(evidence)
+    tally = tally_of(evidence, method)
+    return interval_among(evidence, tally, alpha, method, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
 
+
+def check_method(method: Any) -> str:
+    """The name of a method."""
+    return check_choice(method, "method", tuple(_METHODS))
+
+
+def interval_among(evidence: Evidence, tally: Interior, alpha: float, method: str, n_sharing: int) -> Float64s:
+    """The intervals of all bins of a model where `n_sharing` bins share alpha; at the target, if its values were moved."""
+
+    def at_source(alpha_of_bins: float) -> Float64s:
+        return interval_of_tally(tally, alpha_of_bins, method, n_sharing)
+
+    return _moved_interval(evidence, alpha, at_source) if is_moved(evidence) else at_source(alpha)
+
+
+def interval_of_tally(tally: Interior, alpha: float, method: str, n_sharing: int) -> Float64s:
+    """Intervals in the population that the tally was drawn from."""
+    bin_bound, level_of = _METHODS[method]
+    return interval_of_interior(tally, bin_bound, level_of(alpha, max(1, n_sharing)))
+
+
+def tally_of(evidence: Evidence, method: str) -> Interior:
+    """What of the tally of a model this method counts, if it may."""
     if method == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
             "the promise about such bins needs; use method='clopper-pearson'"
         )
-
-    def at_source(alpha_of_bins: float) -> Float64s:
-        """The intervals in the population that the tally was drawn from."""
-        interior = _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
-        n_sharing = max(1, int(np.count_nonzero(interior.is_covered))) if simultaneous else 1
-        return interval_of_interior(interior, bin_bound, level_of(alpha_of_bins, n_sharing))
-
-    return _moved_interval(evidence, alpha, at_source) if is_moved(evidence) else at_source(alpha)
+    return _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
 
 
 def _whole_tally(evidence: Evidence) -> Interior:

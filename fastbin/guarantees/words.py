@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 from fastbin._schemes import ClassRate, ClassRates
 
@@ -21,6 +23,15 @@ def sureness(alpha: float) -> str:
         return f"1 - {alpha:.6g}"
     percent = 100 * (1 - Decimal(repr(float(alpha))))
     return f"{Context(prec=_DIGITS, rounding=ROUND_FLOOR).plus(percent).normalize():f} %"
+
+
+def rounded_up(epsilon: float) -> str:
+    """A distance with four decimal places that is still a bound.
+
+    >>> rounded_up(0.12341), rounded_up(0.1234)
+    ('0.1235', '0.1234')
+    """
+    return f"{math.ceil(epsilon * 1e4 - 1e-9) / 1e4:.4f}"
 
 
 def number_format(values: Iterable[float]) -> str:
@@ -66,5 +77,22 @@ def _known(rate: ClassRate) -> str:
 
 def name_bins(bins: Sequence[int], limit: int = 8) -> str:
     """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
-    shown = ", ".join(map(str, bins[:limit])) + (f" and {len(bins) - limit} more" if len(bins) > limit else "")
-    return f"{'bin' if len(bins) == 1 else 'bins'} {shown}"
+    return f"{'bin' if len(bins) == 1 else 'bins'} {_first_few(list(map(str, bins)), limit)}"
+
+
+def name_cell(name: Any) -> str:
+    """A cell of a set in words: its key, or "the pool" for the one that has none."""
+    return "the pool" if name is None else repr(name)
+
+
+def name_cells(names: Sequence[Any], limit: int = 8) -> str:
+    """Cells of a set in words, the first few of many.
+
+    >>> name_cells(["north", 3, None])
+    "'north', 3, the pool"
+    """
+    return _first_few(list(map(name_cell, names)), limit)
+
+
+def _first_few(words: Sequence[str], limit: int) -> str:
+    return ", ".join(words[:limit]) + (f" and {len(words) - limit} more" if len(words) > limit else "")

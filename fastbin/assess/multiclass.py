@@ -1,0 +1,263 @@
+"""Numbers for predictions of several classes: of the class that is predicted, of one class against the rest, and of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._cells import as_cells
+from fastbin._classes import check_probabilities, columns_of, in_one_code
+from fastbin._docstrings import shared_docs
+from fastbin._errors import InputError
+from fastbin._scalars import check_choice, check_count
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import check_same_length, check_sample_weight
+from fastbin.assess.samples import Samples, check_samples, group_samples, rows_of_each
+
+# Gupta & Ramdas 2022: their experiments estimate every calibration error with 15 bins of equal mass, where it takes bins.
+N_BINS = 15
+SAMPLES_PER_VALUE = 10
+GROUPINGS = ("auto", "values", "uniform-mass", "fixed-width")
+
+
+def top_label_ece(
+    probabilities: Any,
+    predicted: Any,
+    labels: Any,
+    *,
+    grouping: str = "auto",
+    n_bins: int = N_BINS,
+    sample_weight: Any = None,
+) -> float:
+    """The top-label calibration error: is a prediction right as often as it says, whatever class it names?
+
+    The mean over the predicted classes c, weighted by their shares of the samples, of the l_1 calibration error of "c is
+    right" among the samples for which c is predicted (Gupta & Ramdas 2022, "Top-label calibration and multiclass-to-binary
+    reductions", equation (4)). Confidence calibration, which pools all classes, can be perfect where this is not; it is
+    ``ece(probabilities, predicted == labels)``.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n,)
+        In [0, 1]: with which probability the predicted class is said to be right.
+    predicted : array-like of shape (n,)
+        The predicted classes, integers or text.
+    labels : array-like of shape (n,)
+        The true classes, of the same kind; they need not be among the predicted ones.
+    grouping : {"auto", "values", "uniform-mass", "fixed-width"}
+        How the samples of a predicted class are divided. "auto": by value where these n_c samples have at most n_c / 10
+        different probabilities, else in bins of equal counts, to the letter of the authors' code (a sample that equals the
+        last one of a bin lies in it). The others are those of `reliability_table`.
+    n_bins : int
+        Where it takes bins; not more than there are samples of the class.
+    sample_weight : array-like of shape (n,), optional
+        Integers are frequencies, the same as repeating the row. Floats are importance weights. Rows of weight zero do not
+        count.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also for empty input.
+
+    Notes
+    -----
+    Biased upwards by the noise of the rates, the more the more bins there are in all; compare predictors on the same samples.
+    O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> probabilities, predicted = [0.75] * 40 + [0.5] * 20, ["cat"] * 40 + ["dog"] * 20
+    >>> labels = ["cat"] * 30 + ["dog"] * 10 + ["dog"] * 16 + ["cat"] * 4
+    >>> round(top_label_ece(probabilities, predicted, labels), 6)             # cats 0, dogs .3
+    0.1
+    """
+    columns = {"predicted": as_cells(predicted, "predicted"), "labels": as_cells(labels, "labels")}
+    _, (named, true) = in_one_code(**columns)
+    check_same_length(predicted=named, labels=true)
+    samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
+    if sample_weight is not None:
+        named = named[np.asarray(sample_weight) > 0]
+    total = 0.0
+    for rows in rows_of_each(named):
+        part = samples.take(rows)
+        total += part.row_weights.sum() * _l1_error(part, grouping, n_bins)
+    return float(total / samples.row_weights.sum())
+
+
+def _l1_error(samples: Samples, grouping: str, n_bins: int) -> float:
+    """The plug-in l_1 calibration error of one class."""
+    if check_choice(grouping, "grouping", GROUPINGS) == "auto":
+        bins = _authors_bins(samples, check_count(n_bins, "n_bins"))
+    else:
+        bins = group_samples(samples, grouping, n_bins).bins
+    gaps = np.bincount(bins, samples.row_weights * (samples.predictions - samples.labels))
+    return float(np.abs(gaps).sum() / samples.row_weights.sum())
+
+
+def _authors_bins(samples: Samples, n_bins: int) -> Array:
+    """The bin of each sample: that of its value, or one of `n_bins` cut from the sorted samples, the larger ones first.
+
+    A sample that equals the last one of a bin lies in it, unlike everywhere else in this library, where it lies above an edge.
+    """
+    values, bins = np.unique(samples.predictions, return_inverse=True)
+    n = samples.n_samples
+    if SAMPLES_PER_VALUE * len(values) <= n:
+        return bins
+    ranked = np.cumsum(np.bincount(bins, samples.frequencies).astype(np.int64))  # samples up to each value
+    size, larger = divmod(n, min(n_bins, n))
+    b = np.arange(1, min(n_bins, n))
+    last = np.searchsorted(ranked, b * size + np.minimum(b, larger))  # the value of the last sample of each bin
+    return np.searchsorted(last, bins)
+
+
+class _Rows(NamedTuple):
+    """Checked rows of a matrix, without those of weight zero."""
+
+    probabilities: Float64s
+    columns: Int64s
+    weights: Array | None
+
+    @classmethod
+    def of(cls, probabilities: Any, labels: Any, classes: Any, sample_weight: Any, *, sum_to_one: bool) -> _Rows:
+        matrix = check_probabilities(probabilities, sum_to_one=sum_to_one)
+        weights = check_sample_weight(sample_weight)
+        columns = columns_of(labels, classes, matrix.shape[1])
+        check_same_length(probabilities=matrix, labels=columns, sample_weight=weights)
+        if weights is not None:
+            kept = weights > 0
+            matrix, columns, weights = matrix[kept], columns[kept], weights[kept]
+        if len(columns) == 0:
+            raise InputError("there is no sample" + (" of positive weight" if weights is not None else "") + " to assess")
+        return cls(matrix, columns, weights)
+
+    def mean(self, terms: Float64s) -> float:
+        """The weighted mean of one term per row."""
+        return float(np.average(terms, weights=self.weights))
+
+
+@shared_docs(top_label_ece.__doc__)
+def class_wise_ece(
+    probabilities: Any,
+    labels: Any,
+    classes: Sequence[int] | Sequence[str] | None = None,
+    *,
+    grouping: str = "auto",
+    n_bins: int = N_BINS,
+    sample_weight: Any = None,
+) -> float:
+    """The class-wise calibration error: the mean over all classes of the binary error of the class's own column.
+
+    Of each class the l_1 calibration error of its column of probabilities as a prediction of "the class is this one" (Gupta &
+    Ramdas 2022, equation (10), after Kull et al. 2019); all classes count alike, however rare.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, k)
+        In [0, 1], a column for each class. Rows need not add up to 1.
+    labels : array-like of shape (n,)
+        The true classes: integers from 0 to k - 1, or those of `classes`.
+    classes : sequence of k int or str, optional
+        Which class each column stands for.
+    grouping : {"auto", "values", "uniform-mass", "fixed-width"}
+        How the samples are divided in each column, as in `top_label_ece`.
+    n_bins : int
+        Where it takes bins.
+    {sample_weight}
+
+    Returns
+    -------
+    float in [0, 1]
+
+    {Raises}
+
+    Notes
+    -----
+    Of many classes most columns are near 0 throughout, so the mean is small: not to be compared between data sets. O(k n log n)
+    time, O(n k) memory.
+
+    Examples
+    --------
+    >>> class_wise_ece([[0.5, 0.25, 0.25]] * 40, [0] * 20 + [1] * 20)         # errors 0, .25 and .25
+    0.16666666666666666
+    """
+    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
+    errors = []
+    for j, column in enumerate(rows.probabilities.T):
+        samples = Samples(np.ascontiguousarray(column), (rows.columns == j).view(np.uint8), rows.weights)
+        errors.append(_l1_error(samples, grouping, n_bins))
+    return float(np.mean(errors))
+
+
+@shared_docs(class_wise_ece.__doc__)
+def multiclass_brier(
+    probabilities: Any, labels: Any, classes: Sequence[int] | Sequence[str] | None = None, *, sample_weight: Any = None
+) -> float:
+    """The mean over samples of the squared distance of the probabilities from the truth, summed over classes (Brier 1950).
+
+    The truth is 1 in the column of the sample's class and 0 in the others. Of two classes it is twice `brier_score`.
+
+    Parameters
+    ----------
+    {probabilities}
+    {labels}
+    {classes}
+    {sample_weight}
+
+    Returns
+    -------
+    float, at least 0; at most 2 for rows that add up to 1
+
+    {Raises}
+
+    Examples
+    --------
+    >>> round(multiclass_brier([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]], [0, 1]), 6)
+    0.22
+    """
+    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
+    distances = (rows.probabilities**2).sum(axis=1) - 2.0 * _of_truth(rows) + 1.0
+    return max(0.0, rows.mean(distances))
+
+
+@shared_docs(class_wise_ece.__doc__)
+def multiclass_log_loss(
+    probabilities: Any, labels: Any, classes: Sequence[int] | Sequence[str] | None = None, *, sample_weight: Any = None
+) -> float:
+    """The mean of -ln(probability of the sample's class), in nats.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, k)
+        In [0, 1], a column for each class. Rows add up to 1, within 1e-6 (float32 within 1e-4): otherwise all columns 1 would
+        be best.
+    {labels}
+    {classes}
+    {sample_weight}
+
+    Returns
+    -------
+    float in [0, inf]
+        Infinite where a class of probability 0 occurred. Nothing is clipped: `multiclass_brier` is finite for every predictor.
+
+    {Raises}
+
+    Examples
+    --------
+    >>> round(multiclass_log_loss([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]], [0, 1]), 6)
+    0.458145
+    """
+    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=True)
+    with np.errstate(divide="ignore"):
+        losses = -np.log(_of_truth(rows))
+    return rows.mean(losses) + 0.0  # no negative zero
+
+
+def _of_truth(rows: _Rows) -> Float64s:
+    """The probability of each sample's own class."""
+    return np.take_along_axis(rows.probabilities, rows.columns[:, None], axis=1)[:, 0]

@@ -1,0 +1,193 @@
+"""What a model promises about each of its bins, and the test rows that it is held against."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._calibrator import Calibrator, as_model
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges
+from fastbin._fit.order import fingerprint_of
+from fastbin._scalars import check_alpha, check_power, check_unit_interval
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s
+from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
+from fastbin.assess.binomial import Frequency
+from fastbin.assess.bounded_mean import BoundedMean
+from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages
+from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
+from fastbin.guarantees import Certificate
+from fastbin.intervals import bonferroni
+from fastbin.intervals._tally import around
+from fastbin.model import BinnedModel
+
+# Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
+COINCIDENCE = 1e-4
+
+
+class Promise(NamedTuple):
+    """A promise about each bin, and the levels at which it is tested.
+
+    In a model of one value per bin a claim says where the frequency lies. In a model of two resolutions it says where the
+    mean of label - served value lies, and is tested as such, but for bins whose values are all the same.
+    """
+
+    model: BinnedModel
+    claims: Float64s  # (n_bins, 2): all that is possible, for a bin that the promise leaves out
+    is_claimed: Bools  # whether the promise is about the bin
+    tests: tuple[Frequency | BoundedMean, ...]
+    alpha: float
+    power: float
+
+    @classmethod
+    def of(
+        cls, model: BinnedModel | Calibrator, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
+    ) -> Promise:
+        """The promise of a certificate, by default the model's own, or of an epsilon."""
+        model = as_model(model)
+        if model.kind != "step":
+            raise InputError(
+                f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
+                "its predictions with reliability_table)"
+            )
+        if certificate is not None and epsilon is not None:
+            raise InputError("certificate and epsilon are both given; give the promise to check once")
+        is_claimed = np.ones(model.n_bins, bool)
+        if epsilon is not None:
+            radii: Any = check_unit_interval(epsilon, "epsilon")
+        else:
+            promise = model.certificate() if certificate is None else certificate
+            if promise.kind != "conditional":
+                raise InputError(
+                    f"the certificate is of kind {promise.kind!r}; only a conditional one makes a promise about each bin that "
+                    "one test set can contradict: take certificate(kind='conditional')"
+                )
+            if promise.n_bins != model.n_bins:
+                raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
+            radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
+            is_claimed[list(promise.uncovered_bins)] = False
+        return cls.within(model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(alpha), check_power(power))
+
+    @classmethod
+    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, alpha: float, power: float) -> Promise:
+        """The promise that what is served in the claimed bins is within these radii of the truth."""
+        if model.has_steps:
+            tests = tests_of_averages(model, radii)
+            return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
+        claims = around(model.values, radii)
+        claims[~is_claimed] = 0.0, 1.0
+        rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
+        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
+
+    @classmethod
+    def about_nothing(cls, model: BinnedModel, alpha: float, power: float) -> Promise:
+        """No claim about any bin, as of a model without samples."""
+        return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
+
+    def counts_to_confirm(self) -> Float64s:
+        """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
+        per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
+        counts = [test.count_to_confirm(self.alpha, per_bin) for test in self.tests]
+        return np.where(self.is_claimed, counts, 0.0)
+
+    def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:
+        """The verdict of a test set with these sums; samples that the fit has used confirm nothing."""
+        counts, label_sums, totals = seen.counts, seen.label_sums, seen.totals(self.tests)
+        n_tested = max(1, int(np.count_nonzero(self.is_claimed & (counts > 0))))
+        rows = zip(self.tests, totals.tolist(), counts.tolist(), strict=True)
+        p_inside, p_outside = (np.array(column) for column in zip(*(test.p_values(*row) for test, *row in rows), strict=True))
+        is_contradicted, is_confirmed = p_inside * n_tested <= self.alpha, (p_outside <= self.alpha) & (not reused)
+        verdicts = np.select(
+            [~self.is_claimed, is_contradicted, is_confirmed], [NO_CLAIM, CONTRADICTED, CONFIRMED], CANNOT_TELL
+        ).tolist()
+        to_confirm, masses = self.counts_to_confirm(), expected_shares(counts)
+        return CertificateCheck(
+            verdict=next((verdict for verdict in (CONTRADICTED, CANNOT_TELL) if verdict in verdicts), CONFIRMED),
+            alpha=self.alpha,
+            power=self.power,
+            p_value=min(1.0, n_tested * float(p_inside.min())),
+            claims=self.claims,
+            intervals=seen.intervals(self.tests, self.model.has_steps, bonferroni(self.alpha, n_tested)),
+            counts=counts,
+            label_sums=label_sums,
+            p_values=p_inside,
+            verdicts=tuple(verdicts),
+            n_samples=int(counts.sum()),
+            counts_to_confirm=to_confirm,
+            samples_to_confirm=float(np.ceil(to_confirm / masses).max()),
+            samples_to_contradict=float(np.ceil(self._least_to_contradict(seen, n_tested))),
+            is_calibration_set=reused,
+            mean_served=seen.mean_served if self.model.has_steps else None,
+        )
+
+    def _least_to_contradict(self, seen: BinSums, n_tested: int) -> float:
+        """The size of a test set with which the worst of the bins that now lie outside their claims would be contradicted."""
+        totals, deviations, masses = seen.totals(self.tests), seen.deviations(), expected_shares(seen.counts)
+        sizes = [np.inf]
+        for b, test in enumerate(self.tests):
+            mean = float(totals[b]) / max(1, int(seen.counts[b]))
+            if seen.counts[b] > 0 and not test.lower <= mean <= test.upper:
+                count = test.count_to_contradict(mean, float(deviations[b]), self.alpha / n_tested, self.power)
+                sizes.append(count / float(masses[b]))
+        return float(min(sizes))
+
+
+def expected_shares(counts: Int64s) -> Float64s:
+    """The share of samples to expect in each bin: as seen, had one sample more come to every bin."""
+    return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
+
+
+def check_outcomes(labels: Any, sample_weight: Any) -> tuple[UInt8s, Int64s | None]:
+    """Labels and frequencies; real weights are refused."""
+    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    if weights is not None and weights.dtype == np.float64:
+        raise GuaranteeError(
+            "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
+            "reliability_table, or give integers if the weights are frequencies"
+        )
+    return ones, weights
+
+
+def check_rows(**columns: Array | None) -> None:
+    """Refuse columns of several lengths, and a test set without rows."""
+    if check_same_length(**columns) == 0:
+        raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
+
+
+class LabelledRows(NamedTuple):
+    """Test samples in the steps of a model, checked."""
+
+    scores: Array
+    steps: Array
+    labels: UInt8s
+    frequencies: Int64s | None
+
+    @classmethod
+    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any, seed: int | None) -> LabelledRows:
+        """The rows of a test set."""
+        ones, frequencies = check_outcomes(labels, sample_weight)
+        steps = model.step(scores, keys=keys, seed=None if keys is not None else seed)
+        check_rows(scores=steps, labels=ones, sample_weight=frequencies)
+        return cls(as_scores(scores), steps, ones, frequencies)
+
+    def take(self, rows: Any) -> LabelledRows:
+        """Some of the rows, by number or mask."""
+        return LabelledRows(*(None if column is None else column[rows] for column in self))  # type: ignore[arg-type]
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, repetitions included."""
+        return len(self.labels) if self.frequencies is None else int(self.frequencies.sum())
+
+    def sums(self, model: BinnedModel) -> BinSums:
+        """The sums over the rows of each bin."""
+        return BinSums.of(model, self.steps, self.labels, self.frequencies)
+
+    def are_calibration_set_of(self, model: BinnedModel) -> bool:
+        """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
+        if model.fingerprint == 0:
+            return False
+        inside = clip_scores(self.scores, model.score_range, model.out_of_range)
+        counts = count_at_edges(model, inside.astype(np.float64), self.labels, self.frequencies)
+        return fingerprint_of(counts) == model.fingerprint and chance_of_same_counts(counts) < COINCIDENCE

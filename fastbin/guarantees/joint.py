@@ -1,0 +1,389 @@
+"""From many models to one promise: certificates and intervals of cells that share one alpha."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._errors import GuaranteeError, InputError
+from fastbin._scalars import check_alpha, check_choice
+from fastbin._typing import Float64s, Int64s
+from fastbin.guarantees.apriori import KINDS
+from fastbin.guarantees.bound_names import check_bound
+from fastbin.guarantees.certificate import Certificate, certificate_of
+from fastbin.guarantees.certify import assumptions_of, binomial_law, boundary_shifts, certify
+from fastbin.guarantees.evidence import (
+    Evidence,
+    Interior,
+    Reading,
+    as_evidence,
+    has_edges_of_others,
+    has_whole_ties,
+    is_moved,
+    require_interior,
+    require_means,
+)
+from fastbin.guarantees.intervals import check_method, interval_among, interval_of_tally, tally_of
+from fastbin.guarantees.set_certificate import CELLS, SetCertificate
+from fastbin.guarantees.sharing import common_radius, failure_within, share_alpha
+from fastbin.guarantees.two_resolutions import has_steps
+from fastbin.guarantees.words import name_cell
+from fastbin.intervals import sidak
+
+# Equal fingerprints of two models mean that they were fitted to the same rows, unless other rows agree by chance so often.
+_BY_CHANCE = 1e-6
+_DISJOINT = "each row belongs to one of the {cells}, and labels decide neither to which one, nor which of them are pooled"
+_SHARED = "each row is scored for all {cells}"
+
+_Part = tuple[Any, Certificate]
+
+
+class _Cell(NamedTuple):
+    name: Any
+    model: Evidence
+    tally: Interior
+
+    @property
+    def n_covered(self) -> int:
+        return int(np.count_nonzero(self.tally.is_covered))
+
+
+def certify_set(
+    models: Sequence[Evidence],
+    alpha: float = 0.1,
+    kind: str = "conditional",
+    bound: str | None = None,
+    *,
+    class_wise: bool = False,
+    names: Sequence[Any] | None = None,
+    cells: str = "cells",
+) -> SetCertificate:
+    """What many models promise together, each about the samples of its own cell.
+
+    Cells are disjoint: each sample belongs to one of them, and its label has no part in that. Given the cells of the samples
+    and their edges, the label sums of all bins are independent, so that promises which hold with probabilities 1 - alpha_j hold
+    together with their product. The shares alpha_j are fixed before the labels are seen, by counts alone (`share_alpha`), and
+    each model is certified at its own. With `class_wise` the same samples serve all models, as for one class against the rest;
+    then the union bound takes the place of independence, and each of k models gets alpha / k.
+
+    Parameters
+    ----------
+    models : sequence of Evidence
+        Fitted models, such as `fastbin.BinnedModel`. Those without a sample are left out of the promise, and named.
+    alpha : float
+        Failure probability of all models together, from n_models x 1e-100 to 1/2. Not used by "expected-ece".
+    kind : {"conditional", "marginal", "expected-ece", "ece"}
+        What is promised, for all models at once; see `Certificate`. "marginal": for the cell of the next sample, so that each
+        model has all of alpha. The kinds about the ECE bound it in each cell, and so its mean over all of them.
+    bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+        As in `certify`, with the same defaults. With "a-priori" a conditional promise is the least epsilon that all bins of all
+        models keep at once (`common_radius`), unless whole groups of equal scores lie at edges.
+    class_wise : bool
+        Whether the same samples serve all models.
+    names : sequence, optional
+        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What to call the cells.
+
+    Returns
+    -------
+    SetCertificate
+        The promise, and that of each model. For a single model with samples the same as `certify` gives for it.
+
+    Raises
+    ------
+    GuaranteeError
+        Where a model has no such guarantee: the message names its cell, the theorem and the remedy. Where no model has a
+        sample. Where two models of disjoint cells were fitted to the same rows, or one was moved to class rates that were
+        counted: the same labels may then stand behind several promises.
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    No share depends on a label: conditional promises hold given the counts of all bins (order statistics and the rows between
+    them), so their shares may depend on these. The bound on the ECE also uses the law of the masses of the bins, which holds
+    given the number of samples of each cell alone; so its shares are made from the numbers of samples and of bins asked for.
+    About 0.2 ms for each model by "clopper-pearson".
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 1000 for i in range(1000)]
+    >>> large = fb.UniformMassBinning(n_bins=5).fit(scores, [int(i % 10 < 8) for i in range(1000)])
+    >>> small = fb.UniformMassBinning(n_bins=2).fit(scores[:200], [int(i % 10 < 3) for i in range(200)])
+    >>> certificate = certify_set([large, small], names=["north", "south"], cells="segments")
+    >>> print(certificate)
+    With probability at least 90 % over the 1,200 calibration samples, in each of the 7 bins of 2 segments at once, the ...
+    >>> [(name, round(part.epsilon, 3), round(part.alpha, 3)) for name, part in certificate.parts]
+    [('north', 0.093, 0.019), ('south', 0.104, 0.082)]
+    """
+    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
+    bound, cells = check_bound(bound, kind), check_choice(cells, "cells", tuple(CELLS))
+    every = _cells(models, names, cells)
+    covered = [cell for cell in every if cell.n_covered]
+    if not covered:
+        raise GuaranteeError(f"none of the {len(every)} {cells} holds a sample, so there is nothing to certify")
+    if not class_wise:
+        _require_disjoint(covered, cells)
+    if _has_one_radius(covered, kind, bound) and not class_wise:
+        parts = _parts_of_one_radius(covered, alpha, cells)
+    else:
+        parts = []
+        for cell, level in zip(covered, _levels(covered, alpha, kind, class_wise).tolist(), strict=True):
+            with _naming(cell.name, cells):
+                parts.append((cell.name, certify(cell.model, level, kind, bound)))
+    return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise)
+
+
+def set_intervals(
+    models: Sequence[Evidence],
+    alpha: float = 0.1,
+    method: str = "clopper-pearson",
+    simultaneous: bool = True,
+    *,
+    class_wise: bool = False,
+    names: Sequence[Any] | None = None,
+    cells: str = "cells",
+) -> list[Float64s]:
+    """An interval for the true frequency of label 1 in each bin of many models, all bins at the same level.
+
+    Parameters
+    ----------
+    models : sequence of Evidence
+        Fitted models of disjoint cells, such as `fastbin.BinnedModel`.
+    alpha : float
+        Failure probability: of all bins of all models together where `simultaneous`, else of each bin.
+    method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+        As in `interval`.
+    simultaneous : bool
+        Whether alpha is shared among all bins that hold samples.
+    class_wise : bool
+        Whether the same samples serve all models: then each of k models has alpha / k for its bins.
+    names : sequence, optional
+        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What to call the cells in errors.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_bins, 2)
+        For each model what `interval` gives for one; [0, 1] for a bin without samples.
+
+    Raises
+    ------
+    GuaranteeError
+        Where a model has no intervals, and, where `simultaneous`, as in `certify_set`; the message names the cell.
+    InputError, InputTypeError
+        When an argument is outside its range or of the wrong type.
+
+    Notes
+    -----
+    Given the cells of the samples and their edges the bins of all cells are independent, so that Sidak's level over all of them
+    is exact. Equal levels do not widen the intervals of cells with many samples for the sake of those with few, as one epsilon
+    for all does (`certify_set`). Those are two promises: choose before you look. O(n_bins of all models).
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> scores = [i / 1000 for i in range(1000)]
+    >>> models = [fb.FixedWidthBinning(n_bins=1).fit(scores, [int(i % 10 < k) for i in range(1000)]).model_ for k in (2, 5)]
+    >>> [intervals.round(3).tolist() for intervals in set_intervals(models)]
+    [[[0.176, 0.226]], [[0.469, 0.531]]]
+    """
+    alpha, method = check_alpha(alpha), check_method(method)
+    every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), method)
+    covered = [cell for cell in every if cell.n_covered]
+    if simultaneous and not class_wise:
+        _require_disjoint(covered, cells)
+    of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
+    n_sharing = sum(cell.n_covered for cell in covered) if simultaneous else 1
+    if not class_wise and not any(is_moved(cell.model) for cell in every):  # one level: one call
+        joined = interval_of_tally(_concatenated([cell.tally for cell in every]), alpha, method, n_sharing)
+        return np.split(joined, np.cumsum([len(cell.tally.counts) for cell in every])[:-1])
+    found = []
+    for cell in every:
+        with _naming(cell.name, cells):
+            sharing = cell.n_covered if simultaneous and class_wise else n_sharing
+            found.append(interval_among(cell.model, cell.tally, of_each, method, sharing))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- the cells
+
+
+@contextmanager
+def _naming(name: Any, cells: str) -> Iterator[None]:
+    """Errors of one model say whose it is."""
+    try:
+        yield
+    except GuaranteeError as error:
+        whose = name_cell(name) if name is None else f"{CELLS[cells][0]} {name_cell(name)}"
+        raise GuaranteeError(f"{whose}: {error}") from error
+
+
+def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, method: str = "clopper-pearson") -> list[_Cell]:
+    given = range(len(models)) if names is None else names
+    if len(given) != len(models) or len(models) == 0:
+        raise InputError(
+            f"there are {len(models)} models and {len(given)} names; every model needs one, and there must be a model"
+        )
+    every = []
+    for i, (name, model) in enumerate(zip(given, models, strict=True)):
+        evidence = as_evidence(model, f"models[{i}]")
+        with _naming(name, cells):
+            every.append(_Cell(name, evidence, tally_of(evidence, method)))
+    return every
+
+
+def _require_disjoint(cells: list[_Cell], word: str) -> None:
+    """Raise where the promises of two models may rest on the same labels."""
+    seen: dict[Any, _Cell] = {}
+    for cell in cells:
+        if is_moved(cell.model) and len(cells) > 1:
+            _require_given_rates(cell, word)
+        fingerprint = getattr(cell.model, "fingerprint", 0)
+        other = seen.setdefault(id(cell.model), cell)
+        if other is cell and fingerprint and not _agrees_by_chance(cell, len(cells)):
+            other = seen.setdefault(f"fingerprint {fingerprint}", cell)
+        if other is not cell:
+            raise GuaranteeError(
+                f"{name_cell(other.name)} and {name_cell(cell.name)} have models of the same samples, so their labels are not "
+                f"independent, and the {word} not disjoint; fit each to its own samples (class_wise=True is for models of "
+                "several classes, which share theirs)"
+            )
+
+
+def _require_given_rates(cell: _Cell, word: str) -> None:
+    if cell.model.rates is None or any(rate.origin == "counted" for rate in cell.model.rates):
+        with _naming(cell.name, word):
+            raise GuaranteeError(
+                "its values were moved to class rates that were counted on labels, which other models may share; certify each "
+                "model by itself, at its part of alpha, or move all by rates that are given"
+            )
+
+
+def _agrees_by_chance(cell: _Cell, n_cells: int) -> bool:
+    """Whether other rows might well have the fingerprint of this model: few samples, or few distinct scores.
+
+    The multinomial chance of its tally, at its own shares, which make it largest. Where boundary scores are unique in the cell,
+    two cells have the same ones with a chance of about 1 / n_samples each at most.
+    """
+    counts, ones = (np.asarray(part, dtype=np.int64) for part in (cell.model.counts, cell.model.label_sums))
+    total = int(counts.sum())
+    logarithm = math.lgamma(total + 1)
+    for count in np.append(ones, counts - ones).tolist():
+        if count > 0:
+            logarithm += count * math.log(count / total) - math.lgamma(count + 1)
+    has_fixed_edges = cell.model.scheme in ("explicit", "fixed-width") or has_edges_of_others(cell.model)
+    if cell.model.n_tied == 0 and not has_fixed_edges:
+        logarithm -= (len(counts) - 1) * math.log(max(2, total))
+    return logarithm + 2.0 * math.log(n_cells) > math.log(_BY_CHANCE)
+
+
+def _concatenated(tallies: list[Interior]) -> Interior:
+    """The tally of all bins of all models; one reading where each has one."""
+
+    def of(readings: list[Reading]) -> Reading:
+        return Reading(*(np.concatenate(parts) for parts in zip(*readings, strict=True)))
+
+    first = of([tally.first for tally in tallies])
+    second = first if all(len(tally.readings) == 1 for tally in tallies) else of([tally.second for tally in tallies])
+    return Interior(first, second, np.concatenate([tally.has_boundary_label for tally in tallies]))
+
+
+# ------------------------------------------------------------------------------------------------- the levels
+
+
+def _levels(covered: list[_Cell], alpha: float, kind: str, class_wise: bool) -> Float64s:
+    """The failure probability of each model."""
+    if kind == "marginal" and not class_wise:
+        return np.full(len(covered), alpha)
+    sizes, bins = np.array([_size(cell, kind) for cell in covered], dtype=np.int64).T
+    return share_alpha(sizes, bins, alpha, class_wise=class_wise)
+
+
+def _size(cell: _Cell, kind: str) -> tuple[int, int]:
+    """Samples in the smallest bin, and the number of bins; for the ECE as the numbers of rows and of bins asked for say."""
+    if kind == "ece":
+        n_bins = int(cell.model.n_bins_asked) or int(cell.model.n_bins)
+        return max(1, int(cell.model.n_samples) // n_bins), n_bins
+    covered = cell.tally.is_covered
+    return max(1, min(int(reading.counts[covered].min()) for reading in cell.tally.readings)), cell.n_covered
+
+
+def _has_one_radius(covered: list[_Cell], kind: str, bound: str) -> bool:
+    """Whether all values are means of binomial label sums, up to a known shift, so that one radius can be computed for all."""
+    return (
+        (kind, bound) == ("conditional", "a-priori")
+        and len(covered) > 1
+        and not any(
+            is_moved(cell.model) or has_whole_ties(cell.model) or has_steps(cell.model) or cell.model.scheme == "certified"
+            for cell in covered
+        )
+    )
+
+
+def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list[_Part]:
+    """Every model at the common epsilon, and the part of alpha that it uses there."""
+    kind, bound = "conditional", "a-priori"
+    for cell in covered:
+        with _naming(cell.name, cells):
+            require_interior(cell.model)
+            require_means(cell.model, "the a-priori bound", kind)
+    shifts = [boundary_shifts(cell.tally) + float(cell.model.delta) for cell in covered]
+    counts = np.concatenate([cell.tally.counts for cell in covered])
+    epsilon = common_radius(counts, alpha, shifts=np.concatenate(shifts))
+    level = sidak(alpha, int(np.count_nonzero(counts)))
+    parts = []
+    for cell, shift in zip(covered, shifts, strict=True):
+        part = certificate_of(
+            cell.model, min(1.0, epsilon), cell.tally.is_covered, kind=kind, bound=bound,
+            alpha=_part_of_alpha(cell.tally.counts, epsilon - shift, level),
+            theorem=f"exact binomial radius for the counts of the bins of all {cells}; {binomial_law(cell.model)}",
+            assumptions=assumptions_of(cell.model, kind),
+        )  # fmt: skip
+        parts.append((cell.name, part))
+    return parts
+
+
+def _part_of_alpha(counts: Int64s, radii: Float64s, level: float) -> float:
+    """The chance that some bin of a model errs by more than its radius, at most."""
+    found, repeats = np.unique(np.stack([counts[counts > 0], radii[counts > 0]]), axis=1, return_counts=True)
+    failures = [failure_within(int(count), float(radius), level) for count, radius in found.T]
+    return -math.expm1(sum(n * math.log1p(-failure) for n, failure in zip(repeats.tolist(), failures, strict=True)))
+
+
+def _joined(
+    every: list[_Cell], parts: list[_Part], *, alpha: float, kind: str, bound: str, cells: str, class_wise: bool
+) -> SetCertificate:
+    """The certificate of all, of those of its parts."""
+    certificates = [part for _, part in parts]
+    theorems = " / ".join(dict.fromkeys(part.theorem for part in certificates))
+    if len(parts) > 1 and kind not in ("marginal", "expected-ece") and not class_wise:
+        theorems += f"; given the {cells} of the samples and the edges, the {cells} are independent, and their chances multiply"
+    elif len(parts) > 1 and kind != "expected-ece" and class_wise:
+        theorems += f"; union bound over the {cells}"
+    assumptions = dict.fromkeys(sentence for part in certificates for sentence in part.assumptions)
+    if len(parts) > 1:
+        assumptions[(_SHARED if class_wise else _DISJOINT).format(cells=cells)] = None
+    left_out = [(cell.name, np.flatnonzero(~cell.tally.is_covered).tolist()) for cell in every]
+    sizes = [part.n_samples for part in certificates]
+    return SetCertificate(
+        epsilon=max(part.epsilon for part in certificates),
+        alpha=None if kind == "expected-ece" else alpha,
+        kind=kind,
+        bound=bound,
+        theorem=theorems,
+        assumptions=tuple(assumptions),
+        cells=cells,
+        n_models=len(parts),
+        n_bins=sum(part.n_bins for part in certificates),
+        n_samples=max(sizes) if class_wise else sum(sizes),
+        parts=tuple(parts),
+        uncovered=tuple((name, tuple(bins)) for name, bins in left_out if bins),
+    )

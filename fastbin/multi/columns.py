@@ -1,0 +1,149 @@
+"""Probability matrices and their classes: one column for each class, one row for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fastbin._cells import Key, TextCells, as_cells, in_order
+from fastbin._errors import InputError, InputTypeError
+from fastbin._scalars import check_choice
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import refuse_first
+
+INPUTS = ("probabilities", "logits")
+
+# How far the sum of a row may be from 1: rounding of a softmax in the precision of the matrix.
+TOLERANCE, TOLERANCE_FLOAT32 = 1e-6, 1e-4
+
+
+def check_matrix(P: Any, inputs: str, n_columns: int | None = None) -> Float64s:
+    """float64 (n, k): a matrix of probabilities, checked; logits become probabilities by a softmax.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, k)
+        Of two classes or more.
+    inputs : {"probabilities", "logits"}
+    n_columns : int, optional
+        The number of classes that are known.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the first bad position; for rows of probabilities whose sum is not 1.
+    """
+    check_choice(inputs, "inputs", INPUTS)
+    array = _as_matrix(P)
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise InputError(f"P has {array.shape[1]} columns, and there are {n_columns} classes; give one column for each class")
+    matrix = np.asarray(array, np.float64)
+    refuse_first(~np.isfinite(matrix), lambda i: f"{_place(i, matrix)}; remove such rows, or impute them before calibrating")
+    if inputs == "logits":
+        powers = np.exp(matrix - matrix.max(axis=1, keepdims=True, initial=-np.inf))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    refuse_first(
+        (matrix < 0.0) | (matrix > 1.0),
+        lambda i: f"{_place(i, matrix)}, outside [0, 1]; pass probabilities, or logits with inputs='logits'",
+    )
+    sums, tolerance = matrix.sum(axis=1), TOLERANCE_FLOAT32 if array.dtype == np.float32 else TOLERANCE
+    refuse_first(
+        np.abs(sums - 1.0) > tolerance,
+        lambda i: (
+            f"row {i} of P sums to {float(sums[i])!r}, not to 1; pass the probabilities of all classes (P / P.sum(axis=1, "
+            "keepdims=True) scales them), or logits with inputs='logits'"
+        ),
+    )
+    return matrix
+
+
+def _as_matrix(P: Any) -> Array:
+    try:
+        array = np.asarray(P)
+    except (ValueError, TypeError) as error:
+        raise InputTypeError(f"P is not a matrix of numbers: {error}") from error
+    if array.ndim != 2:
+        raise InputTypeError(f"P must have a row for each sample and a column for each class, got shape {array.shape}")
+    if array.shape[1] < 2:
+        raise InputError(
+            f"P has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least; scores of "
+            "one class go to a binary calibrator, such as UniformMassBinning"
+        )
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"P must hold numbers, got dtype {array.dtype}: {error}") from error
+    return array
+
+
+def _place(at: int, matrix: Float64s) -> str:
+    value = float(matrix.flat[at])
+    return f"P[{at // matrix.shape[1]}, {at % matrix.shape[1]}] is {'NaN' if np.isnan(value) else value}"
+
+
+def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
+    """The classes in the order of the columns: different integers, or different texts."""
+    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
+        raise InputTypeError(f"classes is {classes!r}; pass the class of each column of P, as a list")
+    given = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+    in_order(given, "classes")
+    if len(given) < 2:
+        raise InputError(
+            f"classes has {len(given)} entries; give the class of each column of P, of which there are two or more"
+        )
+    if n_columns is not None and len(given) != n_columns:
+        raise InputError(f"classes has {len(given)} entries, and P has {n_columns} columns; give the class of each column")
+    return given
+
+
+def default_classes(labels: Any, n_columns: int) -> list[Key]:
+    """0, 1, ... for each column, where labels are such numbers."""
+    cells = label_cells(labels, "labels")
+    if isinstance(cells, TextCells):
+        raise InputError(
+            f"labels are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given; pass classes=[...], "
+            "the class of each column of P"
+        )
+    refuse_first(
+        (cells < 0) | (cells >= n_columns),
+        lambda i: (
+            f"labels[{i}] is {cells[i]}, and without classes the {n_columns} columns of P are the classes 0 to "
+            f"{n_columns - 1}; pass classes=[...], the class of each column"
+        ),
+    )
+    return list(range(n_columns))
+
+
+def label_cells(labels: Any, name: str) -> Int64s | TextCells:
+    """A column of classes, as integers or texts."""
+    kind = getattr(getattr(labels, "dtype", None), "kind", "")
+    if kind == "f" and len(labels):
+        first = np.asarray(labels).item(0)
+        raise InputTypeError(f"{name}[0] is {first!r}, a float; classes are integers or texts: pass {name}.astype(int)")
+    return as_cells(labels, name)
+
+
+def find_columns(labels: Any, classes: Sequence[Key], name: str) -> Int64s:
+    """int64 (n,): the column of each label; the first that is none of the classes is refused. O(n log k)."""
+    cells, at_class = label_cells(labels, name), {key: column for column, key in enumerate(classes)}
+    if isinstance(cells, TextCells):
+        columns = np.array([at_class.get(text, -1) for text in cells.texts] + [-1], np.int64)[cells.codes]
+    elif isinstance(classes[0], str):
+        columns = np.full(len(cells), -1)
+    else:
+        order = np.argsort(classes)
+        ascending = np.array(classes, np.int64)[order]
+        place = np.minimum(np.searchsorted(ascending, cells), len(classes) - 1)
+        columns = np.where(ascending[place] == cells, order[place], -1)
+    if len(columns) and columns.min() < 0:
+        _refuse_class(cells, int(np.argmax(columns < 0)), classes, name)
+    return columns
+
+
+def _refuse_class(cells: Int64s | TextCells, at: int, classes: Sequence[Key], name: str) -> NoReturn:
+    value = cells.texts[cells.codes[at]] if isinstance(cells, TextCells) else int(cells[at])
+    shown = ", ".join(map(repr, classes[:5])) + (", ..." if len(classes) > 5 else "")
+    raise InputError(f"{name}[{at}] is {value!r}, which is none of the {len(classes)} classes: {shown}; remove such rows")

@@ -1,0 +1,165 @@
+"""Segments: a model for each campaign, product or region, and one promise for all of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from fastbin._calibrator import FIT_PARAMETERS, Estimator
+from fastbin._cells import Cells, Key, TextCells, as_cells
+from fastbin._docstrings import shared_docs
+from fastbin._errors import FastbinWarning, InputError
+from fastbin._scalars import check_choice, check_count
+from fastbin._typing import Bools, Float64s, Int64s
+from fastbin.model import IntervalMethod
+from fastbin.model_set import UNKNOWN, ModelSet
+from fastbin.multi.cells import Samples, ThinCells, binary_method, fit_cells
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate, SetCertificate
+
+THIN = ("pool", "refuse")
+
+
+@dataclass(eq=False, repr=False)
+class SegmentedBinning(Estimator[ModelSet]):
+    """A binary calibrator for each segment, with one certificate for all of them.
+
+    Parameters
+    ----------
+    calibrator : calibrator, optional
+        What each segment gets a copy of; any binary calibrator of the library. ``None``: ``UniformMassBinning()``.
+    thin : {"pool", "refuse"}
+        What becomes of segments with fewer samples than `min_points`, or than the bins of the calibrator need. "pool": one
+        model of all their rows, with as many bins as these allow. "refuse": an error that names the first.
+    min_points : int
+        The samples that a segment must have for a model of its own.
+    unknown : {"refuse", "pool"}
+        What a segment that the fit has not seen gets when it is scored: an error, or the value of the pool, with no interval
+        and no certificate.
+
+    Attributes
+    ----------
+    model_ : ModelSet
+        Of kind "segments".
+
+    See Also
+    --------
+    TopLabelBinning : the predicted class as the segment.
+
+    Notes
+    -----
+    The model of a segment is that of ``calibrator.fit`` on its own rows, byte for byte, so the order of the rows does not
+    matter. Which segments are pooled depends on their numbers of samples alone. Segments must not overlap: a row has one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> segments = rng.choice(["north", "south"], 2000)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < np.where(segments == "north", scores, scores**2)
+    >>> cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(5)).fit(scores, labels, segments)
+    >>> cal.predict([0.5, 0.5], ["north", "south"]).round(2)
+    array([0.51, 0.31])
+    """
+
+    calibrator: Any = None
+    _: KW_ONLY
+    thin: str = "pool"
+    min_points: int = 50
+    unknown: str = "refuse"
+
+    _fit_call: ClassVar[str] = "fit(scores, labels, segments)"
+
+    @shared_docs(FIT_PARAMETERS)
+    def fit(self, scores: Any, labels: Any, segments: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
+        """Fit to calibration samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        {scores}
+        {labels}
+        segments : array-like of shape (n,)
+            The key of each row: integers, or texts; arrays, lists, categorical columns of pandas or Arrow.
+        sample_weight : array-like of shape (n,), optional
+            As for `calibrator`.
+        {positive}
+
+        {Returns}
+
+        {Raises}
+
+        Warns
+        -----
+        FastbinWarning
+            Where fits of segments warn, once for all; and where ``unknown="pool"`` finds no pool, because no segment is thin:
+            the set refuses unknown segments then.
+        """
+        method = binary_method(self.calibrator)
+        check_choice(self.thin, "thin", THIN)
+        check_choice(self.unknown, "unknown", UNKNOWN)
+        if self.unknown == "pool" and self.thin != "pool":
+            raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
+        thin = ThinCells(self.thin, max(check_count(self.min_points, "min_points"), method.least), "segment")
+        keys, cells = number_cells(as_cells(segments, "segments"))
+        samples = Samples.of(scores, labels, sample_weight, method.calibrator, positive=positive, segments=cells)
+        fitted = fit_cells(method, samples, cells, keys, thin.find(keys, samples.counts(cells, len(keys))), "segment")
+        unknown = self.unknown if fitted.pool is not None else "refuse"
+        self.model_ = ModelSet._of(
+            fitted.models, kind="segments", unknown=unknown, pool=fitted.pool, pooled_keys=fitted.pooled_keys
+        )
+        if fitted.warning is not None:
+            warnings.warn(fitted.warning, FastbinWarning, stacklevel=2)
+        if unknown != self.unknown:
+            warnings.warn(
+                f"no segment has fewer than {thin.least} samples, so there is no pool; unknown segments are refused",
+                FastbinWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(
+        self, scores: Any, segments: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> Float64s:
+        """float64 (n,): calibrated probabilities, each by the model of its segment; see `ModelSet.predict`."""
+        return self.model_.predict(scores, segments, keys=keys, seed=seed, out=out, nan=nan)
+
+    def predict_interval(
+        self, scores: Any, segments: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
+        simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",
+    ) -> Float64s:  # fmt: skip
+        """float64 (n, 2): the interval of the bin of each row; see `ModelSet.predict_interval`."""
+        return self.model_.predict_interval(
+            scores, segments, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed, nan=nan
+        )
+
+    def predict_set(
+        self, scores: Any, segments: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
+    ) -> Bools:
+        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; see `ModelSet.predict_set`."""
+        return self.model_.predict_set(scores, segments, alpha=alpha, keys=keys, seed=seed)
+
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
+    ) -> SetCertificate | Certificate:
+        """What is guaranteed about the values of all segments at once, or of one; see `ModelSet.certificate`."""
+        return self.model_.certificate(alpha, kind, bound, which)
+
+
+def number_cells(cells: Cells) -> tuple[list[Key], Int64s]:
+    """The different keys, ascending, and the position among them of the key of each row. O(n log n) for integers."""
+    if isinstance(cells, TextCells):
+        seen = np.flatnonzero(np.bincount(cells.codes, minlength=len(cells.texts)))
+        ascending = sorted(seen.tolist(), key=lambda code: cells.texts[code])
+        place = np.zeros(len(cells.texts), np.int64)
+        place[ascending] = np.arange(len(ascending))
+        return [cells.texts[code] for code in ascending], place[cells.codes]
+    keys, numbers = np.unique(cells, return_inverse=True)
+    return keys.tolist(), numbers

@@ -1,0 +1,242 @@
+"""Top-label calibration: how often the predicted class is the true one, for each predicted class by itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from fastbin._calibrator import Estimator
+from fastbin._cells import Key
+from fastbin._docstrings import shared_docs
+from fastbin._errors import FastbinWarning
+from fastbin._scalars import check_choice, check_count
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
+from fastbin.model import IntervalMethod
+from fastbin.model_set import ModelSet
+from fastbin.multi.cells import Samples, ThinCells, binary_method, fit_cells
+from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns, label_cells
+from fastbin.multi.segmented import THIN, SegmentedBinning, number_cells
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate, SetCertificate
+
+
+@shared_docs(SegmentedBinning.__doc__)
+@dataclass(eq=False, repr=False)
+class TopLabelBinning(Estimator[ModelSet]):
+    """Calibrated probabilities that the predicted class is the true one, given which class is predicted.
+
+    Each class has a binary calibrator of its own, fitted to the samples for which it is predicted: their scores are the largest
+    probabilities, and their labels whether the prediction is right (Gupta & Ramdas 2022, Algorithm 2).
+
+    Parameters
+    ----------
+    points_per_bin : int
+        A class that is predicted n times gets n // points_per_bin uniform-mass bins, at least one.
+    n_bins : int or "auto", optional
+        In place of it: the bins of each class.
+    calibrator : calibrator, optional
+        In place of both: what each class gets a copy of; any binary calibrator of the library.
+    classes : array-like of shape (k,), optional
+        The class of each column, integers or texts; 0 to k - 1 by default, where labels are such numbers.
+    inputs : {"probabilities", "logits"}
+        What matrices hold. Rows of probabilities sum to 1, within 1e-6 (float32: 1e-4). Of logits, probabilities are made by a
+        softmax in float64.
+    thin : {"pool", "refuse"}
+        What becomes of classes that are predicted fewer than `min_points` times, or never. "pool": one model for all of them.
+        "refuse": an error that names the first.
+    min_points : int
+        How often a class must be predicted to have a model of its own.
+    per_class : bool
+        Whether classes have models of their own. ``False`` is confidence calibration: one model for all predictions, whose
+        promise says nothing about one class.
+
+    Attributes
+    ----------
+    model_ : ModelSet
+        Of kind "top-label"; its keys are the classes.
+
+    See Also
+    --------
+    ClassWiseBinning : a probability for each class.
+
+    Notes
+    -----
+    The predicted class is the one of the largest probability, of equal ones that in the lowest column. Given the scores and the
+    predicted classes, the bins of all classes are independent, so they share one alpha exactly.
+
+    References
+    ----------
+    .. [1] C. Gupta and A. Ramdas, "Top-label calibration and multiclass-to-binary reductions", ICLR 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.dirichlet([1, 1, 1], 2000)
+    >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
+    >>> cal = fb.multi.TopLabelBinning(n_bins=5).fit(P, y)
+    >>> classes, probabilities = cal.predict([[0.1, 0.7, 0.2], [0.4, 0.3, 0.3]])
+    >>> classes, probabilities.round(2)
+    (array([1, 0]), array([0.4 , 0.33]))
+    """
+
+    points_per_bin: int = 50
+    n_bins: int | str | None = None
+    calibrator: Any = None
+    classes: Any = None
+    inputs: str = "probabilities"
+    thin: str = "pool"
+    min_points: int = 50
+    _: KW_ONLY
+    per_class: bool = True
+
+    _fit_call: ClassVar[str] = "fit(P, labels)"
+
+    def fit(self, P: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        P : array-like of shape (n, k)
+            A column for each class; probabilities, or logits (see `inputs`).
+        labels : array-like of shape (n,)
+            The true classes.
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies, floats importance weights, as for the binary calibrators.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy: for rows that do not sum to 1, NaN, labels
+            outside the classes, ...
+
+        Warns
+        -----
+        FastbinWarning
+            Where fits of classes warn, once for all.
+        """
+        matrix = check_matrix(P, self.inputs)
+        n_columns = matrix.shape[1]
+        classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
+        truth = find_columns(labels, classes, "labels")
+        check_same_length(P=matrix, labels=truth)
+        predicted, scores = top_of(matrix)
+        return self._fit(scores, predicted, predicted == truth, sample_weight, classes)
+
+    def fit_top(self, scores: Any, predicted: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit where only the largest probabilities are known.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            The probability of the predicted class.
+        predicted, labels : array-like of shape (n,)
+            The predicted and the true classes. Without `classes`, the classes are those that occur in either, ascending.
+        sample_weight : array-like of shape (n,), optional
+            As for `fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            Naming the argument, the first bad position, its value, and the remedy.
+        """
+        if self.classes is None:
+            seen = [
+                number_cells(label_cells(column, name))[0] for column, name in ((predicted, "predicted"), (labels, "labels"))
+            ]
+            classes = check_classes(sorted({*seen[0], *seen[1]}, key=lambda key: (isinstance(key, str), key)))
+        else:
+            classes = check_classes(self.classes)
+        columns, truth = find_columns(predicted, classes, "predicted"), find_columns(labels, classes, "labels")
+        tops = check_scores(as_scores(scores), UNIT)
+        check_same_length(scores=tops, predicted=columns, labels=truth)
+        return self._fit(tops, columns, columns == truth, sample_weight, classes)
+
+    def _fit(self, scores: Array, predicted: Int64s, is_right: Array, sample_weight: Any, classes: list[Key]) -> Self:
+        """The models of predicted columns; `fit` and `fit_top` differ in where these come from."""
+        method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
+        policy, min_points = check_choice(self.thin, "thin", THIN), check_count(self.min_points, "min_points")
+        samples = Samples.of(scores, is_right, sample_weight, method.calibrator)
+        if self.per_class:
+            counts = samples.counts(predicted, len(classes))
+            is_pooled = ThinCells(policy, max(min_points, method.least), "class").find(classes, counts)
+        else:
+            is_pooled = np.ones(len(classes), np.bool_)
+        fitted = fit_cells(method, samples, predicted, classes, is_pooled, "class")
+        self.model_ = ModelSet._of(
+            fitted.models, kind="top-label", pool=fitted.pool, pooled_keys=fitted.pooled_keys, columns=classes
+        )
+        if fitted.warning is not None:
+            warnings.warn(fitted.warning, FastbinWarning, stacklevel=3)
+        return self
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, in the order of the columns."""
+        return np.array(self.model_.columns)
+
+    def predict(self, P: Any, *, keys: Any = None, seed: int | None = None) -> tuple[Array, Float64s]:
+        """The predicted class of each row, and the calibrated probability that it is the true one.
+
+        Parameters
+        ----------
+        P : array-like of shape (n, k)
+        keys, seed
+            As for `BinnedModel.predict`.
+
+        Returns
+        -------
+        classes : (n,)
+        probabilities : float64 (n,)
+        """
+        predicted, scores = self._tops(P)
+        return predicted, self.model_.predict(scores, predicted, keys=keys, seed=seed)
+
+    def predict_top(self, scores: Any, predicted: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
+        """float64 (n,): the calibrated probabilities of predicted classes, whose scores are given; see `fit_top`, `predict`."""
+        classes = self.classes_
+        columns = find_columns(predicted, classes.tolist(), "predicted")
+        return self.model_.predict(scores, classes[columns], keys=keys, seed=seed)
+
+    def predict_interval(
+        self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        keys: Any = None, seed: int | None = None,
+    ) -> Float64s:  # fmt: skip
+        """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
+        predicted, scores = self._tops(P)
+        return self.model_.predict_interval(
+            scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed
+        )
+
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
+    ) -> SetCertificate | Certificate:
+        """What is guaranteed about the values of all classes at once, or of one; see `ModelSet.certificate`."""
+        return self.model_.certificate(alpha, kind, bound, which)
+
+    def _tops(self, P: Any) -> tuple[Array, Float64s]:
+        classes = self.classes_
+        predicted, scores = top_of(check_matrix(P, self.inputs, len(classes)))
+        return classes[predicted], scores
+
+
+def top_of(matrix: Float64s) -> tuple[Int64s, Float64s]:
+    """The column of the largest entry of each row, the lowest of equal ones, and that entry."""
+    predicted = matrix.argmax(axis=1)
+    return predicted, np.take_along_axis(matrix, predicted[:, np.newaxis], axis=1)[:, 0]

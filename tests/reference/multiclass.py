@@ -1,0 +1,76 @@
+"""How good are predictions of several classes on test data, and in groups of it? Exact, in fractions of the given doubles."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+
+__all__ = ["authors_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
+
+
+def authors_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
+    """The l_1 calibration error as the code of Gupta & Ramdas 2022 divides the samples.
+
+    Each distinct value is a bin where there are at most n / 10 of them. Else the sorted predictions are cut into `n_bins` lists
+    whose lengths differ by one at most, the longer ones first, and a bin reaches from above the last element of a list to the
+    last element of the next, itself included.
+    """
+    n, ordered = len(labels), sorted(predictions)
+    if len(set(predictions)) <= Fraction(n, 10):
+        lasts = sorted(set(predictions))
+    else:
+        lasts, at, asked = [], 0, min(n_bins, n)
+        for b in range(asked):
+            at += n // asked + (1 if b < n % asked else 0)
+            lasts.append(ordered[at - 1])
+    bins: dict[int, list[tuple[Fraction, int]]] = defaultdict(list)
+    for prediction, label in zip(predictions, labels, strict=True):
+        bins[sum(last < prediction for last in lasts)].append((Fraction(prediction), label))
+    gaps = (abs(sum((prediction - label for prediction, label in group), Fraction(0))) for group in bins.values())
+    return sum(gaps, Fraction(0)) / n
+
+
+def top_label_ece(
+    probabilities: Sequence[float], predicted: Sequence[Hashable], labels: Sequence[Hashable], n_bins: int = 15
+) -> Fraction:
+    """The mean over the predicted classes, by their shares, of the error of "the prediction is right"."""
+    total, rows = Fraction(0), list(zip(probabilities, predicted, labels, strict=True))
+    for named in set(predicted):
+        own = [(probability, int(label == named)) for probability, guess, label in rows if guess == named]
+        total += len(own) * authors_ece([probability for probability, _ in own], [right for _, right in own], n_bins)
+    return total / len(rows)
+
+
+def class_wise_ece(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> Fraction:
+    """The mean over the columns of the error of "the class is that of the column"."""
+    errors = [authors_ece([row[j] for row in rows], [int(label == j) for label in labels], n_bins) for j in range(len(rows[0]))]
+    return sum(errors, Fraction(0)) / len(errors)
+
+
+def brier(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> Fraction:
+    """The mean of the squared distances from the corner of the true class."""
+    total = Fraction(0)
+    for row, label in zip(rows, labels, strict=True):
+        total += sum(((Fraction(entry) - (j == label)) ** 2 for j, entry in enumerate(row)), Fraction(0))
+    return total / len(rows)
+
+
+def log_loss(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> float:
+    """The mean of minus the logarithm of the true class's probability; infinite where one is 0."""
+    own = [row[label] for row, label in zip(rows, labels, strict=True)]
+    return math.inf if 0.0 in own else -math.fsum(map(math.log, own)) / len(own)
+
+
+def group_rows(
+    predictions: Sequence[float], labels: Sequence[int], groups: Sequence[Hashable]
+) -> dict[Hashable, tuple[int, Fraction, Fraction, Fraction]]:
+    """Of each group: samples, mean prediction, positive rate, and the mean squared error."""
+    found = {}
+    for name in set(groups):
+        own = [(Fraction(p), label) for p, label, group in zip(predictions, labels, groups, strict=True) if group == name]
+        n = len(own)
+        squares = sum(((p - label) ** 2 for p, label in own), Fraction(0)) / n
+        found[name] = (n, sum((p for p, _ in own), Fraction(0)) / n, Fraction(sum(label for _, label in own), n), squares)
+    return found
