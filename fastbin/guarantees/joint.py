@@ -38,6 +38,9 @@ from fastbin.intervals import sidak
 _BY_CHANCE = 1e-6
 _DISJOINT = "each row belongs to one of the {cells}, and labels decide neither to which one, nor which of them are pooled"
 _SHARED = "each row is scored for all {cells}"
+# Where it is the number of rows that decides which cells are pooled, those are that have fewer than expected, and their shares of
+# the pool are not quite the expected ones.
+_MIX = "the {cells} of the pool have the shares of its population that they have of its calibration samples"
 
 _Part = tuple[Any, Certificate]
 
@@ -371,6 +374,8 @@ def _joined(
     assumptions = dict.fromkeys(sentence for part in certificates for sentence in part.assumptions)
     if len(parts) > 1:
         assumptions[(_SHARED if class_wise else _DISJOINT).format(cells=cells)] = None
+        if any(name is None for name, _ in parts):
+            assumptions[_MIX.format(cells=cells)] = None
     left_out = [(cell.name, np.flatnonzero(~cell.tally.is_covered).tolist()) for cell in every]
     sizes = [part.n_samples for part in certificates]
     return SetCertificate(
