@@ -38,8 +38,8 @@ from fastbin.intervals import sidak
 _BY_CHANCE = 1e-6
 _DISJOINT = "each row belongs to one of the {cells}, and labels decide neither to which one, nor which of them are pooled"
 _SHARED = "each row is scored for all {cells}"
-# Where it is the number of rows that decides which cells are pooled, those are that have fewer than expected, and their shares of
-# the pool are not quite the expected ones.
+# Where numbers of rows decide which cells are pooled, these are cells with fewer rows than expected, and their shares of the
+# pool are not quite the expected ones.
 _MIX = "the {cells} of the pool have the shares of its population that they have of its calibration samples"
 
 _Part = tuple[Any, Certificate]

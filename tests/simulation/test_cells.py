@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from simulation.cells import MEASURES, Classes, Segments, classes, measured, segments
 from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.table import PAGE
 
 import fastbin as fb
 from fastbin.intervals import clopper_pearson
@@ -149,6 +150,20 @@ def test_the_mix_of_a_pool_is_that_of_its_calibration_samples() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- the table
+
+
+def test_the_table_of_the_page_is_about_these_cells() -> None:
+    if not PAGE.is_file():
+        pytest.skip(f"{PAGE} is not part of this distribution")
+    _, rest = PAGE.read_text(encoding="utf8").split("<!-- table: cells -->")
+    rows = [[entry.strip() for entry in line.split("|")[1:-1]] for line in rest.split("<!-- end -->")[0].strip().splitlines()]
+    assert rows[0] == ["cells", "rows", *EVERY]
+    assert [row[0] for row in rows[2:]] == list(CASES)
+    for row in rows[2:]:
+        assert int(row[1].replace(",", "")) == CASES[row[0]].n
+        coverages = [float(entry) for entry in row[2:-1] if entry]
+        assert len(coverages) == len(CASES[row[0]].names) - 1
+        assert min(coverages) > 0.88  # 0.9 less three standard errors of 2,000 repetitions
 
 
 def lines(repetitions: int) -> list[str]:
