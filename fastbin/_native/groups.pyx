@@ -78,7 +78,7 @@ cdef uint64_t fingerprint_groups(const Groups *groups) noexcept nogil:
 
 
 def n_tied(const double[::1] scores, const int64_t[::1] sizes):
-    """int: samples in groups of two or more equal scores that hold a cut; `scores` of cuts, in order, and sizes of their groups."""
+    """int: samples in groups of two or more equal scores at cuts; `scores` of the cuts, in order, and sizes of their groups."""
     return count_tied(&scores[0], &sizes[0], scores.shape[0]) if scores.shape[0] else 0
 
 

@@ -72,8 +72,8 @@ def scatter_rows(
 
 
 def fit_runs(
-    const uint64_t[::1] packed, const int64_t[::1] starts, const int64_t[::1] ranks, const int64_t[::1] first_rank, bint leaves_out,
-    uint64_t seed,
+    const uint64_t[::1] packed, const int64_t[::1] starts, const int64_t[::1] ranks, const int64_t[::1] first_rank,
+    bint leaves_out, uint64_t seed,
 ):
     """The bins of each run of sorted packed rows, between whole groups of equal scores.
 
