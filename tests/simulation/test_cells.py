@@ -1,6 +1,8 @@
 """Joint promises about classes and segments fail at most as often as they say.
 
-cd tests; python -m simulation.test_cells        the table of docs/guarantees.md at 2,000 samples, in half an hour; with names, some of its rows
+    cd tests; python -m simulation.test_cells        the table of docs/guarantees.md at 2,000 samples, in half an hour
+
+With names of cases as arguments, their rows alone.
 """
 
 from __future__ import annotations
