@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastbin._errors import GuaranteeError
 from fastbin._schemes import SCHEMES
 from fastbin.cli._console import text_table
+from fastbin.cli._model_view import print_promise
 from fastbin.guarantees.words import sureness
 
 if TYPE_CHECKING:
@@ -73,11 +74,7 @@ def show(out: Console, models: ModelSet, alpha: float, max_rows: int | None = No
     out.print()
     out.print(text_table(titles, rows, max_rows))
     out.print()
-    if certificate is None:
-        out.print(sentence)
-    else:
-        out.print(sentence, style="bold")
-        out.print(certificate.explain())
+    print_promise(out, certificate, sentence)
 
 
 def set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
