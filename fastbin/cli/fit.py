@@ -49,7 +49,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
-        "fastbin fit probabilities.csv --classes cat,dog,cow --label animal -o animals.fbm",
+        "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
     )
     + "\n\n\b\nMethods:\n"
     + METHOD_LINES
