@@ -148,6 +148,43 @@ FINE_FITS = {
     )
 }
 
+# Segments, whose rows come in random order, with keys of 20 bits; every fifth score is rounded to hundredths.
+SEGMENTS_TO_SORT = Quantity("fit of all segments / np.sort of all scores")
+ONE_BY_ONE_TO_SEGMENTS = Quantity("a fit of each segment / fit of all")
+
+
+@dataclass(frozen=True)
+class SegmentCase:
+    """Segments of equal size, fitted at once."""
+
+    n_segments: int
+    size: int
+    n_bins: int
+    targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+
+    @property
+    def n(self) -> int:
+        return self.n_segments * self.size
+
+    @property
+    def name(self) -> str:
+        return f"fit {self.n_segments} segments of {self.size} rows, B = {self.n_bins}"
+
+    def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+        """Scores, labels and keys."""
+        rng = np.random.default_rng(23)
+        scores, labels = rows("uniform", self.n)
+        keys = rng.choice(2**20, self.n_segments, replace=False).astype(np.int32)
+        tied = rng.random(self.n) < 0.2
+        return np.where(tied, scores.round(2), scores), labels, rng.permutation(np.repeat(keys, self.size))
+
+
+SEGMENT_FITS = [
+    SegmentCase(1000, 1000, 10),
+    SegmentCase(10_000, 100, 5),
+    SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
+]
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -221,6 +258,41 @@ def one_score_in_c(shape: str, n_bins: int) -> str:
     return f"C predict_one {shape}, B = {n_bins}"
 
 
+# ------------------------------------------------------------------------------------------------- sets of models
+
+READ_MS, READ_NS_A_BYTE = Quantity("time to read the set", "ms"), Quantity("time to read a byte", "ns")
+SORTED_TO_ONE = Quantity("rows sorted by cell / rows of one model")
+RANDOM_TO_ONE = Quantity("rows in random order of cells / rows of one model")
+FIND_SORTED_NS, FIND_RANDOM_NS = Quantity("find, sorted", "ns"), Quantity("find, in random order", "ns")
+FIND_TEXT_NS = {name: Quantity(f"find, {name}", "ns") for name in ("array", "sorted array", "objects")}
+FIND_TEXTS = "10,000 texts, m = 1e6"
+SET_OF_ONE_ROW = "predict_one by a set of 10,000 models"
+INT_CELL_TO_MODEL = Quantity("predict_one by an integer key / of one model")
+TEXT_CELL_TO_MODEL = Quantity("predict_one by a text / of one model")
+
+
+@dataclass(frozen=True)
+class SetCase:
+    """A set of models, each of a fit of n_fit rows, and 1e6 rows; n_steps: of each model, n_bins for one resolution."""
+
+    shape: str
+    n_models: int
+    n_bins: int
+    n_steps: int
+    n_fit: int
+    targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        steps = f" of {self.n_steps} steps" * (self.n_steps != self.n_bins)
+        return f"{self.n_models:,} models of {self.n_bins} bins{steps}, m = 1e6"
+
+
+SETS = [
+    SetCase("uniform", 10_000, 10, 10, 1000, {READ_MS: Asked(at_most=25), SORTED_TO_ONE: Asked(at_most=3)}),
+    SetCase("Beta(.5, 5)", 1000, 10, 90, 1000, {READ_NS_A_BYTE: Asked(at_most=4)}),
+]
+
 # ------------------------------------------------------------------------------------------------- other packages
 
 PEERS = (
@@ -246,7 +318,7 @@ CPU_WARM, CPU_COLD = Quantity("CPU, compiled code cached", "s"), Quantity("CPU, 
 # ------------------------------------------------------------------------------------------------- what is asked
 
 _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
-    **{case.name: case.targets for case in [*FITS, LARGEST_FIT]},
+    **{case.name: case.targets for case in [*FITS, LARGEST_FIT, *SETS]},
     FIRST_FIT: {CPU_WARM: Asked(at_most=1.0)},
     one_score(100): {
         ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000)
@@ -263,6 +335,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
+    **{case.name: case.targets for case in SEGMENT_FITS},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

@@ -46,7 +46,6 @@
 
 struct fastbin_model {
   score_index index;          /* first, so that what a search reads lies in few cache lines */
-  int is_plain;               /* a step function without randomised values: what scoring is tuned for */
   const int32_t *bin_of_step; /* n_steps; NULL where each bin is one step */
   fastbin_model_spec spec;    /* what describe() shows; its pointers point into this allocation */
 };
@@ -88,6 +87,18 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
 /* model.c: whether a struct of the API has a size, and only members, that this version of the library knows. */
 int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size);
+
+/* model.c: fastbin_model_create(), with small tables if it is one of the many models of a set. */
+fastbin_status fastbin_make_model(const fastbin_model_spec *spec, int is_one_of_many, fastbin_model **model);
+
+/* What is at hand where many models are read: the checksum of the bytes of this one, and memory to decode it, as many bytes. */
+typedef struct read_aids {
+  uint64_t checksum;
+  unsigned char *scratch;
+} read_aids;
+
+/* format.c: fastbin_model_read(), for one of the many models of a set. */
+fastbin_status fastbin_read_one_of_many(const unsigned char *bytes, size_t size, const read_aids *aids, fastbin_model **model);
 
 /* format.c: whether these first bytes of a model can be the start of one that is at least so long. */
 fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size);
