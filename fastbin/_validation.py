@@ -9,12 +9,13 @@ count from that row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set, Sized
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import Column, column_of
 from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 
 ScoreRange = tuple[float, float] | None
@@ -27,8 +28,12 @@ def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
         raise InputError(message(int(np.argmax(bad))))
 
 
-def _one_dimensional(values: Any, name: str) -> Array:
+def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     """The array behind anything array-like, without a copy where there is one."""
+    column = column_of(values, name)
+    if column is not None:
+        pieces = [array for array, _ in _read(column, name, first_row)]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     try:
         array = _as_array(values)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
@@ -43,6 +48,16 @@ def _one_dimensional(values: Any, name: str) -> Array:
     if np.ma.isMaskedArray(values):
         refuse_first(np.ma.getmaskarray(values), lambda i: f"{name}[{i}] is masked; remove or fill masked rows first")
     return array
+
+
+def _read(column: Column, name: str, first_row: int = 0, *, keep_nulls: bool = False) -> Iterator[tuple[Array, int]]:
+    """The pieces of a column, each with the number of its first row. Nulls are refused, unless they are kept, as NaN."""
+    for array, is_null in column.iterate():
+        if is_null is not None and not keep_nulls:
+            at = first_row + int(np.argmax(is_null))
+            raise InputError(f"{name}[{at}] is null; remove or fill missing rows first")
+        yield array, first_row
+        first_row += len(array)
 
 
 def _as_array(values: Any) -> Array:
@@ -82,7 +97,24 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
-    array = _one_dimensional(scores, name)
+    return _to_floats(_one_dimensional(scores, name, first_row), name, first_row)
+
+
+def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iterable[tuple[Array, int]]]:
+    """How many scores there are, and pieces as `as_scores` makes them, each with the number of its first row.
+
+    A column of a frame is converted piece by piece, as they are asked for; anything else is one piece. Nulls that are kept are
+    NaN.
+    """
+    column = column_of(scores, "scores")
+    if column is None:
+        array = as_scores(scores)
+        return array.shape[0], [(array, 0)]
+    pieces = _read(column, "scores", keep_nulls=keep_nulls)
+    return sum(map(len, column.pieces)), ((_to_floats(piece, "scores", first), first) for piece, first in pieces)
+
+
+def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
     if array.dtype.kind in "biuf":
@@ -176,7 +208,7 @@ def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Flo
 
 def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> Array:
     """Labels as a one-dimensional bool, integer or float array. Values are not looked at."""
-    array = _one_dimensional(labels, name)
+    array = _one_dimensional(labels, name, first_row)
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "O" and not any(isinstance(item, (str, bytes)) for item in array):
@@ -259,9 +291,9 @@ def check_labels(labels: Any, name: str = "labels") -> UInt8s:
     return array if array.dtype == np.uint8 else array.astype(np.uint8)
 
 
-def check_same_length(**arrays: Array | None) -> int:
+def check_same_length(**arrays: Sized | None) -> int:
     """The common length of the arrays given by name."""
-    lengths = {name: array.shape[0] for name, array in arrays.items() if array is not None}
+    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise InputError(f"lengths differ: {shown}; every row needs one of each")
@@ -275,7 +307,7 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     """
     if weights is None:
         return None
-    array = _one_dimensional(weights, name)
+    array = _one_dimensional(weights, name, first_row)
     if array.dtype.kind == "O":
         array = _from_objects(array, name, first_row)
     if array.dtype.kind not in "biuf":

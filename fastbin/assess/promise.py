@@ -10,6 +10,7 @@ from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges
 from fastbin._fit.order import fingerprint_of
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
@@ -146,10 +147,12 @@ class LabelledRows(NamedTuple):
                 "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
                 "reliability_table, or give integers if the weights are frequencies"
             )
-        steps = model.step(scores, keys=keys, seed=None if keys is not None else seed)
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
+        score_array = as_scores(scores)
+        steps = model.step(score_array, keys=keys, seed=None if keys is not None else seed)
         if check_same_length(scores=steps, labels=ones, sample_weight=weights) == 0:
             raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
-        return cls(as_scores(scores), steps, ones, weights)
+        return cls(score_array, steps, ones, weights)
 
     def take(self, rows: Any) -> LabelledRows:
         """Some of the rows, by number or mask."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._frames import check_same_index
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
@@ -86,6 +87,7 @@ def check_samples(
     InputError, InputTypeError
         Naming the argument, the first bad position, its value and the remedy; also for empty input.
     """
+    check_same_index(**{name: predictions}, labels=labels, sample_weight=sample_weight)
     checked = check_scores(predictions, None, name).astype(np.float64, copy=False)
     if need_probabilities:
         refuse_first(

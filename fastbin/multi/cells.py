@@ -12,6 +12,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._cells import Key
 from fastbin._errors import FastbinError, InputError, InputTypeError
 from fastbin._fit.tally import squares_of
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_count
 from fastbin._typing import Array, Int64s, UInt8s
 from fastbin._validation import (
@@ -39,6 +40,7 @@ class Samples(NamedTuple):
         cls, scores: Any, labels: Any, weights: Any, calibrator: Calibrator, *, positive: Any = None, **others: Array
     ) -> Samples:
         """The rows as `calibrator` takes them; `others` are columns that must have their length."""
+        check_same_index(scores=scores, labels=labels, sample_weight=weights)
         score_array = as_scores(scores)
         label_array = check_labels(compare_labels(labels, positive))
         weight_array = check_sample_weight(weights)

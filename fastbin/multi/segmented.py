@@ -12,6 +12,7 @@ from fastbin._calibrator import FIT_PARAMETERS, Estimator
 from fastbin._cells import Cells, Key, TextCells, as_cells
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin.model import IntervalMethod
@@ -108,6 +109,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
         thin = ThinCells(self.thin, max(check_count(self.min_points, "min_points"), method.least), "segment")
+        check_same_index(scores=scores, labels=labels, segments=segments, sample_weight=sample_weight)
         keys, cells = number_cells(as_cells(segments, "segments"))
         samples = Samples.of(scores, labels, sample_weight, method.calibrator, positive=positive, segments=cells)
         fitted = fit_cells(method, samples, cells, keys, thin.find(keys, samples.counts(cells, len(keys))), "segment")

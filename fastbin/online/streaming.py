@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Float64s
@@ -167,6 +168,7 @@ class StreamingBinning(State, NativeStream):
 
     def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None) -> npt.NDArray[np.int32]:
         """`update`, and the bins in which the rows were counted."""
+        check_same_index(scores=scores, labels=labels, keys=keys)
         score_array, label_array = as_scores(scores).view(np.ndarray), check_labels(labels)
         n = check_same_length(scores=score_array, labels=label_array)
         key_array, own_seed = None if keys is None else as_key_array(keys, n), None if seed is None else check_seed(seed)

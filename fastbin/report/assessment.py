@@ -14,6 +14,7 @@ from fastbin import assess
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
@@ -200,6 +201,7 @@ class _TestSet(NamedTuple):
 
     @classmethod
     def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any) -> _TestSet:
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
         column = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
         ones, weights = check_labels(labels), check_sample_weight(sample_weight)
         check_same_length(scores=column, labels=ones, sample_weight=weights)

@@ -10,6 +10,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
 from fastbin._typing import Float64s
@@ -159,6 +160,7 @@ class LabelShift(Calibrator):
             if labels is None:
                 raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
             if scores is not None:
+                check_same_index(scores=scores, labels=labels)
                 inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
                 check_same_length(scores=check_scores(inside, model.score_range), labels=check_labels(labels))
             return rate_from_labels(labels, alpha=self.alpha)
