@@ -83,7 +83,7 @@ setup(
     version=version(),
     libraries=[("fastbin", LIBRARY)],
     ext_modules=cythonize(
-        [extension(name) for name in ("model", "model_set", "owner", "set_owner", "stream", "ties")],
+        [extension(name) for name in ("model", "model_set", "owner", "rows", "set_owner", "stream", "ties")],
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
     ),

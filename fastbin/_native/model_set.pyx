@@ -19,10 +19,10 @@ from fastbin._errors import InputError
 from fastbin._validation import check_same_length
 
 from fastbin._native.cfastbin cimport *
-from fastbin._native.model cimport (
+from fastbin._native.owner cimport describe_model, error_of, succeed_with
+from fastbin._native.rows cimport (
     RELEASE_GIL_FROM, check_out, describe_piece, fresh_key, is_fast, key_of, number_of, pieces_of, row_at,
 )
-from fastbin._native.owner cimport describe_model, error_of, succeed_with
 from fastbin._native.set_owner cimport SetOwner
 
 cnp.import_array()

@@ -1,4 +1,4 @@
-"""Rows as the scoring calls take them, for the other extensions."""
+"""Scores and keys as users give them, made ready for C: for the other extensions."""
 
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
