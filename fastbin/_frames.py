@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,8 +77,7 @@ def column_of(values: Any, name: str) -> Column | None:
         if kind.is_table and values.shape[1] != 1:
             return None
         return _COLUMNS[kind.library](_only_column(values, kind))
-    if type(values).__module__.partition(".")[0] in LAZY_PACKAGES or type(values).__name__ == "LazyFrame":
-        _refuse_lazy(values, name)
+    refuse_lazy(values, name)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return _of_arrow_interface(values)
     return None
@@ -93,11 +92,14 @@ def _only_column(values: Any, kind: Kind) -> Any:
     return values.to_series(0) if kind.library == "polars" else values.column(0)
 
 
-def _refuse_lazy(values: Any, name: str) -> NoReturn:
-    raise InputTypeError(
-        f"{name} is a {type(values).__name__} of {type(values).__module__.partition('.')[0]}, which holds no rows before it is "
-        "computed; collect it first, or score the table where it is with engines.predict"
-    )
+def refuse_lazy(values: Any, name: str) -> None:
+    """Raise for a table that holds no rows yet."""
+    kind, library = type(values).__name__, type(values).__module__.partition(".")[0]
+    if library in LAZY_PACKAGES or kind == "LazyFrame":
+        raise InputTypeError(
+            f"{name} is a {kind} of {library}, which holds no rows before it is computed; collect it first, or score the table "
+            "where it is with engines.predict"
+        )
 
 
 def _of_pandas(series: Any) -> Column:

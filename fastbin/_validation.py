@@ -30,10 +30,9 @@ def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
 
 def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     """The array behind anything array-like, without a copy where there is one."""
-    column = column_of(values, name)
+    column = read_column(values, name, first_row)
     if column is not None:
-        pieces = [array for array, _ in _read(column, name, first_row)]
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        return column
     try:
         array = _as_array(values)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
@@ -48,6 +47,15 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     if np.ma.isMaskedArray(values):
         refuse_first(np.ma.getmaskarray(values), lambda i: f"{name}[{i}] is masked; remove or fill masked rows first")
     return array
+
+
+def read_column(values: Any, name: str, first_row: int = 0) -> Array | None:
+    """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
+    column = column_of(values, name)
+    if column is None:
+        return None
+    pieces = [array for array, _ in _read(column, name, first_row)]
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _read(column: Column, name: str, first_row: int = 0, *, keep_nulls: bool = False) -> Iterator[tuple[Array, int]]:
@@ -66,8 +74,13 @@ def _as_array(values: Any) -> Array:
     return np.asarray(values)
 
 
-def _is_missing(item: Any) -> bool:
+def _is_none(item: Any) -> bool:
     return item is None or type(item).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def is_missing(item: Any) -> bool:
+    """Whether this stands for no value: None, NaN, and what pandas has for them."""
+    return _is_none(item) or bool(item != item)
 
 
 def _kind_of(value: Any) -> str:
@@ -134,7 +147,7 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     """Python objects one by one, so that the message can name the first that is not a number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
-        if isinstance(item, str) or _is_missing(item):
+        if isinstance(item, str) or _is_none(item):
             raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
         try:
             converted[position] = item
@@ -250,7 +263,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
     is_positive = np.zeros(len(items), np.bool_)
     others: dict[Any, int] = {}  # and where each was first seen
     for position, item in enumerate(items):
-        if _is_missing(item) or item != item:
+        if is_missing(item):
             raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
         is_positive[position] = item == positive
         if not is_positive[position]:

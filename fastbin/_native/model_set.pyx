@@ -16,7 +16,7 @@ import numpy as np
 
 from fastbin._cells import TextCells, as_cells, check_key as check_cell
 from fastbin._errors import InputError
-from fastbin._validation import check_same_length
+from fastbin._validation import check_same_length, read_column
 
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport describe_model, error_of, succeed_with
@@ -193,7 +193,9 @@ cdef class NativeModelSet(SetOwner):
         if self.spec.unknown != FASTBIN_UNKNOWN_REFUSE or not (numbers < 0).any():
             return
         at = int(np.argmax(numbers < 0))
-        listed = cells.tolist() if hasattr(cells, "tolist") else list(cells)
+        column = read_column(cells, "cells")
+        given = cells if column is None else column
+        listed = given.tolist() if hasattr(given, "tolist") else list(given)
         raise InputError(
             f"cells[{at}] is {listed[at]!r}, which is none of the {self.spec.n_keys} keys of this set; score such rows by "
             "another model, or make the set with unknown='pool'"

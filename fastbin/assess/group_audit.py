@@ -236,7 +236,7 @@ def audit_groups(
         sample_weight=sample_weight, keys=keys, seed=seed,
     )  # fmt: skip
     places = _Places.of(parts)
-    groupings = check_groups(groups, places.part >= -1, "scores")
+    groupings = check_groups(groups, places.part >= -1, scores=scores, labels=labels)
     if any(part.rows.are_calibration_set_of(part.promise.model) for part in parts.parts):
         raise GuaranteeError(
             "scores and labels are the calibration set (they have its fingerprint); a promise is not audited on what it was "

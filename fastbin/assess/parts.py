@@ -9,6 +9,7 @@ import numpy as np
 from fastbin._calibrator import as_model_or_set
 from fastbin._cells import Key
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._native.ties import row_keys
 from fastbin._scalars import check_alpha, check_power, check_seed
 from fastbin._typing import Int64s
@@ -64,6 +65,7 @@ def parts_of(
         return Parts(
             [Part(None, promise, rows, np.arange(len(rows.labels)))], False, len(rows.labels), rows.n_samples, 0, False
         )
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
     ones, frequencies = check_outcomes(labels, sample_weight)
     column, numbers = as_scores(scores), fitted.find(cells)
     check_rows(scores=column, labels=ones, cells=numbers, sample_weight=frequencies)
