@@ -55,9 +55,14 @@ class Kind(NamedTuple):
     is_table: bool
 
 
+def _kind_of(value: Any) -> Kind | None:
+    """What kind of column this is, if it is one."""
+    return _kind_of_class(type(value))  # type: ignore[arg-type]  # mypy doubts that classes have a hash
+
+
 @lru_cache(maxsize=256)
-def _kind_of(given: type) -> Kind | None:
-    """What kind of column a class is, by the names of the classes above it: so nothing is imported for the question."""
+def _kind_of_class(given: type) -> Kind | None:
+    """By the names of the classes above it: so nothing is imported for the question."""
     for base in given.__mro__:
         library = base.__module__.partition(".")[0]
         if base.__name__ in CLASSES.get(library, ()):
@@ -72,7 +77,7 @@ def column_of(values: Any, name: str) -> Column | None:
     """The column that this is, or the only one of a table; ``None`` for what is no frame, and for tables of several."""
     if isinstance(values, (np.ndarray, list, tuple)):
         return None
-    kind = _kind_of(type(values))
+    kind = _kind_of(values)
     if kind is not None:
         if kind.is_table and values.shape[1] != 1:
             return None
@@ -179,7 +184,7 @@ def like(given: Any, values: Array, names: Sequence[str] = ()) -> Any:
         For pandas a Series, or a DataFrame, with the index; for Polars the same without; for Arrow an array, chunked as the
         rows are, or a Table; for everything else `values`. A series is called as the column it is about.
     """
-    kind = _kind_of(type(given))
+    kind = _kind_of(given)
     if kind is None:
         return values
     module = sys.modules[kind.library]
@@ -197,7 +202,7 @@ def like(given: Any, values: Array, names: Sequence[str] = ()) -> Any:
 
 def columns_of(table: Any) -> list[Any]:
     """The names of its columns; none for what is no table."""
-    kind = _kind_of(type(table))
+    kind = _kind_of(table)
     if kind is None or not kind.is_table:
         return []
     return list(table.schema.names if kind.library == "pyarrow" else table.columns)
@@ -224,7 +229,7 @@ def check_same_index(**columns: Any) -> None:
     """
     first_name, first = "", None
     for name, column in columns.items():
-        kind = _kind_of(type(column))
+        kind = _kind_of(column)
         if kind is None or kind.library != "pandas" or _is_default(column.index):
             continue
         index = column.index
