@@ -247,13 +247,14 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
 
 def _say_positive(name: str, value: Any) -> str:
     """The remedy for labels of two other values, of which this may be the positive one."""
-    return f"pass {name} == {value!r} (a fit also takes positive={value!r})"
+    return f"pass positive={value!r}, or {name} == {value!r}"
 
 
-def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
+def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
     """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
 
-    Besides it the labels must have one other value, and `positive` must be among them: a word that is not is a mistake.
+    Besides it the labels must have one other value, and, unless they are part of a longer column, `positive` must be among
+    them: a word that is not is a mistake.
     """
     if positive is None:
         return labels
@@ -269,7 +270,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
         if not is_positive[position]:
             others.setdefault(item, position)
     seen = " and ".join(map(repr, list(others)[:2]))
-    if len(items) and not is_positive.any():
+    if len(items) and not is_part and not is_positive.any():
         more = ", ..." if len(others) > 2 else ""
         raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
     if len(others) > 1:
@@ -283,7 +284,7 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
-    remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
+    remedy = f"; for labels -1 and 1 {_say_positive(name, 1)}" if value == -1 else "; labels are 0 and 1, or False and True"
     if isinstance(value, float) and 0.0 < value < 1.0:
         remedy += ", and come second, after the scores or predictions"
     seen = np.unique(labels[: 2**16]).tolist()
@@ -294,9 +295,12 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
 
 
-def check_labels(labels: Any, name: str = "labels") -> UInt8s:
-    """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n)."""
-    array = as_labels(labels, name)
+def check_labels(labels: Any, name: str = "labels", *, positive: Any = None, is_part: bool = False) -> UInt8s:
+    """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n).
+
+    `positive` and `is_part` as in `compare_labels`.
+    """
+    array = as_labels(compare_labels(labels, positive, name, is_part=is_part), name)
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if not ((array == 0) | (array == 1)).all():

@@ -136,6 +136,7 @@ def group_table(
     grouping: str = "auto",
     n_bins: int = 10,
     sample_weight: Any = None,
+    positive: Any = None,
     alpha: float | None = 0.1,
 ) -> GroupTable:
     """Mean prediction, positive rate with an exact interval, calibration error and proper scores of each group.
@@ -148,6 +149,7 @@ def group_table(
     grouping, n_bins
         Of the calibration errors, as in `ece`.
     {sample_weight}
+    {positive}
     alpha : float or None
         The chance that any interval misses, from 1e-100 to 1/2. None computes none.
 
@@ -173,7 +175,7 @@ def group_table(
     array([0., 0.])
     """
     alpha = None if alpha is None else check_alpha(alpha)
-    samples = check_samples(predictions, labels, sample_weight)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive)
     kept = np.ones(len(samples.labels), bool) if sample_weight is None else np.asarray(sample_weight) > 0
     groupings = check_groups(groups, kept, predictions=predictions, labels=labels)
     rows, intervals = [], []

@@ -139,9 +139,9 @@ def expected_shares(counts: Int64s) -> Float64s:
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
-def check_outcomes(labels: Any, sample_weight: Any) -> tuple[UInt8s, Int64s | None]:
+def check_outcomes(labels: Any, sample_weight: Any, positive: Any) -> tuple[UInt8s, Int64s | None]:
     """Labels and frequencies; real weights are refused."""
-    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     if weights is not None and weights.dtype == np.float64:
         raise GuaranteeError(
             "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
@@ -165,10 +165,12 @@ class LabelledRows(NamedTuple):
     frequencies: Int64s | None
 
     @classmethod
-    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any, seed: int | None) -> LabelledRows:
+    def of(
+        cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, positive: Any, keys: Any, seed: int | None
+    ) -> LabelledRows:
         """The rows of a test set."""
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
-        ones, frequencies = check_outcomes(labels, sample_weight)
+        ones, frequencies = check_outcomes(labels, sample_weight, positive)
         score_array = as_scores(scores)
         steps = model.step(score_array, keys=keys, seed=None if keys is not None else seed)
         check_rows(scores=steps, labels=ones, sample_weight=frequencies)

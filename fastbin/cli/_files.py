@@ -28,7 +28,7 @@ LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "
 
 # Places of an error in arrays: "scores[16] is ..."
 PLACE = re.compile(r"\b(scores|labels|sample_weight|keys)\[(\d+)\]")
-POSITIVE = re.compile(r"pass labels == .* \(a fit also takes positive=(.*)\)")
+POSITIVE = re.compile(r"pass positive=(.*), or labels == .*")
 OPTION_WORDS = {
     "score_range=None at fit": "--score-range any at fit",
     "edges_share=": "--edges-share ",
@@ -37,7 +37,6 @@ OPTION_WORDS = {
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
-    "pass (labels > 0)": "give --positive 1",
     "smoothing='add-half'": "--smoothing add-half",
     "pass the rate": "give --target-rate",
 }

@@ -135,7 +135,7 @@ class ImportanceWeightedBinning(Calibrator):
 
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, *, relative_mass: Any = None, source_scores: Any = None,
-        target_scores: Any = None, keys: Any = None, estimated: bool = False,
+        target_scores: Any = None, keys: Any = None, positive: Any = None, estimated: bool = False,
     ) -> Self:  # fmt: skip
         """Fit to labelled source samples and their weights.
 
@@ -152,6 +152,8 @@ class ImportanceWeightedBinning(Calibrator):
             For "counted-mass": unlabelled scores of both populations.
         keys : array-like of shape (n,), optional
             With a `partition` that splits ties at random: the samples' keys.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
 
@@ -171,7 +173,7 @@ class ImportanceWeightedBinning(Calibrator):
         score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
         score_array = np.asarray(check_scores(scores, score_range), np.float64)
-        label_array, weights = check_labels(labels), check_weights(sample_weight)
+        label_array, weights = check_labels(labels, positive=positive), check_weights(sample_weight)
         n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
         key_array = None if keys is None else as_key_array(keys, n, to_order=True)
         rows = Rows(score_array, label_array, None, score_range, weights, key_array)
