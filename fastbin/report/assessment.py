@@ -214,6 +214,7 @@ def _assess_one(
     alpha: float, level: float, n_bins: int | None, keys: Any, seed: int | None,
 ) -> Assessment:  # fmt: skip
     """`assess_model` for one model."""
+    seed = None if keys is not None else seed
     test = _TestSet.of(model, scores, labels, sample_weight, positive, keys)
     samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
