@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import read_column
 from fastbin._typing import Array, Int32s, Int64s
-from fastbin._validation import is_missing, read_column
+from fastbin._validation import is_missing
 
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1

@@ -30,16 +30,24 @@ class Piece(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column in pieces; `iterate` makes an array of each in turn, so that no more than one conversion is in memory."""
+    """A column in pieces, as they are stored."""
 
     library: str  # "pandas", "polars" or "pyarrow"
     pieces: Sequence[Any]
 
-    def iterate(self) -> Iterator[Piece]:
-        """At least one array, if only of no rows."""
+    def arrays(self, name: str, first_row: int = 0, *, keep_nulls: bool = False) -> Iterator[tuple[Array, int]]:
+        """The pieces as arrays, at least one, each with the number of its first row. Nulls are refused, or become NaN.
+
+        Each is made when it is asked for, so no more than one conversion is in memory.
+        """
         if not self.pieces:
-            yield Piece(np.empty(0), None)
-        yield from map(_READ[self.library], self.pieces)
+            yield np.empty(0), first_row
+        for array, is_null in map(_READ[self.library], self.pieces):
+            if is_null is not None and not keep_nulls:
+                at = first_row + int(np.argmax(is_null))
+                raise InputError(f"{name}[{at}] is null; remove or fill missing rows first")
+            yield array, first_row
+            first_row += len(array)
 
 
 # The classes that hold columns, in the library that makes them, and whether one is a table, of several columns perhaps.
@@ -86,6 +94,15 @@ def column_of(values: Any, name: str) -> Column | None:
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return _of_arrow_interface(values)
     return None
+
+
+def read_column(values: Any, name: str, first_row: int = 0) -> Array | None:
+    """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
+    column = column_of(values, name)
+    if column is None:
+        return None
+    arrays = [array for array, _ in column.arrays(name, first_row)]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _only_column(values: Any, kind: Kind) -> Any:

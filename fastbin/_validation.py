@@ -9,13 +9,13 @@ count from that row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set, Sized
+from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._frames import Column, column_of
+from fastbin._frames import column_of, read_column
 from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 
 ScoreRange = tuple[float, float] | None
@@ -47,25 +47,6 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     if np.ma.isMaskedArray(values):
         refuse_first(np.ma.getmaskarray(values), lambda i: f"{name}[{i}] is masked; remove or fill masked rows first")
     return array
-
-
-def read_column(values: Any, name: str, first_row: int = 0) -> Array | None:
-    """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
-    column = column_of(values, name)
-    if column is None:
-        return None
-    pieces = [array for array, _ in _read(column, name, first_row)]
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-
-def _read(column: Column, name: str, first_row: int = 0, *, keep_nulls: bool = False) -> Iterator[tuple[Array, int]]:
-    """The pieces of a column, each with the number of its first row. Nulls are refused, unless they are kept, as NaN."""
-    for array, is_null in column.iterate():
-        if is_null is not None and not keep_nulls:
-            at = first_row + int(np.argmax(is_null))
-            raise InputError(f"{name}[{at}] is null; remove or fill missing rows first")
-        yield array, first_row
-        first_row += len(array)
 
 
 def _as_array(values: Any) -> Array:
@@ -123,7 +104,7 @@ def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iter
     if column is None:
         array = as_scores(scores)
         return array.shape[0], [(array, 0)]
-    pieces = _read(column, "scores", keep_nulls=keep_nulls)
+    pieces = column.arrays("scores", keep_nulls=keep_nulls)
     return sum(map(len, column.pieces)), ((_to_floats(piece, "scores", first), first) for piece, first in pieces)
 
 

@@ -245,8 +245,7 @@ class ModelSet(NativeModelSet):
 
         Returns
         -------
-        float64 (n,)
-            In the type of the scores, as from `BinnedModel.predict`.
+        float64 (n,), in the type of the scores as from `BinnedModel.predict`
 
         Raises
         ------
@@ -276,14 +275,15 @@ class ModelSet(NativeModelSet):
         return self.find(cells)
 
     def _lookup(
-        self, tables: Array, unknown: Any, scores: Any, cells: Any, keys: Any, seed: int | None, nan: str = "error"
-    ) -> Array:
+        self, tables: Array, unknown: Any, names: tuple[str, str], scores: Any, cells: Any, keys: Any, seed: int | None,
+        nan: str = "error",
+    ) -> Any:  # fmt: skip
         """Rows of a table of all bins; the row `unknown` for unknown cells, NaN for scores that propagate it."""
         numbers = self._numbers(scores, cells, keys)
         bins = self._assign(numbers, scores, keys, seed, nan)
         rows = np.concatenate([tables, np.full((1, 2), np.nan), [unknown]])
         at = np.where(numbers < 0, len(tables) + 1, np.where(bins < 0, len(tables), self.first_bin[numbers] + bins))
-        return np.asarray(rows[at])
+        return like(scores, rows[at].astype(tables.dtype), names)
 
     def predict_interval(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
@@ -291,7 +291,7 @@ class ModelSet(NativeModelSet):
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
         tables = np.concatenate(self.interval(alpha, method, simultaneous))
-        return like(scores, self._lookup(tables, (0.0, 1.0), scores, cells, keys, seed, nan), ("lower", "upper"))
+        return self._lookup(tables, (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
 
     def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; both for unknown cells.
@@ -302,8 +302,7 @@ class ModelSet(NativeModelSet):
         from fastbin import guarantees
 
         tables = np.concatenate([guarantees.bin_sets(model._evidence(), alpha) for _, model in self.numbered])
-        held = self._lookup(tables.astype(np.float64), (1.0, 1.0), scores, cells, keys, seed).astype(np.bool_)
-        return like(scores, held, ("0", "1"))
+        return self._lookup(tables, (1.0, 1.0), ("0", "1"), scores, cells, keys, seed)
 
     # ------------------------------------------------------------------ evidence
 

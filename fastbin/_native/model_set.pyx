@@ -16,7 +16,8 @@ import numpy as np
 
 from fastbin._cells import TextCells, as_cells, check_key as check_cell
 from fastbin._errors import InputError
-from fastbin._validation import check_same_length, read_column
+from fastbin._frames import read_column
+from fastbin._validation import check_same_length
 
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport describe_model, error_of, succeed_with
