@@ -18,7 +18,7 @@ HEADER = Path("csrc/include/fastbin.h")
 SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
 HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
 
-EXTENSIONS = ("groups", "model", "model_set", "owner", "segments", "set_owner", "stream", "ties", "whole")
+EXTENSIONS = ("groups", "model", "model_set", "owner", "rows", "segments", "set_owner", "stream", "ties", "whole")
 PXDS = sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.pxd"))
 
 # No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.

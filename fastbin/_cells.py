@@ -12,7 +12,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import read_column
 from fastbin._typing import Array, Int32s, Int64s
+from fastbin._validation import is_missing
 
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -36,7 +38,7 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
     Parameters
     ----------
     cells : array-like of shape (n,)
-        Integers of any dtype, or texts: arrays, lists, categorical columns of pandas, dictionary arrays of Arrow.
+        Integers of any dtype, or texts: arrays, lists, columns of data frames and of Arrow, also categorical ones.
     name : str
         Of the argument, for messages.
 
@@ -56,9 +58,11 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
     coded = _categories(cells)
     if coded is not None:
         return _from_categories(*coded, name)
-    if isinstance(cells, (str, bytes)) or not isinstance(cells, Iterable):
-        raise InputTypeError(f"{name} is {cells!r}; pass one key for each row, as a list or an array")
-    array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
+    array = read_column(cells, name)
+    if array is None:
+        if isinstance(cells, (str, bytes)) or not isinstance(cells, Iterable):
+            raise InputTypeError(f"{name} is {cells!r}; pass one key for each row, as a list or an array")
+        array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
     if array.ndim != 1:
         raise InputTypeError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.dtype.kind in "iu":
@@ -130,8 +134,7 @@ def _is_key(item: Any) -> bool:
 
 
 def _refuse(name: str, position: int, item: Any) -> NoReturn:
-    missing = item is None or item != item
-    what = "missing; give every row a key" if missing else f"{item!r}; a key is an integer or a text"
+    what = "missing; give every row a key" if is_missing(item) else f"{item!r}; a key is an integer or a text"
     raise InputError(f"{name}[{position}] is {what}")
 
 
@@ -153,8 +156,7 @@ def _size(text: str) -> int:
 def check_key(key: Any, place: str = "cell") -> Key:
     """One key, as a Python integer or text; `place` names it in messages."""
     if not _is_key(key):
-        missing = key is None or key != key
-        raise InputTypeError(f"{place} is {'missing' if missing else repr(key)}; a key is an integer or a text")
+        raise InputTypeError(f"{place} is {'missing' if is_missing(key) else repr(key)}; a key is an integer or a text")
     if not isinstance(key, str):
         return _check_integer(key, place)
     size = _size(key)

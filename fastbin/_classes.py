@@ -9,6 +9,7 @@ import numpy as np
 
 from fastbin._cells import Cells, Key, TextCells, as_cells
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import refuse_lazy
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
 
@@ -35,6 +36,7 @@ def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
 
 def as_class_matrix(values: Any, name: str = "probabilities") -> Array:
     """A float32 or float64 matrix with a row per sample and a column per class. Values are not looked at."""
+    refuse_lazy(values, name)
     try:
         array = np.asarray(values)
         array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

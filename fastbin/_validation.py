@@ -9,12 +9,13 @@ count from that row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import column_of, read_column
 from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 
 ScoreRange = tuple[float, float] | None
@@ -27,8 +28,11 @@ def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
         raise InputError(message(int(np.argmax(bad))))
 
 
-def _one_dimensional(values: Any, name: str) -> Array:
+def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     """The array behind anything array-like, without a copy where there is one."""
+    column = read_column(values, name, first_row)
+    if column is not None:
+        return column
     try:
         array = _as_array(values)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
@@ -51,8 +55,13 @@ def _as_array(values: Any) -> Array:
     return np.asarray(values)
 
 
-def _is_missing(item: Any) -> bool:
+def _is_none(item: Any) -> bool:
     return item is None or type(item).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def is_missing(item: Any) -> bool:
+    """Whether this stands for no value: None, NaN, and what pandas has for them."""
+    return _is_none(item) or bool(item != item)
 
 
 def _kind_of(value: Any) -> str:
@@ -82,7 +91,24 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
-    array = _one_dimensional(scores, name)
+    return _to_floats(_one_dimensional(scores, name, first_row), name, first_row)
+
+
+def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iterable[tuple[Array, int]]]:
+    """How many scores there are, and pieces as `as_scores` makes them, each with the number of its first row.
+
+    A column of a frame is converted piece by piece, as they are asked for; anything else is one piece. Nulls that are kept are
+    NaN.
+    """
+    column = column_of(scores, "scores")
+    if column is None:
+        array = as_scores(scores)
+        return array.shape[0], [(array, 0)]
+    pieces = column.arrays("scores", keep_nulls=keep_nulls)
+    return sum(map(len, column.pieces)), ((_to_floats(piece, "scores", first), first) for piece, first in pieces)
+
+
+def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
     if array.dtype.kind in "biuf":
@@ -102,7 +128,7 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     """Python objects one by one, so that the message can name the first that is not a number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
-        if isinstance(item, str) or _is_missing(item):
+        if isinstance(item, str) or _is_none(item):
             raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
         try:
             converted[position] = item
@@ -176,7 +202,7 @@ def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Flo
 
 def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> Array:
     """Labels as a one-dimensional bool, integer or float array. Values are not looked at."""
-    array = _one_dimensional(labels, name)
+    array = _one_dimensional(labels, name, first_row)
     if array.dtype.kind in "biuf":
         return array
     if array.dtype.kind == "O" and not any(isinstance(item, (str, bytes)) for item in array):
@@ -202,13 +228,14 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
 
 def _say_positive(name: str, value: Any) -> str:
     """The remedy for labels of two other values, of which this may be the positive one."""
-    return f"pass {name} == {value!r} (a fit also takes positive={value!r})"
+    return f"pass positive={value!r}, or {name} == {value!r}"
 
 
-def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
+def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
     """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
 
-    Besides it the labels must have one other value, and `positive` must be among them: a word that is not is a mistake.
+    Besides it the labels must have one other value, and, unless they are part of a longer column, `positive` must be among
+    them: a word that is not is a mistake.
     """
     if positive is None:
         return labels
@@ -218,13 +245,13 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels") -> Any:
     is_positive = np.zeros(len(items), np.bool_)
     others: dict[Any, int] = {}  # and where each was first seen
     for position, item in enumerate(items):
-        if _is_missing(item) or item != item:
+        if is_missing(item):
             raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
         is_positive[position] = item == positive
         if not is_positive[position]:
             others.setdefault(item, position)
     seen = " and ".join(map(repr, list(others)[:2]))
-    if len(items) and not is_positive.any():
+    if len(items) and not is_part and not is_positive.any():
         more = ", ..." if len(others) > 2 else ""
         raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
     if len(others) > 1:
@@ -238,7 +265,7 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
-    remedy = "; for labels -1 and 1 pass (labels > 0)" if value == -1 else "; labels are 0 and 1, or False and True"
+    remedy = f"; for labels -1 and 1 {_say_positive(name, 1)}" if value == -1 else "; labels are 0 and 1, or False and True"
     if isinstance(value, float) and 0.0 < value < 1.0:
         remedy += ", and come second, after the scores or predictions"
     seen = np.unique(labels[: 2**16]).tolist()
@@ -249,9 +276,12 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
 
 
-def check_labels(labels: Any, name: str = "labels") -> UInt8s:
-    """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n)."""
-    array = as_labels(labels, name)
+def check_labels(labels: Any, name: str = "labels", *, positive: Any = None, is_part: bool = False) -> UInt8s:
+    """Labels as a uint8 array of 0 and 1, without a copy where they are bool or uint8 already. O(n).
+
+    `positive` and `is_part` as in `compare_labels`.
+    """
+    array = as_labels(compare_labels(labels, positive, name, is_part=is_part), name)
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if not ((array == 0) | (array == 1)).all():
@@ -259,9 +289,9 @@ def check_labels(labels: Any, name: str = "labels") -> UInt8s:
     return array if array.dtype == np.uint8 else array.astype(np.uint8)
 
 
-def check_same_length(**arrays: Array | None) -> int:
+def check_same_length(**arrays: Sized | None) -> int:
     """The common length of the arrays given by name."""
-    lengths = {name: array.shape[0] for name, array in arrays.items() if array is not None}
+    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise InputError(f"lengths differ: {shown}; every row needs one of each")
@@ -275,7 +305,7 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     """
     if weights is None:
         return None
-    array = _one_dimensional(weights, name)
+    array = _one_dimensional(weights, name, first_row)
     if array.dtype.kind == "O":
         array = _from_objects(array, name, first_row)
     if array.dtype.kind not in "biuf":

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._files import replace_file
+from fastbin._frames import like
 from fastbin._native.model import NativeModel
 from fastbin._scalars import check_alpha
 from fastbin._schemes import (
@@ -314,8 +315,12 @@ class BinnedModel(NativeModel):
         self, scores: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
         keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
-        """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`."""
-        return self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
+        """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`.
+
+        Of a column of a data frame or of Arrow, a table with columns "lower" and "upper".
+        """
+        ends = self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
+        return like(scores, ends, ("lower", "upper"))
 
     def predict_set(self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
         """Prediction sets for the labels: conformal prediction within the bin of each score.
@@ -330,7 +335,8 @@ class BinnedModel(NativeModel):
         Returns
         -------
         bool (n, 2)
-            Whether 0 is in the set, and whether 1 is.
+            Whether 0 is in the set, and whether 1 is. Of a column of a data frame or of Arrow, a table with columns "0" and
+            "1".
 
         Raises
         ------
@@ -346,7 +352,7 @@ class BinnedModel(NativeModel):
         from fastbin import guarantees
 
         table = guarantees.bin_sets(self._evidence(), alpha).astype(np.float64)
-        return self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_)
+        return like(scores, self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_), ("0", "1"))
 
     # ------------------------------------------------------------------ bytes
 

@@ -16,6 +16,7 @@ import numpy as np
 from fastbin._cells import Key, check_key, in_order
 from fastbin._errors import InputError, InputTypeError
 from fastbin._files import replace_file
+from fastbin._frames import check_same_index, like
 from fastbin._native.model_set import NativeModelSet
 from fastbin._scalars import check_alpha, check_choice
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
@@ -244,7 +245,7 @@ class ModelSet(NativeModelSet):
 
         Returns
         -------
-        float64 (n,)
+        float64 (n,), in the type of the scores as from `BinnedModel.predict`
 
         Raises
         ------
@@ -255,27 +256,34 @@ class ModelSet(NativeModelSet):
         -----
         O(n). Rows that are sorted by cell are scored fastest.
         """
-        return self._predict(self.find(cells), scores, keys, seed, out, nan)
+        values = self._predict(self._numbers(scores, cells, keys), scores, keys, seed, out, nan)
+        return values if out is not None else like(scores, values)
 
     def assign(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int32s:
         """int32 (n,): the bin of each score within its own model, -1 for unknown cells; arguments as in `predict`."""
-        return self._assign(self.find(cells), scores, keys, seed, nan)
+        return like(scores, self._assign(self._numbers(scores, cells, keys), scores, keys, seed, nan))
 
     def assign_all(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int64s:
         """int64 (n,): the same, where the bins of all models are counted on (`first_bin`)."""
-        numbers = self.find(cells)
+        numbers = self._numbers(scores, cells, keys)
         bins = self._assign(numbers, scores, keys, seed, nan)
-        return np.where(bins < 0, -1, self.first_bin[numbers] + bins)
+        return like(scores, np.where(bins < 0, -1, self.first_bin[numbers] + bins))
+
+    def _numbers(self, scores: Any, cells: Any, keys: Any) -> Int32s:
+        """The models of the cells that stand beside these scores and keys."""
+        check_same_index(scores=scores, cells=cells, keys=keys)
+        return self.find(cells)
 
     def _lookup(
-        self, tables: Array, unknown: Any, scores: Any, cells: Any, keys: Any, seed: int | None, nan: str = "error"
-    ) -> Array:
+        self, tables: Array, unknown: Any, names: tuple[str, str], scores: Any, cells: Any, keys: Any, seed: int | None,
+        nan: str = "error",
+    ) -> Any:  # fmt: skip
         """Rows of a table of all bins; the row `unknown` for unknown cells, NaN for scores that propagate it."""
-        numbers = self.find(cells)
+        numbers = self._numbers(scores, cells, keys)
         bins = self._assign(numbers, scores, keys, seed, nan)
         rows = np.concatenate([tables, np.full((1, 2), np.nan), [unknown]])
         at = np.where(numbers < 0, len(tables) + 1, np.where(bins < 0, len(tables), self.first_bin[numbers] + bins))
-        return np.asarray(rows[at])
+        return like(scores, rows[at].astype(tables.dtype), names)
 
     def predict_interval(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
@@ -283,7 +291,7 @@ class ModelSet(NativeModelSet):
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
         tables = np.concatenate(self.interval(alpha, method, simultaneous))
-        return self._lookup(tables, (0.0, 1.0), scores, cells, keys, seed, nan)
+        return self._lookup(tables, (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
 
     def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; both for unknown cells.
@@ -294,7 +302,7 @@ class ModelSet(NativeModelSet):
         from fastbin import guarantees
 
         tables = np.concatenate([guarantees.bin_sets(model._evidence(), alpha) for _, model in self.numbered])
-        return self._lookup(tables.astype(np.float64), (1.0, 1.0), scores, cells, keys, seed).astype(np.bool_)
+        return self._lookup(tables, (1.0, 1.0), ("0", "1"), scores, cells, keys, seed)
 
     # ------------------------------------------------------------------ evidence
 

@@ -70,8 +70,10 @@ def fitted(scores: Any, labels: Any, ties: str = "random", **options: Any) -> fb
 
 
 def answers(model: fb.BinnedModel, scores: Any) -> list[list[float]]:
-    one_by_one = [model.predict(scores, seed=4), model.assign(scores, seed=4), model.predict_interval(scores, seed=4)[:, 0]]
-    return [column.tolist() for column in one_by_one]
+    """In the type of the scores, of which test_frames.py speaks; here as lists."""
+    intervals = np.asarray(model.predict_interval(scores, seed=4))
+    one_by_one = [model.predict(scores, seed=4), model.assign(scores, seed=4), intervals[:, 0]]
+    return [np.asarray(column).tolist() for column in one_by_one]
 
 
 @containers

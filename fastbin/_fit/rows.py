@@ -19,6 +19,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
+from fastbin._frames import check_same_index
 from fastbin._native.groups import groups_at_ranks, pack_rows
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import (
@@ -211,6 +212,7 @@ def check_rows(
 
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
+    check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
     score_array = as_scores(scores, first_row=first_row)
     label_array = as_labels(compare_labels(labels, positive), first_row=first_row)
     weights = check_sample_weight(sample_weight, first_row=first_row)

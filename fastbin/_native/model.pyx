@@ -1,8 +1,4 @@
-"""The scoring calls over a `fastbin_model`.
-
-Exact NumPy arrays of float32 or float64, of any stride, with contiguous uint64 keys go to C as they are. Everything else is
-converted first by `fastbin._validation`, which also raises the error for a bad score.
-"""
+"""The scoring calls over a `fastbin_model`."""
 
 cimport cython
 cimport numpy as cnp
@@ -10,94 +6,20 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-import os
 import secrets
 
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._scalars import check_key, check_seed
-from fastbin._validation import as_key_array, as_scores, refuse_kind
+from fastbin._frames import like
 
 from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, describe_rows, succeed_with
+from fastbin._native.owner cimport ModelOwner, succeed_with
+from fastbin._native.rows cimport (
+    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, pieces_of, row_at,
+)
 
 cnp.import_array()
-
-# Mixed into every draw of keys. Without it, all forked children of a process would draw the same keys.
-cdef uint64_t process_entropy = 0
-
-
-def _reseed():
-    global process_entropy
-    process_entropy = secrets.randbits(64)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reseed)
-
-
-cdef uint64_t fresh_key(uint64_t draw_seed, uint64_t *n_draws) noexcept:
-    """From the stream of an object that the operating system's entropy seeds. The caller holds the GIL."""
-    n_draws[0] += 1
-    return fastbin_row_key(draw_seed ^ process_entropy, n_draws[0])
-
-
-cdef double number_of(score) except? -1.0:
-    """The double of one score; the error for anything else names the argument, which Python's own would not."""
-    try:
-        return score
-    except TypeError:
-        refuse_kind(score)
-
-
-cdef bint is_fast(scores, keys):
-    """Whether these are arrays that C can read as they are."""
-    cdef cnp.ndarray array
-    if not cnp.PyArray_CheckExact(scores):
-        return False
-    array = scores
-    if cnp.PyArray_NDIM(array) != 1 or not cnp.PyArray_ISNOTSWAPPED(array):
-        return False
-    if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 and cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT32:
-        return False
-    return keys is None or (
-        cnp.PyArray_CheckExact(keys) and cnp.PyArray_TYPE(keys) == cnp.NPY_UINT64 and cnp.PyArray_NDIM(keys) == 1
-        and cnp.PyArray_ISCARRAY_RO(keys) and cnp.PyArray_DIM(keys, 0) == cnp.PyArray_DIM(array, 0)
-    )
-
-
-cdef object check_out(out, int typenum, cnp.npy_intp length):
-    """The array to fill, if it fits."""
-    if (
-        not cnp.PyArray_CheckExact(out) or cnp.PyArray_TYPE(out) != typenum or cnp.PyArray_NDIM(out) != 1
-        or cnp.PyArray_DIM(out, 0) != length or not cnp.PyArray_ISCARRAY(out)
-    ):
-        dtype = "float64" if typenum == cnp.NPY_FLOAT64 else "int32"
-        raise InputError(f"out must be a writeable, contiguous {dtype} array of shape ({length},)")
-    return out
-
-
-cdef object as_rows(scores, keys):
-    """Scores and keys as arrays that C can read."""
-    scores = as_scores(scores)
-    return scores, None if keys is None else as_key_array(keys, len(scores))
-
-
-cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
-    """The rows of one call; whether its seed is left to be drawn, for want of keys and of a seed."""
-    describe_rows(rows, scores)
-    if nan != "error":
-        if nan != "propagate":
-            raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
-        rows.nan_policy = FASTBIN_NAN_PROPAGATE
-    if keys is not None:
-        if seed is not None:
-            raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
-        rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
-    elif seed is not None:
-        rows.seed = check_seed(seed)
-    return keys is None and seed is None
 
 
 cdef enum Output:
@@ -115,6 +37,16 @@ cdef fastbin_status score_rows(
     if output == BINS:
         return fastbin_assign(model, rows, <int32_t *>filled, bad_row)
     return fastbin_step(model, rows, <int32_t *>filled, bad_row)
+
+
+cdef cnp.ndarray output_array(Output output, out, cnp.npy_intp n_rows, cnp.npy_intp width):
+    """The array to fill: `out` if it is given and fits."""
+    cdef int typenum = cnp.NPY_INT32 if output == BINS or output == STEPS else cnp.NPY_FLOAT64
+    cdef cnp.npy_intp shape[2]
+    if out is not None:
+        return check_out(out, typenum, n_rows)
+    shape[0], shape[1] = n_rows, width
+    return cnp.PyArray_EMPTY(2 if output == TABLE_ROWS else 1, shape, typenum, 0)
 
 
 cdef class NativeModel(ModelOwner):
@@ -158,7 +90,7 @@ cdef class NativeModel(ModelOwner):
         if self.model == NULL:
             self._refuse_empty()
         if key is not None:
-            tie_key = check_key(key)
+            tie_key = key_of(key)
         elif self.needs_keys:
             tie_key = self._draw()
         status = fastbin_predict_one(self.model, number, tie_key, &value)
@@ -169,7 +101,7 @@ cdef class NativeModel(ModelOwner):
     cdef int32_t _one(self, Output output, score, key) except -1:
         cdef int32_t number_of_bin = -1
         cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
-        cdef uint64_t tie_key = self._draw() if key is None else check_key(key)
+        cdef uint64_t tie_key = self._draw() if key is None else key_of(key)
         cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
@@ -193,34 +125,44 @@ cdef class NativeModel(ModelOwner):
 
     cdef object _score(self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width):
         """Float64 values or int32 bins or steps, in `out` if given; with a table, float64 rows of this width."""
-        cdef int typenum = cnp.NPY_INT32 if output == BINS or output == STEPS else cnp.NPY_FLOAT64
         cdef fastbin_rows rows
-        cdef fastbin_status status
-        cdef size_t bad_row = 0
-        cdef cnp.npy_intp shape[2]
         cdef cnp.ndarray result
-        cdef void *filled
-        if not is_fast(scores, keys):
-            scores, keys = as_rows(scores, keys)
         if self.model == NULL:
             self._refuse_empty()
+        if not is_fast(scores, keys):
+            return self._score_pieces(output, scores, keys, seed, nan, out, table, width)
         if describe_call(&rows, scores, keys, seed, nan) and self.needs_keys:
             rows.seed = self._draw()
+        result = output_array(output, out, rows.n_rows, width)
+        self._fill(output, scores, &rows, table, width, cnp.PyArray_DATA(result))
+        return result
 
-        shape[0], shape[1] = rows.n_rows, width
-        if out is None:
-            result = cnp.PyArray_EMPTY(1 if table == NULL else 2, shape, typenum, 0)
-        else:
-            result = check_out(out, typenum, rows.n_rows)
-        filled = cnp.PyArray_DATA(result)
+    cdef object _score_pieces(self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width):
+        """The same for anything that holds scores: piece by piece into one result, in the type of the scores."""
+        cdef fastbin_rows rows
+        cdef cnp.ndarray result
+        n_rows, pieces, all_keys = pieces_of(scores, keys, nan)
+        if self.needs_keys and keys is None and seed is None:
+            seed = self._draw()  # one for all pieces
+        result = output_array(output, out, n_rows, width)
+        for piece, first_row in pieces:
+            describe_piece(&rows, piece, all_keys, seed, nan, first_row)
+            self._fill(output, piece, &rows, table, width, row_at(result, first_row))
+        return result if out is not None or output == TABLE_ROWS else like(scores, result)
+
+    cdef int _fill(
+        self, Output output, scores, const fastbin_rows *rows, const double *table, cnp.npy_intp width, void *filled,
+    ) except -1:
+        cdef fastbin_status status
+        cdef size_t bad_row = 0
         if rows.n_rows < RELEASE_GIL_FROM:
-            status = score_rows(self.model, &rows, output, table, width, filled, &bad_row)
+            status = score_rows(self.model, rows, output, table, width, filled, &bad_row)
         else:
             with nogil:
-                status = score_rows(self.model, &rows, output, table, width, filled, &bad_row)
+                status = score_rows(self.model, rows, output, table, width, filled, &bad_row)
         if status != FASTBIN_OK:
-            succeed_with(status, &self.spec, scores, bad_row)
-        return result
+            succeed_with(status, &self.spec, scores, bad_row, rows.first_row)
+        return 0
 
     def predict(self, scores, *, keys=None, seed=None, out=None, nan="error"):
         """Calibrated probabilities.
@@ -228,8 +170,8 @@ cdef class NativeModel(ModelOwner):
         Parameters
         ----------
         scores : array-like of shape (n,)
-            float32 or float64 arrays of any stride are read where they are; float32 scores are compared exactly, as
-            doubles. Must be inside the model's score range.
+            float32 or float64 arrays of any stride are read where they are, columns of data frames and of Arrow in the pieces
+            that they are stored in; float32 scores are compared exactly, as doubles. Must be inside the model's score range.
         keys : array-like of shape (n,), optional
             Tie keys: unsigned integers below 2**64 - 1, or floats in [0, 1). They decide only for scores that equal an
             edge. A key must be uniform and independent of its row: a salted hash of the entity's id, never of the score.
@@ -238,17 +180,19 @@ cdef class NativeModel(ModelOwner):
         out : ndarray of shape (n,), float64, contiguous, optional
             Filled and returned; nothing is allocated then. It may not overlap the scores unless it is the same array.
         nan : {"error", "propagate"}
-            Whether a NaN score is refused, or gives NaN.
+            Whether a NaN score, or a null, is refused, or gives NaN.
 
         Returns
         -------
         ndarray of shape (n,), float64
-            In [0, 1].
+            In [0, 1]. Of a pandas or Polars series, or a frame of one column, a series with its name (and index); of an Arrow
+            array an array, of a chunked one the same chunks. With `out`, that array.
 
         Raises
         ------
         InputError
-            For the first score that is NaN or outside the range, with its position; `out` may be partly written.
+            For the first score that is NaN or outside the range, with its position; `out` may be partly written. For keys
+            whose pandas index differs from that of the scores.
 
         Notes
         -----

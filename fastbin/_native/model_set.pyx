@@ -16,12 +16,14 @@ import numpy as np
 
 from fastbin._cells import TextCells, as_cells, check_key as check_cell
 from fastbin._errors import InputError
-from fastbin._scalars import check_key
+from fastbin._frames import read_column
 from fastbin._validation import check_same_length
 
 from fastbin._native.cfastbin cimport *
-from fastbin._native.model cimport RELEASE_GIL_FROM, as_rows, check_out, describe_call, fresh_key, is_fast, number_of
 from fastbin._native.owner cimport describe_model, error_of, succeed_with
+from fastbin._native.rows cimport (
+    RELEASE_GIL_FROM, check_out, describe_piece, fresh_key, is_fast, key_of, number_of, pieces_of, row_at,
+)
 from fastbin._native.set_owner cimport SetOwner
 
 cnp.import_array()
@@ -195,7 +197,9 @@ cdef class NativeModelSet(SetOwner):
         if self.spec.unknown != FASTBIN_UNKNOWN_REFUSE or not (numbers < 0).any():
             return
         at = int(np.argmax(numbers < 0))
-        listed = cells.tolist() if hasattr(cells, "tolist") else list(cells)
+        column = read_column(cells, "cells")
+        given = cells if column is None else column
+        listed = given.tolist() if hasattr(given, "tolist") else list(given)
         raise InputError(
             f"cells[{at}] is {listed[at]!r}, which is none of the {self.spec.n_keys} keys of this set; score such rows by "
             "another model, or make the set with unknown='pool'"
@@ -229,7 +233,7 @@ cdef class NativeModelSet(SetOwner):
         cdef int32_t model = self._look_up(cell)
         cdef fastbin_status status
         if key is not None:
-            tie_key = check_key(key)
+            tie_key = key_of(key)
         elif self.needs_keys:
             tie_key = fresh_key(self.draw_seed, &self.n_draws)
         if model == -1:
@@ -250,14 +254,16 @@ cdef class NativeModelSet(SetOwner):
             )
         return 0
 
-    cdef int _refuse_score(self, fastbin_status status, int32_t model, scores, Py_ssize_t row) except -1:
+    cdef int _refuse_score(
+        self, fastbin_status status, int32_t model, scores, Py_ssize_t row, Py_ssize_t first_row=0,
+    ) except -1:
         """The error for a score that this model, or the pool, refuses."""
         cdef fastbin_model_spec spec
         if status == FASTBIN_ERROR_CELL:
-            raise InputError(f"row {row}: {error_of(status)}")
+            raise InputError(f"row {first_row + row}: {error_of(status)}")
         if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
             describe_model(self.spec.models[model if model >= 0 else self.spec.pool], &spec)
-        return succeed_with(status, &spec, scores, row)
+        return succeed_with(status, &spec, scores, row, first_row)
 
     # ------------------------------------------------------------------ many scores
 
@@ -265,30 +271,38 @@ cdef class NativeModelSet(SetOwner):
         """Values or bins of rows whose models have these numbers, as `_find` returns them."""
         cdef int typenum = cnp.NPY_FLOAT64 if to_values else cnp.NPY_INT32
         cdef const int32_t[::1] models = numbers
-        cdef const int32_t *first = &models[0] if models.shape[0] else NULL
         cdef fastbin_rows rows
+        cdef cnp.npy_intp shape = models.shape[0]
+        cdef cnp.ndarray result
+        self._refuse_empty()
+        if is_fast(scores, keys):
+            n_rows, pieces, all_keys = len(scores), [(scores, 0)], keys
+        else:
+            n_rows, pieces, all_keys = pieces_of(scores, keys, nan)
+        check_same_length(scores=range(n_rows), cells=numbers)
+        if keys is None and seed is None and self.needs_keys:
+            seed = fresh_key(self.draw_seed, &self.n_draws)  # one for all pieces
+        result = cnp.PyArray_EMPTY(1, &shape, typenum, 0) if out is None else check_out(out, typenum, shape)
+        for piece, first_row in pieces:
+            describe_piece(&rows, piece, all_keys, seed, nan, first_row)
+            self._fill(to_values, piece, &rows, models, row_at(result, first_row))
+        return result
+
+    cdef int _fill(
+        self, bint to_values, scores, const fastbin_rows *rows, const int32_t[::1] models, void *filled,
+    ) except -1:
+        """The results of some rows; `models` are the numbers of the models of all."""
+        cdef const int32_t *first = &models[rows.first_row] if rows.n_rows else NULL
         cdef fastbin_status status
         cdef size_t bad_row = 0
-        cdef cnp.npy_intp shape
-        cdef cnp.ndarray result
-        cdef void *filled
-        self._refuse_empty()
-        if not is_fast(scores, keys):
-            scores, keys = as_rows(scores, keys)
-        check_same_length(scores=scores, cells=numbers)
-        if describe_call(&rows, scores, keys, seed, nan) and self.needs_keys:
-            rows.seed = fresh_key(self.draw_seed, &self.n_draws)
-        shape = rows.n_rows
-        result = cnp.PyArray_EMPTY(1, &shape, typenum, 0) if out is None else check_out(out, typenum, shape)
-        filled = cnp.PyArray_DATA(result)
         if rows.n_rows < RELEASE_GIL_FROM:
-            status = score_rows(self.set, first, &rows, to_values, filled, &bad_row)
+            status = score_rows(self.set, first, rows, to_values, filled, &bad_row)
         else:
             with nogil:
-                status = score_rows(self.set, first, &rows, to_values, filled, &bad_row)
+                status = score_rows(self.set, first, rows, to_values, filled, &bad_row)
         if status != FASTBIN_OK:
-            self._refuse_score(status, models[bad_row], scores, bad_row)
-        return result
+            self._refuse_score(status, first[bad_row], scores, bad_row, rows.first_row)
+        return 0
 
     def _predict(self, numbers, scores, keys, seed, out, nan):
         """float64 (n,): as `NativeModel.predict`, each row by the model of this number; -1 is the pool."""

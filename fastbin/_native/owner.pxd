@@ -12,7 +12,9 @@ from fastbin._native.cfastbin cimport (
 cdef bint describe_model(const fastbin_model *model, fastbin_model_spec *spec) noexcept
 cdef object error_of(fastbin_status status)
 cdef int succeed(fastbin_status status) except -1
-cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1
+cdef int succeed_with(
+    fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row, Py_ssize_t first_row=*,
+) except -1
 
 
 cdef inline void describe_rows(fastbin_rows *rows, cnp.ndarray scores):

@@ -58,12 +58,17 @@ cdef object score_range_of(const fastbin_model_spec *spec):
     return spec.score_min, spec.score_max
 
 
-cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1:
-    """The same after scoring: the error for a bad score names its row. Row -1: `scores` is one number."""
+cdef int succeed_with(
+    fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row, Py_ssize_t first_row=0,
+) except -1:
+    """The same after scoring: the error for a bad score names its row. Row -1: `scores` is one number.
+
+    `scores` are those from `first_row` of a longer column, and `row` counts from there.
+    """
     if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
         if row < 0:
             refuse_scores(np.array([scores]), score_range_of(spec), name="score")
-        refuse_scores(scores, score_range_of(spec), first=row)
+        refuse_scores(scores, score_range_of(spec), first=row, first_row=first_row)
     return succeed(status)
 
 

@@ -37,6 +37,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     alpha: float = 0.05,
     power: float = 0.8,
     sample_weight: Any = None,
+    positive: Any = None,
     keys: Any = None,
     seed: int | None = 0,
 ) -> CertificateCheck | SetCheck:
@@ -66,6 +67,8 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
         The chance of a verdict that the sample sizes in the answer aim at, strictly between 0 and 1.
     sample_weight : array-like of int, shape (n,), optional
         Frequencies. Importance weights are refused: the test is binomial.
+    positive : optional
+        The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     keys, seed
         For scores that tie with an edge, as in `BinnedModel.assign`.
 
@@ -116,7 +119,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     """
     parts = parts_of(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=power,
-        sample_weight=sample_weight, keys=keys, seed=seed,
+        sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
     )  # fmt: skip
     checks = [(part.name, _check(part)) for part in parts.parts]
     if parts.of_set:

@@ -178,6 +178,7 @@ def audit_groups(
     epsilon: float | None = None,
     alpha: float = 0.05,
     sample_weight: Any = None,
+    positive: Any = None,
     keys: Any = None,
     seed: int | None = 0,
 ) -> GroupAudit:
@@ -199,6 +200,7 @@ def audit_groups(
     alpha : float
         The chance of any wrong "contradicted", and of any interval that misses, from 1e-100 to 1/2.
     {sample_weight}
+    {positive}
     keys, seed
         For scores that tie with an edge, as in `BinnedModel.assign`.
 
@@ -233,10 +235,10 @@ def audit_groups(
     alpha = check_alpha(alpha)
     parts = parts_of(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=0.5,
-        sample_weight=sample_weight, keys=keys, seed=seed,
+        sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
     )  # fmt: skip
     places = _Places.of(parts)
-    groupings = check_groups(groups, places.part >= -1, "scores")
+    groupings = check_groups(groups, places.part >= -1, scores=scores, labels=labels)
     if any(part.rows.are_calibration_set_of(part.promise.model) for part in parts.parts):
         raise GuaranteeError(
             "scores and labels are the calibration set (they have its fingerprint); a promise is not audited on what it was "

@@ -12,6 +12,7 @@ from fastbin._cells import as_cells
 from fastbin._classes import in_one_code
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length
@@ -28,7 +29,7 @@ class Group(NamedTuple):
     rows: Int64s
 
 
-def check_groups(groups: Any, kept: Array, beside: str) -> list[list[Group]]:
+def check_groups(groups: Any, kept: Array, **beside: Any) -> list[list[Group]]:
     """Lists of disjoint groups, one list for each grouping.
 
     Parameters
@@ -38,8 +39,8 @@ def check_groups(groups: Any, kept: Array, beside: str) -> list[list[Group]]:
         which may overlap: a bool array is the group of the rows where it is True, any other column a grouping of its own.
     kept : bool array of shape (n,)
         Which rows count; these are numbered from 0.
-    beside : str
-        The argument that these rows come from, for messages.
+    beside : array-like of shape (n,)
+        The arguments that these rows come from, by their names.
 
     Raises
     ------
@@ -54,8 +55,9 @@ def check_groups(groups: Any, kept: Array, beside: str) -> list[list[Group]]:
         columns = [(groups, "groups", "")]
     found = []
     for column, place, name in columns:
+        check_same_index(**beside, **{place: column})
         keys, codes = _codes_of(column, place)
-        check_same_length(**{beside: kept, place: codes})
+        check_same_length(**{next(iter(beside)): kept, place: codes})
         found.append(_groups_of(keys, codes[kept], name))
     if not any(found):
         raise InputError("groups holds no row; give at least one group a row")
@@ -134,6 +136,7 @@ def group_table(
     grouping: str = "auto",
     n_bins: int = 10,
     sample_weight: Any = None,
+    positive: Any = None,
     alpha: float | None = 0.1,
 ) -> GroupTable:
     """Mean prediction, positive rate with an exact interval, calibration error and proper scores of each group.
@@ -146,6 +149,7 @@ def group_table(
     grouping, n_bins
         Of the calibration errors, as in `ece`.
     {sample_weight}
+    {positive}
     alpha : float or None
         The chance that any interval misses, from 1e-100 to 1/2. None computes none.
 
@@ -171,9 +175,9 @@ def group_table(
     array([0., 0.])
     """
     alpha = None if alpha is None else check_alpha(alpha)
-    samples = check_samples(predictions, labels, sample_weight)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive)
     kept = np.ones(len(samples.labels), bool) if sample_weight is None else np.asarray(sample_weight) > 0
-    groupings = check_groups(groups, kept, "predictions")
+    groupings = check_groups(groups, kept, predictions=predictions, labels=labels)
     rows, intervals = [], []
     for found in groupings:
         own = [_row(samples.take(group.rows), grouping, n_bins) for group in found]

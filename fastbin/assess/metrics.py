@@ -22,8 +22,9 @@ from fastbin.assess.squared_error import PairSums, jackknife_variance, squared_e
 
 @shared_docs(grouped_samples.__doc__)
 def ece(
-    predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
-) -> float:
+    predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None,
+    positive: Any = None,
+) -> float:  # fmt: skip
     """The plug-in l_p expected calibration error (Gupta & Ramdas 2021, Definition 3, equation (4)).
 
     The p-th root of the mean of \\|positive rate - mean prediction\\|^p over the test samples' bins.
@@ -37,6 +38,7 @@ def ece(
     {grouping}
     {n_bins}
     {sample_weight}
+    {positive}
 
     Returns
     -------
@@ -55,7 +57,9 @@ def ece(
     >>> round(ece(predictions, labels), 6), round(ece(predictions, labels, p=2), 6)
     (0.14, 0.141421)
     """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    table = reliability_table(
+        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
+    )
     return table.ece(p)
 
 
@@ -89,8 +93,9 @@ class SquaredEce:
 
 @shared_docs(grouped_samples.__doc__)
 def squared_ece(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, alpha: float = 0.1
-) -> SquaredEce:
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None,
+    alpha: float = 0.1,
+) -> SquaredEce:  # fmt: skip
     """The squared l_2 calibration error without the bias of noisy rates (Broecker 2012; Kumar, Liang & Ma 2019, section 5).
 
     In each bin the square of the mean residual, label - prediction, is replaced by the mean product of two different
@@ -131,7 +136,7 @@ def squared_ece(
     (0.0093, True)
     """
     alpha = check_alpha(alpha)
-    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
     residuals = samples.labels - samples.predictions
     pairs = PairSums.of(samples, groups, residuals)
     if not pairs.is_known.any():
@@ -151,7 +156,7 @@ def squared_ece(
 
 
 @shared_docs(check_samples.__doc__)
-def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None, positive: Any = None) -> float:
     """The mean squared error of probabilities (Brier 1950).
 
     Parameters
@@ -159,6 +164,7 @@ def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> 
     {predictions}
     {labels}
     {sample_weight}
+    {positive}
 
     Returns
     -------
@@ -171,7 +177,7 @@ def brier_score(predictions: Any, labels: Any, *, sample_weight: Any = None) -> 
     >>> round(brier_score([0.2, 0.9], [0, 1]), 6)
     0.025
     """
-    samples = check_samples(predictions, labels, sample_weight)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive)
     return samples.mean((samples.predictions - samples.labels) ** 2)
 
 
@@ -202,7 +208,7 @@ class BrierDecomposition:
 
 @shared_docs(grouped_samples.__doc__)
 def brier_decomposition(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
 ) -> BrierDecomposition:
     """The Brier score as calibration, sharpness and uncertainty (Murphy 1973; with bins: Stephenson, Coelho & Jolliffe 2008).
 
@@ -224,7 +230,7 @@ def brier_decomposition(
     >>> round(parts.calibration - parts.sharpness + parts.uncertainty, 6), round(parts.score, 6)
     (0.22, 0.22)
     """
-    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
     weights = samples.row_weights
     masses = groups.sums(weights)
     seen = masses > 0.0
@@ -241,7 +247,9 @@ def brier_decomposition(
 
 
 @shared_docs(grouped_samples.__doc__)
-def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None) -> float:
+def sharpness(
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
+) -> float:
     """The variance of the positive rates over the bins: how well the predictions separate samples (Sun, Song & Hero 2023).
 
     A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.
@@ -259,11 +267,14 @@ def sharpness(predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: 
     >>> round(sharpness([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1]), 6)
     0.04
     """
-    return brier_decomposition(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight).sharpness
+    parts = brier_decomposition(
+        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive
+    )
+    return parts.sharpness
 
 
 @shared_docs(brier_score.__doc__)
-def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None, positive: Any = None) -> float:
     """The mean negative log-likelihood, in nats.
 
     {Parameters}
@@ -281,14 +292,14 @@ def log_loss(predictions: Any, labels: Any, *, sample_weight: Any = None) -> flo
     >>> round(log_loss([0.2, 0.9], [0, 1]), 6)
     0.164252
     """
-    samples = check_samples(predictions, labels, sample_weight)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive)
     with np.errstate(divide="ignore"):
         losses = np.where(samples.labels == 1, -np.log(samples.predictions), -np.log1p(-samples.predictions))
     return samples.mean(losses) + 0.0  # no negative zero
 
 
 @shared_docs(check_samples.__doc__)
-def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> float:
+def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None, positive: Any = None) -> float:
     """The chance that a random sample with label 1 is ranked above a random one with label 0, ties counting one half.
 
     Binning makes ties, so it changes this number a little; to rank, sort by bin and, within it, by the score.
@@ -299,6 +310,7 @@ def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> floa
         Any finite scores: only their order counts.
     {labels}
     {sample_weight}
+    {positive}
 
     Returns
     -------
@@ -316,7 +328,7 @@ def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None) -> floa
     >>> roc_auc([0.2, 0.2, 0.8, 0.9], [0, 1, 0, 1])
     0.625
     """
-    samples = check_samples(predictions, labels, sample_weight, need_probabilities=False)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive, need_probabilities=False)
     groups = group_samples(samples, "values", 1)
     ones = groups.sums(samples.row_weights * samples.labels)
     zeros = groups.sums(samples.row_weights * (1.0 - samples.labels))

@@ -11,6 +11,7 @@ from fastbin._cells import as_cells
 from fastbin._classes import check_probabilities, columns_of, in_one_code
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length, check_sample_weight
@@ -77,6 +78,7 @@ def top_label_ece(
     >>> round(top_label_ece(probabilities, predicted, labels), 6)             # cats 0, dogs .3
     0.1
     """
+    check_same_index(probabilities=probabilities, predicted=predicted, labels=labels, sample_weight=sample_weight)
     columns = {"predicted": as_cells(predicted, "predicted"), "labels": as_cells(labels, "labels")}
     _, (named, true) = in_one_code(**columns)
     check_same_length(predicted=named, labels=true)
@@ -125,6 +127,7 @@ class _Rows(NamedTuple):
 
     @classmethod
     def of(cls, probabilities: Any, labels: Any, classes: Any, sample_weight: Any, *, sum_to_one: bool) -> _Rows:
+        check_same_index(probabilities=probabilities, labels=labels, sample_weight=sample_weight)
         matrix = check_probabilities(probabilities, sum_to_one=sum_to_one)
         weights = check_sample_weight(sample_weight)
         columns = columns_of(labels, classes, matrix.shape[1])

@@ -9,6 +9,7 @@ import numpy as np
 from fastbin._calibrator import as_model_or_set
 from fastbin._cells import Key
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._native.ties import row_keys
 from fastbin._scalars import check_alpha, check_power, check_seed
 from fastbin._typing import Int64s
@@ -50,7 +51,7 @@ def check_cells_given(model: BinnedModel | ModelSet, cells: Any) -> None:
 
 def parts_of(
     model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, alpha: float, power: float,
-    sample_weight: Any, keys: Any, seed: int | None,
+    sample_weight: Any, positive: Any, keys: Any, seed: int | None,
 ) -> Parts:  # fmt: skip
     """The promise and the test rows of one model, or of every model of a set. O(n log n).
 
@@ -60,11 +61,12 @@ def parts_of(
     check_cells_given(fitted, cells)
     if isinstance(fitted, BinnedModel):
         promise = Promise.of(fitted, _of_one_model(certificate), epsilon, alpha, power)
-        rows = LabelledRows.of(fitted, scores, labels, sample_weight, keys, seed)
+        rows = LabelledRows.of(fitted, scores, labels, sample_weight, positive, keys, seed)
         return Parts(
             [Part(None, promise, rows, np.arange(len(rows.labels)))], False, len(rows.labels), rows.n_samples, 0, False
         )
-    ones, frequencies = check_outcomes(labels, sample_weight)
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+    ones, frequencies = check_outcomes(labels, sample_weight, positive)
     column, numbers = as_scores(scores), fitted.find(cells)
     check_rows(scores=column, labels=ones, cells=numbers, sample_weight=frequencies)
     tie_keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))

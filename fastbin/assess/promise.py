@@ -10,6 +10,7 @@ from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges
 from fastbin._fit.order import fingerprint_of
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
@@ -138,9 +139,9 @@ def expected_shares(counts: Int64s) -> Float64s:
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
-def check_outcomes(labels: Any, sample_weight: Any) -> tuple[UInt8s, Int64s | None]:
+def check_outcomes(labels: Any, sample_weight: Any, positive: Any) -> tuple[UInt8s, Int64s | None]:
     """Labels and frequencies; real weights are refused."""
-    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     if weights is not None and weights.dtype == np.float64:
         raise GuaranteeError(
             "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
@@ -164,12 +165,16 @@ class LabelledRows(NamedTuple):
     frequencies: Int64s | None
 
     @classmethod
-    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any, seed: int | None) -> LabelledRows:
+    def of(
+        cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, positive: Any, keys: Any, seed: int | None
+    ) -> LabelledRows:
         """The rows of a test set."""
-        ones, frequencies = check_outcomes(labels, sample_weight)
-        steps = model.step(scores, keys=keys, seed=None if keys is not None else seed)
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
+        ones, frequencies = check_outcomes(labels, sample_weight, positive)
+        score_array = as_scores(scores)
+        steps = model.step(score_array, keys=keys, seed=None if keys is not None else seed)
         check_rows(scores=steps, labels=ones, sample_weight=frequencies)
-        return cls(as_scores(scores), steps, ones, frequencies)
+        return cls(score_array, steps, ones, frequencies)
 
     def take(self, rows: Any) -> LabelledRows:
         """Some of the rows, by number or mask."""

@@ -134,6 +134,7 @@ def reliability_table(
     grouping: str = "auto",
     n_bins: int = 10,
     sample_weight: Any = None,
+    positive: Any = None,
     alpha: float | None = 0.1,
     simultaneous: bool = True,
     weight_bound: Any = None,
@@ -173,7 +174,7 @@ def reliability_table(
     0.14
     """
     alpha = None if alpha is None else check_alpha(alpha)
-    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight)
+    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
     totals, ones = groups.sums(samples.weights), groups.sums(samples.row_weights * samples.labels)
     seen = totals > 0.0
     totals, ones, shares = totals[seen], ones[seen], totals[seen] / totals.sum()

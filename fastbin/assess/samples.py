@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._frames import check_same_index
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
@@ -63,8 +64,9 @@ class Samples:
 
 
 def check_samples(
-    predictions: Any, labels: Any, sample_weight: Any = None, *, need_probabilities: bool = True, name: str = "predictions"
-) -> Samples:
+    predictions: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None, need_probabilities: bool = True,
+    name: str = "predictions",
+) -> Samples:  # fmt: skip
     """The samples to assess, without the rows of weight zero. O(n).
 
     Parameters
@@ -76,6 +78,8 @@ def check_samples(
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, the same as repeating the row. Floats are importance weights. Rows of weight zero do not
         count.
+    positive : optional
+        The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     need_probabilities : bool
         Whether predictions must lie in [0, 1], and not just be finite, as where only their order counts.
     name : str
@@ -86,13 +90,14 @@ def check_samples(
     InputError, InputTypeError
         Naming the argument, the first bad position, its value and the remedy; also for empty input.
     """
+    check_same_index(**{name: predictions}, labels=labels, sample_weight=sample_weight)
     checked = check_scores(predictions, None, name).astype(np.float64, copy=False)
     if need_probabilities:
         refuse_first(
             (checked < 0.0) | (checked > 1.0),
             lambda i: f"{name}[{i}] is {float(checked[i])!r}, outside [0, 1]; assess probabilities, as those of predict",
         )
-    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     check_same_length(**{name: checked}, labels=ones, sample_weight=weights)
     if weights is not None:
         kept = weights > 0
@@ -159,7 +164,9 @@ def group_samples(samples: Samples, grouping: str, n_bins: int) -> Groups:
 
 
 @shared_docs(check_samples.__doc__)
-def grouped_samples(predictions: Any, labels: Any, grouping: str, n_bins: int, sample_weight: Any) -> tuple[Samples, Groups]:
+def grouped_samples(
+    predictions: Any, labels: Any, grouping: str, n_bins: int, sample_weight: Any, positive: Any
+) -> tuple[Samples, Groups]:
     """The samples to assess, and their groups. O(n log n).
 
     Parameters
@@ -175,8 +182,9 @@ def grouped_samples(predictions: Any, labels: Any, grouping: str, n_bins: int, s
     n_bins : int
         Of "uniform-mass" and "fixed-width".
     {sample_weight}
+    {positive}
 
     {Raises}
     """
-    samples = check_samples(predictions, labels, sample_weight)
+    samples = check_samples(predictions, labels, sample_weight, positive=positive)
     return samples, group_samples(samples, grouping, n_bins)

@@ -70,7 +70,7 @@ class ValidityCurve:
 
 @shared_docs(grouped_samples.__doc__)
 def validity_curve(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
 ) -> ValidityCurve:
     """The validity curve on test samples (Gupta & Ramdas 2021, equation (6)).
 
@@ -97,7 +97,9 @@ def validity_curve(
     >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
     (0.14, 0.1333)
     """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    table = reliability_table(
+        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
+    )
     order = np.argsort(table.gaps, kind="stable")
     gaps = table.gaps[order]
     epsilons = np.unique(gaps)

@@ -26,7 +26,7 @@ LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "
 PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments)\[(\d+)\]")
 PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
 ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
-POSITIVE = re.compile(r"pass labels == .* \(a fit also takes positive=(.*)\)")
+POSITIVE = re.compile(r"pass positive=(.*), or labels == .*")
 OPTION_WORDS = {
     "score_range=None at fit": "--score-range any at fit",
     "edges_share=": "--edges-share ",
@@ -35,7 +35,6 @@ OPTION_WORDS = {
     "n_bins is": "--n-bins is",
     "sample_weight": "--weights",
     "feature='score'": "--feature score",
-    "pass (labels > 0)": "give --positive 1",
     "smoothing='add-half'": "--smoothing add-half",
     "pass the rate": "give --target-rate",
     "inputs='logits'": "--inputs logits",

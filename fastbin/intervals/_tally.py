@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_count
 from fastbin._typing import Bools, Float64s, Int64s, UInt8s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight, refuse_first
@@ -78,6 +79,7 @@ class Rows:
     """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
 
     def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
+        check_same_index(weights=weights, labels=labels, bins=bins)
         checked = check_sample_weight(weights, "weights")
         if checked is None:
             raise InputError("weights is None; without weights use clopper_pearson")

@@ -12,6 +12,7 @@ from fastbin._calibrator import Estimator
 from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
+from fastbin._frames import check_same_index, columns_of, like
 from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
 from fastbin.model import IntervalMethod
@@ -96,6 +97,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
         {Warns}
         """
         method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
+        check_same_index(P=P, labels=labels, sample_weight=sample_weight)
         matrix = check_matrix(P, self.inputs)
         n_columns = matrix.shape[1]
         classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
@@ -130,16 +132,19 @@ class ClassWiseBinning(Estimator[ModelSet]):
         Returns
         -------
         float64 (n, k)
+            Of a data frame or an Arrow table, one with the names of its columns.
         """
         models = self.model_
+        check_same_index(P=P, keys=keys)
         matrix = check_matrix(P, self.inputs, len(models))
         values = np.empty_like(matrix)
         for column, key in enumerate(models.columns or ()):
             values[:, column] = models[key].predict(matrix[:, column], keys=keys, seed=seed)
         if not self.normalize:
-            return values
+            return like(P, values, columns_of(P))
         sums = values.sum(axis=1, keepdims=True)
-        return np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0)
+        shares = np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0)
+        return like(P, shares, columns_of(P))
 
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,

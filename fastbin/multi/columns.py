@@ -9,6 +9,7 @@ import numpy as np
 
 from fastbin._cells import Key, TextCells, as_cells, in_order
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import refuse_lazy
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
@@ -60,6 +61,7 @@ def check_matrix(P: Any, inputs: str, n_columns: int | None = None) -> Float64s:
 
 
 def _as_matrix(P: Any) -> Array:
+    refuse_lazy(P, "P")
     try:
         array = np.asarray(P)
     except (ValueError, TypeError) as error:

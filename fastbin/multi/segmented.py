@@ -11,6 +11,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.segments import code_cells
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice
 from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
@@ -107,6 +108,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
+        check_same_index(scores=scores, labels=labels, segments=segments, sample_weight=sample_weight)
         kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
         fitted = fit_set(method, Given(scores, labels, sample_weight, positive), *code_cells(segments, "segments"), kind)
         self.model_ = fitted.models

@@ -13,6 +13,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.segments import CellRows, code_cells
+from fastbin._frames import check_same_index, like
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
@@ -129,6 +130,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         FastbinWarning
             Where fits of classes warn, once for all.
         """
+        check_same_index(P=P, labels=labels, sample_weight=sample_weight)
         matrix = check_matrix(P, self.inputs)
         n_columns = matrix.shape[1]
         classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
@@ -158,6 +160,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         InputError
             Naming the argument, the first bad position, its value, and the remedy.
         """
+        check_same_index(scores=scores, predicted=predicted, labels=labels, sample_weight=sample_weight)
         if self.classes is None:
             require_classes(predicted, "predicted")
             require_classes(labels, "labels")
@@ -203,12 +206,16 @@ class TopLabelBinning(Estimator[ModelSet]):
         -------
         classes : (n,)
         probabilities : float64 (n,)
+            Both as series, or arrays, of what P is a table of, with its index.
         """
+        check_same_index(P=P, keys=keys)
         predicted, scores = self._tops(P)
-        return predicted, self.model_.predict(scores, predicted, keys=keys, seed=seed)
+        values = self.model_.predict(scores, predicted, keys=keys, seed=seed)
+        return like(P, predicted), like(P, values)
 
     def predict_top(self, scores: Any, predicted: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n,): the calibrated probabilities of predicted classes, whose scores are given; see `fit_top`, `predict`."""
+        check_same_index(scores=scores, predicted=predicted, keys=keys)
         classes = self.classes_
         columns = find_columns(predicted, classes.tolist(), "predicted")
         return self.model_.predict(scores, classes[columns], keys=keys, seed=seed)
@@ -218,10 +225,12 @@ class TopLabelBinning(Estimator[ModelSet]):
         keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
+        check_same_index(P=P, keys=keys)
         predicted, scores = self._tops(P)
-        return self.model_.predict_interval(
+        ends = self.model_.predict_interval(
             scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed
         )
+        return like(P, ends, ("lower", "upper"))
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"

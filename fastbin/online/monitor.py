@@ -11,9 +11,10 @@ import numpy as np
 
 from fastbin._calibrator import as_model_or_set, as_model_set
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
-from fastbin._validation import as_labels, as_scores, check_labels, check_same_length, refuse_first
+from fastbin._validation import as_labels, as_scores, check_labels, check_same_length, compare_labels, refuse_first
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -172,7 +173,9 @@ class CalibrationMonitor(State):
 
     # ------------------------------------------------------------------ watching
 
-    def update(self, scores: Any, labels: Any, *, cells: Any = None, keys: Any = None, seed: int | None = None) -> bool:
+    def update(
+        self, scores: Any, labels: Any, *, cells: Any = None, keys: Any = None, seed: int | None = None, positive: Any = None
+    ) -> bool:
         """Look at a batch of outcomes of any size, in order: all of it, or nothing if a row is refused.
 
         Parameters
@@ -184,8 +187,8 @@ class CalibrationMonitor(State):
         cells : array-like of shape (n,), optional
             Of a set, and of a set alone: the key of each row. Keys that the set does not know are refused, also where it scores
             them by its pool: nothing is promised about them.
-        keys, seed : optional
-            Tie keys as in `StreamingBinning.update`.
+        keys, seed, positive : optional
+            As in `StreamingBinning.update`.
 
         Returns
         -------
@@ -197,6 +200,8 @@ class CalibrationMonitor(State):
         InputError
             Naming the argument, the first bad position, its value and the remedy.
         """
+        check_same_index(scores=scores, labels=labels, cells=cells, keys=keys)
+        labels = compare_labels(labels, positive, is_part=True)
         with self._lock:
             state = self._state.copy()
             counts, ones, _ = state.stream.tally()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Float64s
@@ -140,7 +141,7 @@ class StreamingBinning(State, NativeStream):
 
     # ------------------------------------------------------------------ counting
 
-    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None) -> None:
+    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None, positive: Any = None) -> None:
         """Count a batch of any size, in order: all of it, or nothing if a row is refused.
 
         Parameters
@@ -153,6 +154,9 @@ class StreamingBinning(State, NativeStream):
             Tie keys: unsigned integers below 2**64 - 1, or floats in [0, 1).
         seed : int, optional
             Without keys, the i-th sample of the stream gets the key of (seed, i); the partition's seed by default.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes". A batch may hold one of
+            the two alone.
 
         Raises
         ------
@@ -163,11 +167,13 @@ class StreamingBinning(State, NativeStream):
         -----
         The same state, bit for bit, as by `update_one` for each row. O(n) expected.
         """
-        self._count(scores, labels, keys, seed)
+        self._count(scores, labels, keys, seed, positive)
 
-    def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None) -> npt.NDArray[np.int32]:
+    def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None, positive: Any = None) -> npt.NDArray[np.int32]:
         """`update`, and the bins in which the rows were counted."""
-        score_array, label_array = as_scores(scores).view(np.ndarray), check_labels(labels)
+        check_same_index(scores=scores, labels=labels, keys=keys)
+        score_array = as_scores(scores).view(np.ndarray)
+        label_array = check_labels(labels, positive=positive, is_part=True)
         n = check_same_length(scores=score_array, labels=label_array)
         key_array, own_seed = None if keys is None else as_key_array(keys, n), None if seed is None else check_seed(seed)
         return self._update(score_array, np.ascontiguousarray(label_array), key_array, own_seed)

@@ -13,6 +13,7 @@ from fastbin import assess
 from fastbin._calibrator import Calibrator, as_model, as_model_or_set
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
@@ -104,9 +105,10 @@ class _TestSet(NamedTuple):
     left_out: LeftOut
 
     @classmethod
-    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any) -> _TestSet:
+    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, positive: Any, keys: Any) -> _TestSet:
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
         column = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
-        ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+        ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
         check_same_length(scores=column, labels=ones, sample_weight=weights)
         kept, left_out = rows_kept(column, *(model.score_range or (-np.inf, np.inf)))
         samples = Samples(column[kept], ones[kept], None if weights is None else weights[kept])
@@ -142,6 +144,7 @@ def assess_model(
     cells: Any = None,
     others: Mapping[str, Predictor] | None = None,
     sample_weight: Any = None,
+    positive: Any = None,
     alpha: float = 0.1,
     level: float = 0.05,
     n_bins: int | None = None,
@@ -162,6 +165,7 @@ def assess_model(
         Methods to compare with, on the same rows.
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, floats importance weights; these allow no test of the certificate.
+    {positive}
     alpha : float
         Of the certificate and of all intervals, strictly between 0 and 1.
     level : float
@@ -196,21 +200,22 @@ def assess_model(
     check_cells_given(fitted, cells)
     if isinstance(fitted, ModelSet):
         return assess_set(
-            fitted, scores, labels, cells, others=others or {}, sample_weight=sample_weight, alpha=alpha, level=level,
-            n_bins=n_bins, keys=keys, seed=seed,
+            fitted, scores, labels, cells, others=others or {}, sample_weight=sample_weight, positive=positive, alpha=alpha,
+            level=level, n_bins=n_bins, keys=keys, seed=seed,
         )  # fmt: skip
     return _assess_one(
-        fitted, scores, labels, others=others or {}, sample_weight=sample_weight, alpha=alpha, level=level, n_bins=n_bins,
-        keys=keys, seed=seed,
+        fitted, scores, labels, others=others or {}, sample_weight=sample_weight, positive=positive, alpha=alpha, level=level,
+        n_bins=n_bins, keys=keys, seed=seed,
     )  # fmt: skip
 
 
 def _assess_one(
-    model: BinnedModel, scores: Any, labels: Any, *, others: Mapping[str, Predictor], sample_weight: Any, alpha: float,
-    level: float, n_bins: int | None, keys: Any, seed: int | None,
+    model: BinnedModel, scores: Any, labels: Any, *, others: Mapping[str, Predictor], sample_weight: Any, positive: Any,
+    alpha: float, level: float, n_bins: int | None, keys: Any, seed: int | None,
 ) -> Assessment:  # fmt: skip
     """`assess_model` for one model."""
-    test = _TestSet.of(model, scores, labels, sample_weight, keys)
+    seed = None if keys is not None else seed
+    test = _TestSet.of(model, scores, labels, sample_weight, positive, keys)
     samples = test.samples
     groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
     bins = test.bins_of(model, seed)

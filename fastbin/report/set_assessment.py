@@ -13,6 +13,7 @@ from fastbin import assess
 from fastbin._calibrator import Estimator, as_model_or_set
 from fastbin._cells import Key
 from fastbin._errors import GuaranteeError
+from fastbin._frames import check_same_index
 from fastbin._native.ties import row_keys
 from fastbin._scalars import check_seed
 from fastbin._typing import Array, Bools, Float64s, Int32s
@@ -146,12 +147,13 @@ class SetAssessment:
 
 
 def assess_set(
-    models: ModelSet, scores: Any, labels: Any, cells: Any, *, others: Mapping[str, Any], sample_weight: Any, alpha: float,
-    level: float, n_bins: int | None, keys: Any, seed: int | None,
+    models: ModelSet, scores: Any, labels: Any, cells: Any, *, others: Mapping[str, Any], sample_weight: Any, positive: Any,
+    alpha: float, level: float, n_bins: int | None, keys: Any, seed: int | None,
 ) -> SetAssessment:  # fmt: skip
     """As `assess_model` for a set; the arguments are explained there."""
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
     column, numbers = as_scores(scores), models.find(cells)
-    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=weights)
     tie_keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))
     ends = np.array([own.score_range or (-np.inf, np.inf) for _, own in models.numbered])

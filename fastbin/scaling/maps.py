@@ -9,6 +9,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
+from fastbin._frames import check_same_index
 from fastbin._typing import Float64s
 from fastbin._validation import ScoreRange, compare_labels
 from fastbin.model import BinnedModel
@@ -65,6 +66,7 @@ class SmoothMap(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; or saying why there is no most likely map.
         """
         score_range = self._check_configuration()
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight)
         labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, score_range)
         word, parameters, clip, knots = self._fitted(samples, scores, labels)

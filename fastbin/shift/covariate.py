@@ -13,6 +13,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.rows import Rows
+from fastbin._frames import check_same_index, like
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
@@ -134,7 +135,7 @@ class ImportanceWeightedBinning(Calibrator):
 
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, *, relative_mass: Any = None, source_scores: Any = None,
-        target_scores: Any = None, keys: Any = None, estimated: bool = False,
+        target_scores: Any = None, keys: Any = None, positive: Any = None, estimated: bool = False,
     ) -> Self:  # fmt: skip
         """Fit to labelled source samples and their weights.
 
@@ -151,6 +152,8 @@ class ImportanceWeightedBinning(Calibrator):
             For "counted-mass": unlabelled scores of both populations.
         keys : array-like of shape (n,), optional
             With a `partition` that splits ties at random: the samples' keys.
+        positive : optional
+            The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
         estimated : bool
             Whether the weights are estimates; noted in the model, and asked for by intervals.
 
@@ -168,8 +171,9 @@ class ImportanceWeightedBinning(Calibrator):
         seed = check_seed(self.seed)
         given_model = isinstance(self.partition, BinnedModel)
         score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
         score_array = np.asarray(check_scores(scores, score_range), np.float64)
-        label_array, weights = check_labels(labels), check_weights(sample_weight)
+        label_array, weights = check_labels(labels, positive=positive), check_weights(sample_weight)
         n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
         key_array = None if keys is None else as_key_array(keys, n, to_order=True)
         rows = Rows(score_array, label_array, None, score_range, weights, key_array)
@@ -236,6 +240,7 @@ class ImportanceWeightedBinning(Calibrator):
             As `fit` and `ULSIF.fit`.
         """
         rows = check_features(features)
+        check_same_index(scores=scores, labels=labels, features=features)
         check_same_length(scores=np.asarray(check_scores(scores, None)), features=rows)
         method: ImportanceEstimator = ULSIF() if importance is None else importance
         method.fit(rows if source_features is None else source_features, target_features, progress=progress)
@@ -321,8 +326,9 @@ class ImportanceWeightedBinning(Calibrator):
     def predict_interval(
         self, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error", **options: Any
     ) -> Float64s:
-        """float64 (n, 2): for each score the `interval` of its bin, with its options; the rest as in `BinnedModel.predict`."""
-        return self.model_.lookup(scores, self.interval(**options), keys=keys, seed=seed, nan=nan)
+        """As `BinnedModel.predict_interval`, with the options of `interval`."""
+        ends = self.model_.lookup(scores, self.interval(**options), keys=keys, seed=seed, nan=nan)
+        return like(scores, ends, ("lower", "upper"))
 
     def certificate(
         self,

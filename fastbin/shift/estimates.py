@@ -11,7 +11,7 @@ from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.partition import Partition
 from fastbin._fit.tally import tally_bins
 from fastbin._typing import Float64s, Int64s, UInt8s
-from fastbin._validation import check_sample_weight, refuse_first
+from fastbin._validation import as_scores, check_sample_weight, refuse_first
 
 Evidence = dict[str, Any]  # parts of a model by their names
 
@@ -118,7 +118,7 @@ def _counted_mass(partition: Partition, unlabelled: Unlabelled) -> Float64s:
     """The share of unlabelled source scores in each bin over that of target scores."""
     shares = []
     for name, scores in (("source_scores", unlabelled.source), ("target_scores", unlabelled.target)):
-        bins = partition.assign(scores, seed=unlabelled.seed)
+        bins = partition.assign(as_scores(scores, name), seed=unlabelled.seed)
         if bins.shape[0] == 0:
             raise InputError(f"{name} is empty; estimator='counted-mass' counts unlabelled scores of both populations")
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])

@@ -10,6 +10,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
 from fastbin._typing import Float64s
@@ -112,7 +113,7 @@ class LabelShift(Calibrator):
     seed: int | None = 0
 
     @shared_docs(Calibrator.fit.__doc__)
-    def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None) -> Self:
+    def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None, positive: Any = None) -> Self:
         """Find the target rate and move the model.
 
         Parameters
@@ -124,6 +125,7 @@ class LabelShift(Calibrator):
             Target labels, for "labels".
         keys : array-like of shape (n,), optional
             Tie keys of the scores.
+        {positive}
 
         {Returns}
 
@@ -134,7 +136,7 @@ class LabelShift(Calibrator):
         """
         model = _movable(self.source)
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
-        self.rate_ = self._estimate(model, scores, labels, keys)
+        self.rate_ = self._estimate(model, scores, labels, keys, positive)
         source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
         self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
@@ -146,7 +148,7 @@ class LabelShift(Calibrator):
         )
         return self
 
-    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any) -> RateEstimate:
+    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any) -> RateEstimate:
         method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
         if method == "known":
             if self.target_rate is None:
@@ -159,9 +161,11 @@ class LabelShift(Calibrator):
             if labels is None:
                 raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
             if scores is not None:
+                check_same_index(scores=scores, labels=labels)
                 inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
-                check_same_length(scores=check_scores(inside, model.score_range), labels=check_labels(labels))
-            return rate_from_labels(labels, alpha=self.alpha)
+                ones = check_labels(labels, positive=positive)
+                check_same_length(scores=check_scores(inside, model.score_range), labels=ones)
+            return rate_from_labels(labels, alpha=self.alpha, positive=positive)
         if labels is not None:
             raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")
         if scores is None:

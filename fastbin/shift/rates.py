@@ -36,7 +36,7 @@ class RateEstimate(NamedTuple):
     n_samples: int
 
 
-def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:
+def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -> RateEstimate:
     """The share of label 1 among target labels, with its exact interval (Clopper & Pearson 1934).
 
     Parameters
@@ -45,6 +45,8 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:
         0 and 1; at least one.
     alpha : float
         Failure probability of the interval, strictly between 0 and 1.
+    positive : optional
+        The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 
     Returns
     -------
@@ -60,7 +62,7 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1) -> RateEstimate:
     >>> rate_from_labels([1] * 10 + [0] * 90).rate
     0.1
     """
-    checked = check_labels(labels)
+    checked = check_labels(labels, positive=positive)
     if checked.shape[0] == 0:
         raise InputError("labels is empty; give target labels, or estimate the rate from scores with rate_by_likelihood")
     n, ones = checked.shape[0], int(checked.sum(dtype=np.int64))

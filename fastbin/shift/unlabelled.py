@@ -14,9 +14,10 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_count, check_seed, check_unit_interval
 from fastbin._typing import Float64s, Int64s
-from fastbin._validation import check_same_length, check_sample_weight, check_scores
+from fastbin._validation import as_scores, check_same_length, check_sample_weight, check_scores
 from fastbin.model import BinnedModel
 from fastbin.shift.rates import RateEstimate, check_rate
 
@@ -313,7 +314,9 @@ def _estimate_rate(
     n_bootstrap = check_count(options.n_bootstrap, "n_bootstrap")
     model = as_model(model)
     source = _class_masses(model, options.source_rate)
-    counts = np.bincount(model.assign(scores, keys=keys, seed=None if keys is not None else seed), minlength=model.n_bins)
+    check_same_index(scores=scores, keys=keys)
+    bins = model.assign(as_scores(scores), keys=keys, seed=None if keys is not None else seed)
+    counts = np.bincount(bins, minlength=model.n_bins)
     n = int(counts.sum())
     if n == 0:
         raise InputError("scores is empty; give target scores")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._typing import Bools, Float64s
 from fastbin._validation import check_labels, check_same_length, check_scores, refuse_first
 from fastbin.guarantees.evidence import Evidence, as_evidence, refuse_whole_ties, require_interior
@@ -110,6 +111,7 @@ def conformal_sets(
     """
     level = rational(alpha)
     new = check_scores(scores).astype(np.float64)
+    check_same_index(calibration_scores=calibration_scores, calibration_labels=calibration_labels)
     seen = check_scores(calibration_scores, name="calibration_scores").astype(np.float64)
     labels = check_labels(calibration_labels, "calibration_labels")
     check_same_length(calibration_scores=seen, calibration_labels=labels)

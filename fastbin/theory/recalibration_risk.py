@@ -15,6 +15,7 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
+from fastbin._frames import check_same_index
 from fastbin._scalars import check_count
 from fastbin._validation import check_same_length, check_scores
 from fastbin.assess.samples import Groups, Samples, check_samples, group_samples
@@ -185,6 +186,7 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     0.021
     """
     n_cells = check_count(n_cells, "n_cells", maximum=2**24)
+    check_same_index(predictions=predictions, labels=labels, scores=scores, sample_weight=sample_weight)
     score_column = check_scores(scores, None).astype(np.float64, copy=False)
     samples = check_samples(predictions, labels, sample_weight)
     if sample_weight is not None and len(sample_weight) == len(score_column):

@@ -17,7 +17,7 @@ from fastbin.assess.validity import ValidityCurve, step_at, validity_curve
 
 @shared_docs(validity_curve.__doc__)
 def conditional_validity_curve(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
 ) -> ValidityCurve:
     """The conditional validity curve: 1 from the largest gap of any bin on, 0 before (Gupta & Ramdas 2021, section 4).
 
@@ -36,7 +36,9 @@ def conditional_validity_curve(
     >>> curve(0.19), curve(0.2)
     (0.0, 1.0)
     """
-    table = reliability_table(predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, alpha=None)
+    table = reliability_table(
+        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
+    )
     return ValidityCurve(np.array([table.gaps.max()]), np.ones(1))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,8 +42,68 @@ def test_every_fit_takes_labels_of_two_words(calibrator: Any) -> None:
     assert calibrator.fit(SCORES, words.astype(object), positive="yes").model_ == expected
     with pytest.raises(fb.InputError, match="positive is 'Yes', which is none of the labels: they are 'no' and 'yes'"):
         calibrator.fit(SCORES, ["no", "yes"] * 200, positive="Yes")
-    with pytest.raises(fb.InputTypeError, match=r"labels\[0\] is .* pass labels == 'yes' \(a fit also takes positive='yes'\)"):
+    with pytest.raises(fb.InputTypeError, match=r"labels\[0\] is .* pass positive='yes', or labels == 'yes'"):
         calibrator.fit(SCORES, words)
+
+
+def _stream() -> fb.online.StreamingBinning:
+    return fb.online.StreamingBinning([0.5])
+
+
+MODEL = fb.UniformMassBinning(5).fit(RNG.random(400), RNG.random(400) < 0.5).model_
+WEIGHTS = RNG.random(400) + 0.5
+# Everything else that compares labels with scores: what it makes of labels and `positive`.
+TAKES_LABELS: dict[str, Callable[..., Any]] = {
+    **{
+        name: partial(getattr(fb.assess, name), SCORES)
+        for name in (
+            "ece", "brier_score", "log_loss", "roc_auc", "sharpness", "brier_decomposition", "squared_ece", "reliability_table",
+            "validity_curve",
+        )
+    },
+    "group_table": lambda labels, **options: fb.assess.group_table(SCORES, labels, SCORES > 0.3, **options).to_dict(),
+    "check_certificate": lambda labels, **options: fb.assess.check_certificate(MODEL, SCORES, labels, **options).to_dict(),
+    "check_certificate of a set": lambda labels, **options: fb.assess.check_certificate(
+        fb.ModelSet({1: MODEL}), SCORES, labels, cells=[1] * 400, **options
+    ).to_dict(),
+    "audit_groups": lambda labels, **options: fb.assess.audit_groups(MODEL, SCORES, labels, SCORES > 0.3, **options).to_dict(),
+    "assess_model": lambda labels, **options: fb.report.assess_model(MODEL, SCORES, labels, **options).to_dict(),
+    "assess_model of a set": lambda labels, **options: fb.report.assess_model(
+        fb.ModelSet({1: MODEL}), SCORES, labels, cells=[1] * 400, **options
+    ).to_dict(),
+    "rate_from_labels": fb.shift.rate_from_labels,
+    "LabelShift": lambda labels, **options: fb.shift.LabelShift(MODEL).fit(SCORES, labels, **options).model_,
+    "ImportanceWeightedBinning": lambda labels, **options: (
+        fb.shift.ImportanceWeightedBinning(3).fit(SCORES, labels, WEIGHTS, **options).model_
+    ),
+    "StreamingBinning": lambda labels, **options: (stream := _stream()).update(SCORES, labels, **options) or stream.to_bytes(),
+    "CalibrationMonitor": lambda labels, **options: (
+        (monitor := fb.online.CalibrationMonitor(MODEL)).update(SCORES, labels, **options),
+        monitor.to_bytes(),
+    ),
+    "SegmentedBinning": lambda labels, **options: (
+        fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, labels, (SCORES > 0.5).astype(int), **options).model_
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", list(TAKES_LABELS.values()), ids=list(TAKES_LABELS))
+def test_whatever_takes_labels_takes_two_words(call: Callable[..., Any]) -> None:
+    words = np.where(ONES, "yes", "no")
+    assert repr(call(words, positive="yes")) == repr(call(ONES))
+    message = r"^labels\[0\] is .* these are 'no' and 'yes'; pass positive='yes', or labels == 'yes'$"
+    with pytest.raises(fb.InputTypeError, match=message.replace("'no' and 'yes'", "'(no|yes)' and '(yes|no)'")):
+        call(words)
+    with pytest.raises(fb.InputError, match=r"labels\[399\] is 'perhaps', neither 'yes' nor 'no'"):
+        call(np.array([*words[:399], "perhaps"]), positive="yes")
+
+
+def test_a_batch_of_a_stream_may_hold_one_label_alone() -> None:
+    plain, words = _stream(), _stream()
+    for labels in ([0, 0], [1, 1], [1, 0]):
+        plain.update([0.2, 0.7], labels)
+        words.update([0.2, 0.7], np.where(np.array(labels) == 1, "yes", "no"), positive="yes")
+    assert words.to_bytes() == plain.to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -85,9 +147,9 @@ def test_labels_that_do_not_go_with_the_positive_one(labels: Any, message: str) 
     [
         (
             np.array(["0", "1"], object),
-            r"labels\[0\] is '0'; .* these are '0' and '1'; pass labels == '1' .*",
+            r"labels\[0\] is '0'; .* these are '0' and '1'; pass positive='1', or labels == '1'",
         ),
-        (["no", "yes"], r"labels\[0\] is 'no'; .* pass labels == 'yes'"),
+        (["no", "yes"], r"labels\[0\] is 'no'; .* these are 'no' and 'yes'; pass positive='yes', or labels == 'yes'"),
         (["only"], r"labels\[0\] is 'only'; .* these are 'only'; "),
         (["a", "b", "c", "d"], r"these are 'a', 'b', 'c', ...; pass \(labels == one of them\)"),
         (np.array([0, "1"], object), r"labels\[1\] is '1'"),
@@ -100,9 +162,9 @@ def test_without_positive_the_message_shows_what_is_there(labels: Any, message: 
 
 
 def test_two_numbers_without_positive() -> None:
-    with pytest.raises(fb.InputError, match=r"labels\[1\] is 2; .* these are 1 and 2; pass labels == 2 .*positive=2"):
+    with pytest.raises(fb.InputError, match=r"labels\[1\] is 2; .* these are 1 and 2; pass positive=2, or labels == 2"):
         check_labels([1, 2])
-    with pytest.raises(fb.InputError, match=r"labels\[0\] is -1; for labels -1 and 1 pass \(labels > 0\)"):
+    with pytest.raises(fb.InputError, match=r"labels\[0\] is -1; for labels -1 and 1 pass positive=1, or labels == 1"):
         check_labels([-1, 1])
     with pytest.raises(fb.InputError, match=r"labels\[1\] is None, not a number; remove or fill missing rows first"):
         check_labels([0, None])

@@ -116,7 +116,7 @@ def test_bad_first_blocks_are_refused(arguments: tuple[Any, ...], options: dict[
         ([0.1, None], [0, 1], {}, "scores[1] is None, not a number"),
         ([0.1, 0.2], [0, 2], {}, "labels[1] is 2; labels are 0 and 1"),
         ([0.1, 0.2], [0.5, 1], {}, "labels[0] is 0.5; labels are 0 and 1"),
-        ([0.1, 0.2], [-1, 1], {}, "labels[0] is -1; for labels -1 and 1 pass (labels > 0)"),
+        ([0.1, 0.2], [-1, 1], {}, "labels[0] is -1; for labels -1 and 1 pass positive=1, or labels == 1"),
         ([0.1, 0.2], [1], {}, "lengths differ: scores has 2, labels has 1"),
         ([0.1, 0.2], [1, 1], {"keys": [1]}, "keys has 1 rows for 2 scores"),
         ([0.1, 0.2], [1, 1], {"keys": [1, -1]}, "keys[1] is -1; keys must not be negative"),

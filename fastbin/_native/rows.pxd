@@ -1,4 +1,4 @@
-"""Rows as the scoring calls take them, for the other extensions."""
+"""Scores and keys as users give them, made ready for C: for the other extensions."""
 
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
@@ -11,7 +11,10 @@ cdef enum:
 
 cdef uint64_t fresh_key(uint64_t draw_seed, uint64_t *n_draws) noexcept
 cdef double number_of(score) except? -1.0
+cdef uint64_t key_of(key) except? -1
 cdef bint is_fast(scores, keys)
-cdef object as_rows(scores, keys)
+cdef object pieces_of(scores, keys, nan)
 cdef object check_out(out, int typenum, cnp.npy_intp length)
 cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1
+cdef int describe_piece(fastbin_rows *rows, piece, keys, seed, nan, size_t first_row) except -1
+cdef void *row_at(cnp.ndarray result, cnp.npy_intp row) noexcept

@@ -1,0 +1,1 @@
+"""Nothing of it can be seen from Python."""

@@ -1,0 +1,133 @@
+"""Scores and keys as users give them, made ready for C.
+
+Exact NumPy arrays of float32 or float64, of any stride, with contiguous uint64 keys go to C as they are. Everything else is
+converted first by `fastbin._validation`, piece by piece, which also raises the error for a bad score.
+"""
+
+cimport numpy as cnp
+from cpython.long cimport PyLong_CheckExact
+from libc.stddef cimport size_t
+from libc.stdint cimport uint64_t
+
+import os
+import secrets
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._frames import check_same_index
+from fastbin._scalars import check_key, check_seed
+from fastbin._validation import as_key_array, as_score_pieces, refuse_kind
+
+from fastbin._native.cfastbin cimport *
+from fastbin._native.owner cimport describe_rows
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayscalars.h":
+    ctypedef struct PyUInt64ScalarObject:
+        uint64_t obval
+
+cdef object numpy_uint64 = np.uint64
+
+# Mixed into every draw of keys. Without it, all forked children of a process would draw the same keys.
+cdef uint64_t process_entropy = 0
+
+
+def _reseed():
+    global process_entropy
+    process_entropy = secrets.randbits(64)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reseed)
+
+
+cdef uint64_t fresh_key(uint64_t draw_seed, uint64_t *n_draws) noexcept:
+    """From the stream of an object that the operating system's entropy seeds. The caller holds the GIL."""
+    n_draws[0] += 1
+    return fastbin_row_key(draw_seed ^ process_entropy, n_draws[0])
+
+
+cdef double number_of(score) except? -1.0:
+    """The double of one score; the error for anything else names the argument, which Python's own would not."""
+    try:
+        return score
+    except TypeError:
+        refuse_kind(score)
+
+
+cdef uint64_t key_of(key) except? -1:
+    """One tie key. What is no plain int in range, or numpy.uint64, is left to Python: to convert, or to refuse."""
+    cdef uint64_t number = <uint64_t>-1  # reserved, so no key
+    if PyLong_CheckExact(key):
+        try:
+            number = key
+        except OverflowError:
+            pass
+    elif type(key) is numpy_uint64:
+        number = (<PyUInt64ScalarObject *>key).obval
+    return number if number != <uint64_t>-1 else check_key(key)
+
+
+cdef bint is_fast(scores, keys):
+    """Whether these are arrays that C can read as they are."""
+    cdef cnp.ndarray array
+    if not cnp.PyArray_CheckExact(scores):
+        return False
+    array = scores
+    if cnp.PyArray_NDIM(array) != 1 or not cnp.PyArray_ISNOTSWAPPED(array):
+        return False
+    if cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT64 and cnp.PyArray_TYPE(array) != cnp.NPY_FLOAT32:
+        return False
+    return keys is None or (
+        cnp.PyArray_CheckExact(keys) and cnp.PyArray_TYPE(keys) == cnp.NPY_UINT64 and cnp.PyArray_NDIM(keys) == 1
+        and cnp.PyArray_ISCARRAY_RO(keys) and cnp.PyArray_DIM(keys, 0) == cnp.PyArray_DIM(array, 0)
+    )
+
+
+cdef object check_out(out, int typenum, cnp.npy_intp length):
+    """The array to fill, if it fits."""
+    if (
+        not cnp.PyArray_CheckExact(out) or cnp.PyArray_TYPE(out) != typenum or cnp.PyArray_NDIM(out) != 1
+        or cnp.PyArray_DIM(out, 0) != length or not cnp.PyArray_ISCARRAY(out)
+    ):
+        dtype = "float64" if typenum == cnp.NPY_FLOAT64 else "int32"
+        raise InputError(f"out must be a writeable, contiguous {dtype} array of shape ({length},)")
+    return out
+
+
+cdef object pieces_of(scores, keys, nan):
+    """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
+    check_same_index(scores=scores, keys=keys)
+    n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
+    return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows)
+
+
+cdef int describe_piece(fastbin_rows *rows, piece, keys, seed, nan, size_t first_row) except -1:
+    """The rows of one piece, from `first_row` of all that have these keys or this seed."""
+    describe_call(rows, piece, keys, seed, nan)
+    rows.first_row = first_row
+    if keys is not None:
+        rows.keys += first_row
+    return 0
+
+
+cdef void *row_at(cnp.ndarray result, cnp.npy_intp row) noexcept:
+    return <char *>cnp.PyArray_DATA(result) + row * cnp.PyArray_STRIDE(result, 0)
+
+
+cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
+    """The rows of one call; whether its seed is left to be drawn, for want of keys and of a seed."""
+    describe_rows(rows, scores)
+    if nan != "error":
+        if nan != "propagate":
+            raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
+        rows.nan_policy = FASTBIN_NAN_PROPAGATE
+    if keys is not None:
+        if seed is not None:
+            raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
+        rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
+    elif seed is not None:
+        rows.seed = check_seed(seed)
+    return keys is None and seed is None
