@@ -73,7 +73,7 @@ def extension(name: str) -> Extension:
         include_dirs=["csrc/include", "csrc/src", numpy.get_include()],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
-        depends=[*HEADERS, *SOURCES, "fastbin/_native/cfastbin.pxd", "fastbin/_native/owner.pxd"],
+        depends=[*HEADERS, *SOURCES, *sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.pxd"))],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=EXTENSION_FLAGS,
     )
@@ -83,7 +83,7 @@ setup(
     version=version(),
     libraries=[("fastbin", LIBRARY)],
     ext_modules=cythonize(
-        [extension(name) for name in ("model", "owner", "stream", "ties")],
+        [extension(name) for name in ("model", "model_set", "owner", "set_owner", "stream", "ties")],
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
     ),

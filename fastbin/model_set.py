@@ -24,7 +24,8 @@ from fastbin.model import BinnedModel, IntervalMethod
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
 
-SET_KINDS = ("given", "segments", "top-label", "class-wise")
+# With what their cells are called in promises.
+SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes"}
 UNKNOWN = ("refuse", "pool")
 
 
@@ -117,7 +118,7 @@ class ModelSet(NativeModelSet):
         numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
         place = {key: at for at, key in enumerate([] if columns is None else columns)}
         self._fill(
-            every, keys if isinstance(keys[0], str) else np.array(keys, np.int64), numbers, kind=SET_KINDS.index(kind),
+            every, keys if isinstance(keys[0], str) else np.array(keys, np.int64), numbers, kind=list(SET_KINDS).index(kind),
             unknown=UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN)), pool=-1 if pool is None else len(ranked),
             columns=np.array([place[key] for key in keys], np.int32) if place else None,
         )  # fmt: skip
@@ -127,7 +128,7 @@ class ModelSet(NativeModelSet):
     @property
     def kind(self) -> str:
         """How the cells came about: "given", "segments", "top-label" or "class-wise"."""
-        return SET_KINDS[self._codes[0]]
+        return list(SET_KINDS)[self._codes[0]]
 
     @property
     def unknown(self) -> str:
@@ -318,10 +319,8 @@ class ModelSet(NativeModelSet):
 
         if which != "joint":
             return self[which].interval(alpha, method, simultaneous)
-        return guarantees.set_intervals(
-            *self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous,
-            class_wise=self.kind == "class-wise",
-        )  # fmt: skip
+        models, words = self._evidence()
+        return guarantees.set_intervals(models, check_alpha(alpha), method, simultaneous, **words)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
@@ -348,15 +347,14 @@ class ModelSet(NativeModelSet):
 
         if which != "joint":
             return self[which].certificate(alpha, kind, bound)
-        return guarantees.certify_set(
-            *self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, class_wise=self.kind == "class-wise",
-            cells=self.kind,
-        )  # fmt: skip
+        models, words = self._evidence()
+        return guarantees.certify_set(models, check_alpha(alpha), kind, bound, **words)
 
-    def _evidence(self) -> tuple[list[BinnedModel], list[Key | None]]:
-        """The models, and their names."""
+    def _evidence(self) -> tuple[list[BinnedModel], dict[str, Any]]:
+        """The models, and what promises about them need to know of the set."""
         names, models = zip(*self.numbered, strict=True)
-        return [model._evidence() for model in models], list(names)
+        words = {"names": list(names), "cells": SET_KINDS[self.kind], "class_wise": self.kind == "class-wise"}
+        return [model._evidence() for model in models], words
 
     # ------------------------------------------------------------------ bytes
 

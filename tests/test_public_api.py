@@ -23,7 +23,7 @@ import fastbin as fb
 ROOT = Path(__file__).resolve().parent.parent
 
 # What `import fastbin` gives, and the documentation explains: no more, no less.
-NAMESPACES = ("assess", "guarantees", "intervals", "io", "online", "plots", "report", "shift", "theory")
+NAMESPACES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "theory")
 CALIBRATORS = (
     "VennAbers", "BetaScaling", "CertifiedCalibration", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration",
     "PlattScaling", "QuadraticScaling", "ScalingBinning", "SplineScaling", "TemperatureScaling", "UniformMassBinning",
@@ -33,7 +33,7 @@ ERRORS = (
     "FormatError", "GuaranteeError", "InputError", "InputTypeError", "MissingDependencyError", "NotFittedError",
 )  # fmt: skip
 FUNCTIONS = {"choose_n_bins", "epsilon", "hash_keys", "load", "merge_venn", "monotone_model", "predict_venn"}
-EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, *FUNCTIONS, "BinnedModel"}
+EXPORTED = {*NAMESPACES, *CALIBRATORS, *ERRORS, *FUNCTIONS, "BinnedModel", "ModelSet"}
 PUBLIC_MODULES = ("fastbin", *(f"fastbin.{name}" for name in NAMESPACES if importlib.util.find_spec(f"fastbin.{name}")))
 
 
@@ -79,7 +79,7 @@ def test_the_public_names_are_few() -> None:
     listed = {
         name for module in PUBLIC_MODULES[1:] if module != "fastbin.theory" for name in importlib.import_module(module).__all__
     }
-    assert len(listed | EXPORTED - set(NAMESPACES)) <= 98
+    assert len(listed | EXPORTED - set(NAMESPACES)) <= 120
 
 
 @modules

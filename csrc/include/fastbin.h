@@ -128,6 +128,7 @@ typedef enum fastbin_status {
   /* The scores. */
   FASTBIN_ERROR_SCORE_NAN = 30,     /* a score is NaN */
   FASTBIN_ERROR_SCORE_RANGE = 31,   /* a score is outside the model's range, or infinite */
+  FASTBIN_ERROR_CELL = 32,          /* the key of a row is not in a set that refuses unknown keys */
   /* The spec given to fastbin_model_create. */
   FASTBIN_ERROR_EDGES = 40,         /* edges not finite, not in ascending order of (edge, key), or unfit for the kind or for
                                        whole ties; first steps of bins that do not ascend from 0 below n_steps */
@@ -142,6 +143,7 @@ typedef enum fastbin_status {
                                        should be unused, or a map where there can be none */
   FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or the class
                                        rates impossible, or a tally of more samples than n_samples */
+  FASTBIN_ERROR_SET = 47,           /* the keys, model numbers or columns of a fastbin_set_spec are not those of a set */
   /* The bytes given to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
   FASTBIN_ERROR_FORMAT_VERSION = 61,/* written by a newer fastbin than this one can read: update the library */
@@ -451,6 +453,100 @@ FASTBIN_API fastbin_status fastbin_step(const fastbin_model *model, const fastbi
    A width of 0 is FASTBIN_ERROR_ARGUMENT. Values of the table are copied as they are, and not randomised. */
 FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table,
                                           size_t width, double *out, size_t *bad_row);
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Sets: many models behind one key (FORMAT.md gives the bytes)                                                  */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * A set maps the key of a cell, such as a segment or a class, to the model of that cell. Cells with too few samples may share
+ * one model, the pool. Finding a model and scoring with it are two steps, so that a caller looks up each key once:
+ *
+ *     fastbin_set_load("segments.fbm", &set);
+ *     model = fastbin_set_find_text(set, "retail", 6);
+ *     status = fastbin_set_predict_one(set, model, 0.37, key_of_this_customer, &probability);
+ *
+ * Do not mix up the key of a cell with the tie key of a sample. A set is immutable, like a model, and owns all that is in it.
+ */
+typedef struct fastbin_set fastbin_set;
+
+/* What the cells of a set are. Recorded, not interpreted, by the library; unknown numbers are refused. */
+typedef enum fastbin_set_kind {
+  FASTBIN_SET_GIVEN = 0,
+  FASTBIN_SET_SEGMENTS = 1,
+  FASTBIN_SET_TOP_LABEL = 2,  /* the class of the highest probability, and its probability is the score */
+  FASTBIN_SET_CLASS_WISE = 3  /* each class against the others; every row is scored by every model */
+} fastbin_set_kind;
+
+typedef enum fastbin_key_type { FASTBIN_KEYS_INT = 0, FASTBIN_KEYS_TEXT = 1 } fastbin_key_type;
+
+/* What a key does that is not in the set. */
+typedef enum fastbin_unknown {
+  FASTBIN_UNKNOWN_REFUSE = 0, /* FASTBIN_ERROR_CELL */
+  FASTBIN_UNKNOWN_POOL = 1    /* the row is scored by the pool, without any promise */
+} fastbin_unknown;
+
+#define FASTBIN_MAX_KEY_SIZE 1024 /* bytes of a text */
+
+/* Everything a set is made of, as fastbin_model_spec is for a model. */
+typedef struct fastbin_set_spec {
+  size_t struct_size;           /* sizeof(fastbin_set_spec) */
+  int32_t kind;                 /* fastbin_set_kind */
+  int32_t key_type;             /* fastbin_key_type */
+  int32_t unknown;              /* fastbin_unknown; POOL needs a pool */
+  int32_t pool;                 /* the number of the pool's model, n_models - 1; -1: no pool. It has keys, or unknown is POOL */
+  int32_t n_models;             /* at least 1 */
+  int32_t n_keys;               /* at least 1 */
+  const fastbin_model *const *models; /* in the order of the keys they belong to, the pool last */
+  const int64_t *int_keys;      /* INT: n_keys, strictly ascending; TEXT: NULL */
+  const char *text;             /* TEXT: the keys one after another, UTF-8 of 1 ... FASTBIN_MAX_KEY_SIZE bytes each, strictly
+                                   ascending by bytes; INT: NULL */
+  const uint64_t *text_offsets; /* TEXT: n_keys + 1: where each begins in `text`, from 0, and where the last one ends */
+  const int32_t *model_of_key;  /* n_keys: the pool's number, or the next of the others. May be NULL without a pool: key i has
+                                   model i. Described: never NULL */
+  const int32_t *columns;       /* TOP_LABEL and CLASS_WISE: n_keys: the column of the table of probabilities that belongs to
+                                   each key. NULL: key i has column i, which is also how that is described */
+} fastbin_set_spec;
+
+/* Copy a spec, its models included, into a new set, checking all of it (FASTBIN_ERROR_SET). *set is NULL on failure.
+   O(size of the models); memory: that of the models, and 32 bytes a key. */
+FASTBIN_API fastbin_status fastbin_set_create(const fastbin_set_spec *spec, fastbin_set **set);
+
+/* Free a set. NULL is allowed. */
+FASTBIN_API void fastbin_set_free(fastbin_set *set);
+
+/* Show what a set is made of, with pointers into it that live as long as it does. Set spec->struct_size first. */
+FASTBIN_API fastbin_status fastbin_set_describe(const fastbin_set *set, fastbin_set_spec *spec);
+
+/* A set as bytes and in files, as the functions of these names do it for a model. */
+FASTBIN_API size_t fastbin_set_size(const fastbin_set *set);
+FASTBIN_API fastbin_status fastbin_set_write(const fastbin_set *set, void *buffer, size_t capacity);
+FASTBIN_API fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **set);
+FASTBIN_API fastbin_status fastbin_set_save(const fastbin_set *set, const char *path);
+FASTBIN_API fastbin_status fastbin_set_load(const char *path, fastbin_set **set);
+
+/* The number of the model for a key; -1 where the key is unknown or of the other type. O(1), a few nanoseconds; the pointer to a
+   text of size 0 may be NULL. */
+FASTBIN_API int32_t fastbin_set_find_int(const fastbin_set *set, int64_t key);
+FASTBIN_API int32_t fastbin_set_find_text(const fastbin_set *set, const char *key, size_t size);
+
+/* fastbin_predict_one() by the model of this number. -1: the pool, or FASTBIN_ERROR_CELL if unknown keys are refused. Any other
+   number that no model has is FASTBIN_ERROR_ARGUMENT. On failure *value is NaN. */
+FASTBIN_API fastbin_status fastbin_set_predict_one(const fastbin_set *set, int32_t model, double score, uint64_t key,
+                                                   double *value);
+
+/*
+ * The same for many rows: models[i] is the number of the model for row i. Everything else is as in fastbin_predict(), whose
+ * values these are; *bad_row is also the first row whose number is refused. Fastest where rows with the same number follow
+ * each other.
+ */
+FASTBIN_API fastbin_status fastbin_set_predict_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
+                                                     double *values, size_t *bad_row);
+
+/* The same for bins, as in fastbin_assign(): 0 ... n_bins - 1 of the row's own model; -1 where the number is -1 and the set has
+   a pool for unknown keys. FASTBIN_ERROR_ARGUMENT for a set with a model that is not FASTBIN_STEP. */
+FASTBIN_API fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
+                                                    int32_t *bins, size_t *bad_row);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Keys (FORMAT.md gives the arithmetic; it never changes)                                                       */

@@ -1,5 +1,5 @@
 /*
- * file.c: models in files.
+ * file.c: models and sets in files.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,6 +8,8 @@
 #define _XOPEN_SOURCE 700
 #endif
 #include "internal.h"
+
+#include "set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,25 +183,42 @@ static fastbin_status save_bytes(const void *bytes, size_t size, const char *pat
   return status;
 }
 
-fastbin_status fastbin_model_save(const fastbin_model *model, const char *path) {
-  size_t size;
-  void *bytes;
+typedef fastbin_status write_function(const void *content, void *buffer, size_t capacity);
+
+static fastbin_status save(const void *content, size_t size, write_function *write, const char *path) {
+  void *bytes = malloc(size);
   fastbin_status status;
-  if (!model || !path || !*path) return FASTBIN_ERROR_ARGUMENT;
-  size = fastbin_model_size(model);
-  bytes = malloc(size);
   if (!bytes) return FASTBIN_ERROR_MEMORY;
-  status = fastbin_model_write(model, bytes, size);
+  status = write(content, bytes, size);
   if (status == FASTBIN_OK) status = save_bytes(bytes, size, path);
   free(bytes);
   return status;
 }
 
+static fastbin_status write_model(const void *model, void *buffer, size_t capacity) {
+  return fastbin_model_write(model, buffer, capacity);
+}
+
+static fastbin_status write_set(const void *set, void *buffer, size_t capacity) {
+  return fastbin_set_write(set, buffer, capacity);
+}
+
+fastbin_status fastbin_model_save(const fastbin_model *model, const char *path) {
+  return model && path && *path ? save(model, fastbin_model_size(model), write_model, path) : FASTBIN_ERROR_ARGUMENT;
+}
+
+fastbin_status fastbin_set_save(const fastbin_set *set, const char *path) {
+  return set && path && *path ? save(set, fastbin_set_size(set), write_set, path) : FASTBIN_ERROR_ARGUMENT;
+}
+
+/* Whether these first bytes can be the start of a file of this kind that is at least so long. */
+typedef fastbin_status check_function(const unsigned char *bytes, size_t size);
+
 /*
  * Reads to the end of the file, but never more than its own header says it has, plus the one byte that shows that there
  * is more. The buffer grows with what was really read, so a false length in a header costs no memory.
  */
-static fastbin_status read_file(FILE *file, unsigned char **bytes, size_t *size) {
+static fastbin_status read_file(FILE *file, check_function *check_start, unsigned char **bytes, size_t *size) {
   size_t capacity = 0;
   *bytes = NULL;
   *size = 0;
@@ -208,7 +227,7 @@ static fastbin_status read_file(FILE *file, unsigned char **bytes, size_t *size)
     if (*size == capacity) {
       unsigned char *larger;
       if (*size > 0) {
-        fastbin_status status = fastbin_check_prefix(*bytes, *size);
+        fastbin_status status = check_start(*bytes, *size);
         if (status != FASTBIN_OK) return status;
       }
       if (capacity > SIZE_MAX / 2) return FASTBIN_ERROR_MEMORY;
@@ -223,19 +242,39 @@ static fastbin_status read_file(FILE *file, unsigned char **bytes, size_t *size)
   }
 }
 
+/* The bytes of a whole file, to be freed also on failure. */
+static fastbin_status load_bytes(const char *path, check_function *check_start, unsigned char **bytes, size_t *size) {
+  fastbin_status status;
+  FILE *file;
+  *bytes = NULL;
+  if (!path) return FASTBIN_ERROR_ARGUMENT;
+  file = fopen(path, "rb");
+  if (!file) return FASTBIN_ERROR_OPEN;
+  status = read_file(file, check_start, bytes, size);
+  fclose(file);
+  return status;
+}
+
 fastbin_status fastbin_model_load(const char *path, fastbin_model **model) {
   unsigned char *bytes;
   size_t size;
   fastbin_status status;
-  FILE *file;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
-  if (!path) return FASTBIN_ERROR_ARGUMENT;
-  file = fopen(path, "rb");
-  if (!file) return FASTBIN_ERROR_OPEN;
-  status = read_file(file, &bytes, &size);
-  fclose(file);
+  status = load_bytes(path, fastbin_check_model_start, &bytes, &size);
   if (status == FASTBIN_OK) status = fastbin_model_read(bytes, size, model);
+  free(bytes);
+  return status;
+}
+
+fastbin_status fastbin_set_load(const char *path, fastbin_set **set) {
+  unsigned char *bytes;
+  size_t size;
+  fastbin_status status;
+  if (!set) return FASTBIN_ERROR_ARGUMENT;
+  *set = NULL;
+  status = load_bytes(path, fastbin_check_set_start, &bytes, &size);
+  if (status == FASTBIN_OK) status = fastbin_set_read(bytes, size, set);
   free(bytes);
   return status;
 }

@@ -154,7 +154,7 @@ fastbin_status fastbin_model_write(const fastbin_model *model, void *buffer, siz
 /* Reading                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-fastbin_status fastbin_check_prefix(const unsigned char *bytes, size_t size) {
+fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size) {
   return fastbin_check_start(&model_kind, bytes, size);
 }
 

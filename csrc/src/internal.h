@@ -90,7 +90,10 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec);
 int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size);
 
 /* format.c: whether these first bytes of a model can be the start of one that is at least so long. */
-fastbin_status fastbin_check_prefix(const unsigned char *bytes, size_t size);
+fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size);
+
+/* predict_batch.c: whether rows, and the place for their results, are such as all calls for many rows take. */
+fastbin_status fastbin_check_rows(const fastbin_rows *rows, const void *out);
 
 /* predict_one.c: the parts of a prediction that both the single and the batch calls need. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score);

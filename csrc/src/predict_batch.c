@@ -38,12 +38,17 @@ typedef struct batch {
 /* Rows in                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_rows *rows, const void *out) {
+fastbin_status fastbin_check_rows(const fastbin_rows *rows, const void *out) {
   if (!rows) return FASTBIN_ERROR_ARGUMENT;
   if (!fastbin_struct_understood(rows, rows->struct_size, sizeof *rows, sizeof *rows)) return FASTBIN_ERROR_STRUCT_SIZE;
   if (rows->score_type != FASTBIN_FLOAT64 && rows->score_type != FASTBIN_FLOAT32) return FASTBIN_ERROR_ARGUMENT;
   if (rows->nan_policy != FASTBIN_NAN_ERROR && rows->nan_policy != FASTBIN_NAN_PROPAGATE) return FASTBIN_ERROR_ARGUMENT;
-  if (rows->n_rows > 0 && (!rows->scores || !out)) return FASTBIN_ERROR_ARGUMENT;
+  return rows->n_rows > 0 && (!rows->scores || !out) ? FASTBIN_ERROR_ARGUMENT : FASTBIN_OK;
+}
+
+static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_rows *rows, const void *out) {
+  fastbin_status status = fastbin_check_rows(rows, out);
+  if (status != FASTBIN_OK) return status;
   b->model = model;
   b->rows = rows;
   b->key_base = stream_base(rows->seed, STREAM_PREDICT);

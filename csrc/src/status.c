@@ -24,6 +24,8 @@ const char *fastbin_status_string(fastbin_status status) {
       return "a score is NaN";
     case FASTBIN_ERROR_SCORE_RANGE:
       return "a score is outside the model's range, or infinite";
+    case FASTBIN_ERROR_CELL:
+      return "a key is not in the set, which refuses unknown keys";
     case FASTBIN_ERROR_EDGES:
       return "the edges are not finite or not in ascending order of (edge, key), or the bins have no such first steps";
     case FASTBIN_ERROR_VALUES:
@@ -38,6 +40,8 @@ const char *fastbin_status_string(fastbin_status status) {
       return "the map parameters, clip or knots are not finite or out of bounds, or the model cannot have this map";
     case FASTBIN_ERROR_ORIGIN:
       return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is impossible";
+    case FASTBIN_ERROR_SET:
+      return "the keys of a set do not ascend, or its model numbers, pool or columns are not those of a set";
     case FASTBIN_ERROR_MAGIC:
       return "not a fastbin model, or damaged by a text-mode transfer";
     case FASTBIN_ERROR_FORMAT_VERSION:

@@ -11,8 +11,9 @@ cdef extern from "fastbin.h" nogil:
         FASTBIN_ERROR_MEMORY
         FASTBIN_ERROR_SCORE_NAN
         FASTBIN_ERROR_SCORE_RANGE
+        FASTBIN_ERROR_CELL
         FASTBIN_ERROR_EDGES
-        FASTBIN_ERROR_ORIGIN
+        FASTBIN_ERROR_SET
         FASTBIN_ERROR_MAGIC
         FASTBIN_ERROR_CONTENT
 
@@ -79,10 +80,34 @@ cdef extern from "fastbin.h" nogil:
         uint64_t seed
         uint64_t first_row
 
+    ctypedef struct fastbin_set:
+        pass
+
+    ctypedef struct fastbin_set_spec:
+        size_t struct_size
+        int32_t kind
+        int32_t key_type
+        int32_t unknown
+        int32_t pool
+        int32_t n_models
+        int32_t n_keys
+        const fastbin_model *const *models
+        const int64_t *int_keys
+        const char *text
+        const uint64_t *text_offsets
+        const int32_t *model_of_key
+        const int32_t *columns
+
     const int FASTBIN_FLOAT64
     const int FASTBIN_FLOAT32
     const int FASTBIN_NAN_PROPAGATE
     const int FASTBIN_STEP
+    const int FASTBIN_TIES_WHOLE
+    const int FASTBIN_MAX_BINS
+    const int FASTBIN_KEYS_INT
+    const int FASTBIN_KEYS_TEXT
+    const int FASTBIN_UNKNOWN_REFUSE
+    const int FASTBIN_MAX_KEY_SIZE
 
     const char *fastbin_version()
     const char *fastbin_status_string(fastbin_status status)
@@ -100,6 +125,19 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row)
     fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,
                                   double *out, size_t *bad_row)
+    fastbin_status fastbin_set_create(const fastbin_set_spec *spec, fastbin_set **set)
+    void fastbin_set_free(fastbin_set *set)
+    fastbin_status fastbin_set_describe(const fastbin_set *set, fastbin_set_spec *spec)
+    size_t fastbin_set_size(const fastbin_set *set)
+    fastbin_status fastbin_set_write(const fastbin_set *set, void *buffer, size_t capacity)
+    fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **set)
+    int32_t fastbin_set_find_int(const fastbin_set *set, int64_t key)
+    int32_t fastbin_set_find_text(const fastbin_set *set, const char *key, size_t size)
+    fastbin_status fastbin_set_predict_one(const fastbin_set *set, int32_t model, double score, uint64_t key, double *value)
+    fastbin_status fastbin_set_predict_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
+                                             double *values, size_t *bad_row)
+    fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
+                                            int32_t *bins, size_t *bad_row)
     uint64_t fastbin_row_key(uint64_t seed, uint64_t row)
     uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
     void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys)

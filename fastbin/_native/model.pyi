@@ -2,10 +2,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from fastbin._native.owner import ModelOwner
 from fastbin._typing import Float64s, Int64s, UInt64s
 
+@disjoint_base
 class NativeModel(ModelOwner):
     def predict_one(self, score: float, key: int | None = None) -> float: ...
     def assign_one(self, score: float, key: int | None = None) -> int: ...

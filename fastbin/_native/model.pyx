@@ -10,6 +10,9 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+import os
+import secrets
+
 import numpy as np
 
 from fastbin._errors import InputError
@@ -21,9 +24,23 @@ from fastbin._native.owner cimport ModelOwner, describe_rows, succeed_with
 
 cnp.import_array()
 
-# Below this many rows, releasing the GIL costs more than it can give back.
-cdef enum:
-    RELEASE_GIL_FROM = 2048
+# Mixed into every draw of keys. Without it, all forked children of a process would draw the same keys.
+cdef uint64_t process_entropy = 0
+
+
+def _reseed():
+    global process_entropy
+    process_entropy = secrets.randbits(64)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reseed)
+
+
+cdef uint64_t fresh_key(uint64_t draw_seed, uint64_t *n_draws) noexcept:
+    """From the stream of an object that the operating system's entropy seeds. The caller holds the GIL."""
+    n_draws[0] += 1
+    return fastbin_row_key(draw_seed ^ process_entropy, n_draws[0])
 
 
 cdef double number_of(score) except? -1.0:
@@ -61,6 +78,28 @@ cdef object check_out(out, int typenum, cnp.npy_intp length):
     return out
 
 
+cdef object as_rows(scores, keys):
+    """Scores and keys as arrays that C can read."""
+    scores = as_scores(scores)
+    return scores, None if keys is None else as_key_array(keys, len(scores))
+
+
+cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
+    """The rows of one call; whether its seed is left to be drawn, for want of keys and of a seed."""
+    describe_rows(rows, scores)
+    if nan != "error":
+        if nan != "propagate":
+            raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
+        rows.nan_policy = FASTBIN_NAN_PROPAGATE
+    if keys is not None:
+        if seed is not None:
+            raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
+        rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
+    elif seed is not None:
+        rows.seed = check_seed(seed)
+    return keys is None and seed is None
+
+
 cdef enum Output:
     VALUES, BINS, STEPS, TABLE_ROWS
 
@@ -80,6 +119,15 @@ cdef fastbin_status score_rows(
 
 cdef class NativeModel(ModelOwner):
     """A fitted model that scores; safe from any number of threads."""
+
+    cdef uint64_t draw_seed
+    cdef uint64_t n_draws
+
+    def __cinit__(self, *args, **kwargs):
+        self.draw_seed = secrets.randbits(64)
+
+    cdef uint64_t _draw(self) noexcept:
+        return fresh_key(self.draw_seed, &self.n_draws)
 
     # ------------------------------------------------------------------ one score
 
@@ -153,22 +201,10 @@ cdef class NativeModel(ModelOwner):
         cdef cnp.ndarray result
         cdef void *filled
         if not is_fast(scores, keys):
-            scores = as_scores(scores)
-            keys = None if keys is None else as_key_array(keys, len(scores))
+            scores, keys = as_rows(scores, keys)
         if self.model == NULL:
             self._refuse_empty()
-        describe_rows(&rows, scores)
-        if nan != "error":
-            if nan != "propagate":
-                raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
-            rows.nan_policy = FASTBIN_NAN_PROPAGATE
-        if keys is not None:
-            if seed is not None:
-                raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
-            rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
-        elif seed is not None:
-            rows.seed = check_seed(seed)
-        elif self.needs_keys:
+        if describe_call(&rows, scores, keys, seed, nan) and self.needs_keys:
             rows.seed = self._draw()
 
         shape[0], shape[1] = rows.n_rows, width

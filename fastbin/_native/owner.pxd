@@ -9,6 +9,7 @@ from fastbin._native.cfastbin cimport (
 )
 
 
+cdef bint describe_model(const fastbin_model *model, fastbin_model_spec *spec) noexcept
 cdef object error_of(fastbin_status status)
 cdef int succeed(fastbin_status status) except -1
 cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row) except -1
@@ -27,15 +28,15 @@ cdef class ModelOwner:
     cdef fastbin_model *model
     cdef fastbin_model_spec spec
     cdef bint needs_keys
-    cdef uint64_t draw_seed
-    cdef uint64_t n_draws
+    cdef object lender  # what owns the model, if this object does not
+    cdef bint is_lent
     cdef object __weakref__
 
     cdef int _adopt(self, fastbin_status status) except -1
+    cdef int _borrow(self, const fastbin_model *model, lender) except -1
     cdef object _view(self, const void *data, Py_ssize_t length, int typenum)
     cdef object _column(self, const void *data, int typenum)
     cdef Py_ssize_t _n_values(self)
     cdef Py_ssize_t _n_edges(self)
     cdef object _step_column(self, const int64_t *data)
-    cdef uint64_t _draw(self)
     cdef int _refuse_empty(self) except -1

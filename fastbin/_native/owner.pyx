@@ -9,9 +9,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-import os
-import secrets
-
 import numpy as np
 
 from fastbin._errors import FastbinError, FormatError, InputError
@@ -23,19 +20,6 @@ cnp.import_array()
 
 cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
-
-
-# Mixed into every draw of keys. Without it, all forked children of a process would draw the same keys.
-cdef uint64_t process_entropy = 0
-
-
-def _reseed():
-    global process_entropy
-    process_entropy = secrets.randbits(64)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reseed)
 
 
 def library_version():
@@ -55,7 +39,7 @@ cdef object error_of(fastbin_status status):
         return MemoryError(text)
     if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
         return FormatError(text)
-    if status == FASTBIN_ERROR_ARGUMENT or FASTBIN_ERROR_EDGES <= status <= FASTBIN_ERROR_ORIGIN:
+    if status == FASTBIN_ERROR_ARGUMENT or FASTBIN_ERROR_EDGES <= status <= FASTBIN_ERROR_SET:
         return InputError(text)
     return FastbinError(text)
 
@@ -83,20 +67,29 @@ cdef int succeed_with(fastbin_status status, const fastbin_model_spec *spec, sco
     return succeed(status)
 
 
+cdef bint describe_model(const fastbin_model *model, fastbin_model_spec *spec) noexcept:
+    """What it is made of, and whether the bin, or the value, of some score depends on its key."""
+    cdef int32_t i
+    spec.struct_size = sizeof(fastbin_model_spec)
+    fastbin_model_describe(model, spec)
+    for i in range(spec.n_steps - 1):
+        if spec.edge_keys[i] != KEY_ABOVE and spec.edge_keys[i] != KEY_BELOW:
+            return True
+    return spec.delta > 0
+
+
 _NO_RATE = (0, 0.0, 0, 0)
 
 
 cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
 
-    def __cinit__(self, *args, **kwargs):
-        self.draw_seed = secrets.randbits(64)
-
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")
 
     def __dealloc__(self):
-        fastbin_model_free(self.model)
+        if not self.is_lent:
+            fastbin_model_free(self.model)
 
     # ------------------------------------------------------------------ making
 
@@ -167,19 +160,20 @@ cdef class ModelOwner:
         cdef const void *start = &data[0] if data.shape[0] else NULL
         if start == NULL:
             raise FormatError("no bytes: an empty file is not a model")
+        if bytes(data[:4]) == b"\x89FBT":
+            raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
         self._adopt(fastbin_model_read(start, data.shape[0], &self.model))
         return self
 
     cdef int _adopt(self, fastbin_status status) except -1:
-        cdef int32_t i
         succeed(status)
-        self.spec.struct_size = sizeof(fastbin_model_spec)
-        fastbin_model_describe(self.model, &self.spec)
-        self.needs_keys = self.spec.delta > 0
-        for i in range(self.spec.n_steps - 1):
-            if self.spec.edge_keys[i] != KEY_ABOVE and self.spec.edge_keys[i] != KEY_BELOW:
-                self.needs_keys = True
+        self.needs_keys = describe_model(self.model, &self.spec)
         return 0
+
+    cdef int _borrow(self, const fastbin_model *model, lender) except -1:
+        """The model of another object, which keeps it as long as this one refers to it."""
+        self.model, self.lender, self.is_lent = <fastbin_model *>model, lender, True
+        return self._adopt(FASTBIN_OK)
 
     def to_bytes(self):
         """The model in the bytes of FORMAT.md: the same model always gives the same bytes."""
@@ -385,11 +379,6 @@ cdef class ModelOwner:
     @property
     def _policies(self):
         return self.spec.out_of_range, self.spec.weights
-
-    cdef uint64_t _draw(self):
-        """A fresh key, from a stream of this object that the operating system's entropy seeds. The caller holds the GIL."""
-        self.n_draws += 1
-        return fastbin_row_key(self.draw_seed ^ process_entropy, self.n_draws)
 
     cdef int _refuse_empty(self) except -1:
         """For a model that only __new__ made; all other ways set the pointer or raise."""

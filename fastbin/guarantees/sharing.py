@@ -20,7 +20,7 @@ from fastbin.intervals._tally import as_counts
 # would be equal to those of small ones at levels of 1e-50, get narrower ones.
 _LEAST_SHARE = 1e-3
 # Cells of which Hoeffding's inequality says that they fail so rarely, beside Sidak's level, are not computed exactly.
-_NEGLIGIBLE = 1e-6
+_NEGLIGIBLE = 1e-9
 _PRECISION = 1e-12
 
 
@@ -125,7 +125,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> flo
 
     Notes
     -----
-    Cells that fail by Hoeffding's inequality with a probability below 1e-6 of Sidak's level enter with that bound, so that the
+    Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level enter with that bound, so that the
     result may be too large by their share, and never too small. Forty sums over the different counts among the others, each
     O(count) up to 4096 samples.
 

@@ -1,0 +1,50 @@
+/*
+ * set.h: what the source files of sets share.
+ *
+ * A set is a struct, one block with its arrays and the hash table of its keys, and a model for each cell. Keys are found by
+ * set_keys.c, rows are scored by set_predict.c, bytes are made and read by set_format.c.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_SET_H
+#define FASTBIN_SET_H
+
+#include "internal.h"
+
+/* A place of the hash table: the key itself or, of a text, its hash; which key that is, and its model. One cache line holds four. */
+typedef struct key_slot {
+  uint64_t word;
+  int32_t place; /* -1: empty */
+  int32_t model;
+} key_slot;
+
+typedef struct key_table {
+  key_slot *slots;
+  uint64_t mask; /* slots - 1, and their number is a power of two */
+  uint64_t salt;
+  int is_hashed; /* 0: no salt spreads these keys, and they are found by bisection */
+} key_table;
+
+struct fastbin_set {
+  fastbin_set_spec spec; /* what describe() shows; its pointers point into this allocation */
+  key_table table;
+  int has_bins;          /* all models are step functions */
+  fastbin_model **models;
+};
+
+/* set.c: whether the enumerators are known, which a newer version may have added to. */
+int fastbin_known_set_enumerators(const fastbin_set_spec *spec);
+
+/* set.c: a set of these arrays, all of which are copied and checked, around these models, which it takes over on success. */
+fastbin_status fastbin_set_around(const fastbin_set_spec *spec, fastbin_model *const *models, fastbin_set **set);
+void fastbin_free_models(fastbin_model **models, size_t n_models);
+
+/* set_keys.c: whether the keys of a spec are those of a set; the slots their table needs; fills it. */
+int fastbin_keys_can_be(const fastbin_set_spec *spec);
+size_t fastbin_key_slots(const fastbin_set_spec *spec);
+void fastbin_fill_key_table(fastbin_set *set);
+
+/* set_format.c: whether these first bytes of a set can be the start of one that is at least so long. */
+fastbin_status fastbin_check_set_start(const unsigned char *bytes, size_t size);
+
+#endif /* FASTBIN_SET_H */

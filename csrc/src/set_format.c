@@ -1,0 +1,244 @@
+/*
+ * set_format.c: a set as bytes. FORMAT.md, "Sets of models", is the specification; change both together.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "set.h"
+
+#include "bytes.h"
+
+#include <stdlib.h>
+
+#define HEAD_SIZE 32
+
+enum section { HEAD, KEYS, CELL, COLS, OFFS, MODS, N_SECTIONS };
+
+static const section_kind sections[N_SECTIONS] = {
+    [HEAD] = {TAG('H', 'E', 'A', 'D'), MUST_UNDERSTAND}, [KEYS] = {TAG('K', 'E', 'Y', 'S'), MUST_UNDERSTAND},
+    [CELL] = {TAG('C', 'E', 'L', 'L'), MUST_UNDERSTAND}, [COLS] = {TAG('C', 'O', 'L', 'S'), MUST_UNDERSTAND},
+    [OFFS] = {TAG('O', 'F', 'F', 'S'), MUST_UNDERSTAND}, [MODS] = {TAG('M', 'O', 'D', 'S'), MUST_UNDERSTAND},
+};
+
+static const container_kind set_kind = {'T', 1, N_SECTIONS, sections};
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Writing                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static void section_sizes(const fastbin_set_spec *spec, size_t *sizes) {
+  size_t n_keys = (size_t)spec->n_keys;
+  sizes[HEAD] = HEAD_SIZE;
+  sizes[KEYS] = spec->int_keys ? 8 * n_keys : 8 * (n_keys + 1) + (size_t)spec->text_offsets[n_keys];
+  sizes[CELL] = spec->pool >= 0 ? 8 * n_keys : 0;
+  sizes[COLS] = spec->columns ? 8 * n_keys : 0;
+  sizes[OFFS] = 8 * ((size_t)spec->n_models + 1);
+  sizes[MODS] = 0;
+  for (int32_t i = 0; i < spec->n_models; i++) sizes[MODS] += fastbin_model_size(spec->models[i]);
+}
+
+static unsigned char *put_head(unsigned char *at, const fastbin_set_spec *spec) {
+  at = put_u32(at, (uint32_t)spec->kind);
+  at = put_u32(at, (uint32_t)spec->key_type);
+  at = put_u32(at, (uint32_t)spec->unknown);
+  at = put_u32(at, (uint32_t)spec->pool);
+  at = put_u64(at, (uint64_t)spec->n_models);
+  return put_u64(at, (uint64_t)spec->n_keys);
+}
+
+static unsigned char *put_keys(unsigned char *at, const fastbin_set_spec *spec) {
+  size_t n_keys = (size_t)spec->n_keys;
+  if (spec->int_keys) return put_counts(at, spec->int_keys, n_keys);
+  for (size_t i = 0; i <= n_keys; i++) at = put_u64(at, spec->text_offsets[i]);
+  return put_bytes(at, spec->text, (size_t)spec->text_offsets[n_keys]);
+}
+
+static unsigned char *put_offsets(unsigned char *at, const fastbin_set_spec *spec) {
+  uint64_t offset = 0;
+  for (int32_t i = 0; i < spec->n_models; i++) {
+    at = put_u64(at, offset);
+    offset += fastbin_model_size(spec->models[i]);
+  }
+  return put_u64(at, offset);
+}
+
+static unsigned char *put_models(unsigned char *at, const fastbin_set_spec *spec) {
+  for (int32_t i = 0; i < spec->n_models; i++) {
+    size_t size = fastbin_model_size(spec->models[i]);
+    fastbin_model_write(spec->models[i], at, size);
+    at += size;
+  }
+  return at;
+}
+
+static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
+  const fastbin_set_spec *spec = content;
+  (void)size;
+  switch ((enum section)section) {
+    case HEAD:
+      return put_head(at, spec);
+    case KEYS:
+      return put_keys(at, spec);
+    case CELL:
+      for (int32_t i = 0; i < spec->n_keys; i++) at = put_u64(at, (uint64_t)spec->model_of_key[i]);
+      return at;
+    case COLS:
+      for (int32_t i = 0; i < spec->n_keys; i++) at = put_u64(at, (uint64_t)spec->columns[i]);
+      return at;
+    case OFFS:
+      return put_offsets(at, spec);
+    case MODS:
+      return put_models(at, spec);
+    case N_SECTIONS:
+      break;
+  }
+  return at;
+}
+
+size_t fastbin_set_size(const fastbin_set *set) {
+  size_t sizes[N_SECTIONS];
+  if (!set) return 0;
+  section_sizes(&set->spec, sizes);
+  return fastbin_container_size(&set_kind, sizes);
+}
+
+fastbin_status fastbin_set_write(const fastbin_set *set, void *buffer, size_t capacity) {
+  size_t sizes[N_SECTIONS];
+  if (!set || !buffer) return FASTBIN_ERROR_ARGUMENT;
+  section_sizes(&set->spec, sizes);
+  return fastbin_write_container(&set_kind, sizes, put_section, &set->spec, buffer, capacity);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Reading                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+fastbin_status fastbin_check_set_start(const unsigned char *bytes, size_t size) {
+  return fastbin_check_start(&set_kind, bytes, size);
+}
+
+/* The numbers of models and keys, as the sections that hold one entry for each can confirm them. */
+static fastbin_status take_head(const payload *payloads, fastbin_set_spec *spec) {
+  const unsigned char *at = payloads[HEAD].start;
+  uint64_t n_models, n_keys;
+  memset(spec, 0, sizeof *spec);
+  spec->struct_size = sizeof *spec;
+  spec->kind = take_i32(&at);
+  spec->key_type = take_i32(&at);
+  spec->unknown = take_i32(&at);
+  spec->pool = take_i32(&at);
+  n_models = take_u64(&at);
+  n_keys = take_u64(&at);
+  if (!fastbin_known_set_enumerators(spec)) return FASTBIN_ERROR_FORMAT_VERSION;
+  if (n_models < 1 || n_models > INT32_MAX || payloads[OFFS].size != 8 * (n_models + 1)) return FASTBIN_ERROR_CONTENT;
+  if (n_keys < 1 || n_keys > INT32_MAX || payloads[KEYS].size < 8 * n_keys) return FASTBIN_ERROR_CONTENT;
+  if (payloads[CELL].size != (spec->pool >= 0 ? 8 * n_keys : 0)) return FASTBIN_ERROR_CONTENT;
+  if (payloads[COLS].start && payloads[COLS].size != 8 * n_keys) return FASTBIN_ERROR_CONTENT;
+  spec->n_models = (int32_t)n_models;
+  spec->n_keys = (int32_t)n_keys;
+  return FASTBIN_OK;
+}
+
+/* The keys at *free_part, which is moved on. Returns 0 if the section is not as long as they are. */
+static int take_keys(const payload *from, fastbin_set_spec *spec, unsigned char **free_part) {
+  size_t n_keys = (size_t)spec->n_keys;
+  const unsigned char *at = from->start;
+  if (spec->key_type == FASTBIN_KEYS_INT) {
+    int64_t *keys = (int64_t *)(void *)*free_part;
+    for (size_t i = 0; i < n_keys; i++) keys[i] = take_i64(&at);
+    spec->int_keys = keys;
+    *free_part += n_keys * sizeof *keys;
+    return from->size == 8 * n_keys;
+  } else {
+    uint64_t *offsets = (uint64_t *)(void *)*free_part;
+    if (from->size < 8 * (n_keys + 1)) return 0;
+    for (size_t i = 0; i <= n_keys; i++) offsets[i] = take_u64(&at);
+    spec->text_offsets = offsets;
+    spec->text = (const char *)at;
+    *free_part += (n_keys + 1) * sizeof *offsets;
+    return from->size - 8 * (n_keys + 1) == offsets[n_keys];
+  }
+}
+
+/* Numbers of models or columns, one for each key; NULL without the section. Returns 0 if one is none. */
+static int take_numbers(const payload *from, const int32_t **numbers, unsigned char **free_part) {
+  int32_t *taken = (int32_t *)(void *)*free_part;
+  const unsigned char *at = from->start;
+  size_t count = from->size / 8;
+  *numbers = NULL;
+  if (!at) return 1;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t number = take_u64(&at);
+    if (number > INT32_MAX) return 0;
+    taken[i] = (int32_t)number;
+  }
+  *numbers = taken;
+  *free_part += count * sizeof *taken;
+  return 1;
+}
+
+/* All models; on failure none is left. */
+static fastbin_status take_models(const payload *payloads, size_t n_models, fastbin_model ***models) {
+  const unsigned char *at = payloads[OFFS].start;
+  fastbin_status status = FASTBIN_OK;
+  uint64_t offset = take_u64(&at);
+  size_t n_read = 0;
+  if (offset != 0 || get_u64(payloads[OFFS].start + 8 * n_models) != payloads[MODS].size) return FASTBIN_ERROR_CONTENT;
+  *models = malloc(n_models * sizeof **models); /* OFFS is as long, or twice */
+  if (!*models) return FASTBIN_ERROR_MEMORY;
+  while (status == FASTBIN_OK && n_read < n_models) {
+    uint64_t start = offset;
+    offset = take_u64(&at);
+    if (offset <= start || offset > payloads[MODS].size) {
+      status = FASTBIN_ERROR_CONTENT;
+    } else {
+      status = fastbin_model_read(payloads[MODS].start + start, (size_t)(offset - start), &(*models)[n_read]);
+    }
+    n_read += status == FASTBIN_OK;
+  }
+  if (status == FASTBIN_OK) return status;
+  fastbin_free_models(*models, n_read);
+  return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
+}
+
+/* The set of sections whose sizes have been checked. `scratch` has room for KEYS, CELL and COLS. */
+static fastbin_status decode_set(const payload *payloads, fastbin_set_spec *spec, unsigned char *scratch, fastbin_set **set) {
+  fastbin_model **models;
+  fastbin_status status;
+  if (!take_keys(&payloads[KEYS], spec, &scratch) || !take_numbers(&payloads[CELL], &spec->model_of_key, &scratch) ||
+      !take_numbers(&payloads[COLS], &spec->columns, &scratch)) {
+    return FASTBIN_ERROR_CONTENT;
+  }
+  status = take_models(payloads, (size_t)spec->n_models, &models);
+  if (status != FASTBIN_OK) return status;
+  status = fastbin_set_around(spec, models, set);
+  /* Columns that a set does not keep were not written by this library. */
+  if (status == FASTBIN_OK && spec->columns && !(*set)->spec.columns) status = FASTBIN_ERROR_CONTENT;
+  fastbin_free_models(models, status == FASTBIN_OK || *set ? 0 : (size_t)spec->n_models);
+  return status == FASTBIN_OK || status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
+}
+
+fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **set) {
+  payload payloads[N_SECTIONS];
+  fastbin_set_spec spec;
+  fastbin_status status;
+  unsigned char *scratch;
+  if (!set) return FASTBIN_ERROR_ARGUMENT;
+  *set = NULL;
+  if (!bytes) return FASTBIN_ERROR_ARGUMENT;
+  status = fastbin_read_container(&set_kind, bytes, size, payloads);
+  if (status != FASTBIN_OK) return status;
+  if (payloads[HEAD].size != HEAD_SIZE || !payloads[KEYS].start || !payloads[OFFS].start || !payloads[MODS].start) {
+    return FASTBIN_ERROR_CONTENT;
+  }
+  if (payloads[HEAD].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
+  status = take_head(payloads, &spec);
+  if (status != FASTBIN_OK) return status;
+  scratch = malloc(payloads[KEYS].size + payloads[CELL].size + payloads[COLS].size); /* each is part of the bytes at hand */
+  if (!scratch) return FASTBIN_ERROR_MEMORY;
+  status = decode_set(payloads, &spec, scratch, set);
+  free(scratch);
+  if (status == FASTBIN_OK) return status;
+  fastbin_set_free(*set);
+  *set = NULL;
+  return status;
+}

@@ -1,0 +1,189 @@
+/*
+ * set_keys.c: the keys of a set, and the hash table that finds them.
+ *
+ * The table is at most half full and is searched from the place of the hash on. Keys whose hashes were made to collide cannot
+ * make that slow: where a search would be longer than LONGEST_SEARCH, all keys are hashed with another salt, and after
+ * MOST_SALTS of them, each of which costs as much again to attack, they are found by bisection.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "bytes.h"
+#include "set.h"
+
+/* In a table that is half full of two thousand million keys, the longest search is about 110 places. */
+#define LONGEST_SEARCH 255
+#define MOST_SALTS 4
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Which keys are those of a set                                                                                 */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const fastbin_set_spec *spec, int32_t i) { return spec->text + spec->text_offsets[i]; }
+
+static size_t size_of(const fastbin_set_spec *spec, int32_t i) {
+  return (size_t)(spec->text_offsets[i + 1] - spec->text_offsets[i]);
+}
+
+static int compare_texts(const char *one, size_t size, const char *other, size_t other_size) {
+  int order = memcmp(one, other, size < other_size ? size : other_size);
+  return order != 0 ? order : (size > other_size) - (size < other_size);
+}
+
+/* How many bytes after this first one belong to its character; -1: none begins with it. */
+static int n_following(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xC2 && first < 0xE0) return 1;
+  if (first >= 0xE0 && first < 0xF0) return 2;
+  return first >= 0xF0 && first < 0xF5 ? 3 : -1;
+}
+
+/* UTF-8 in its only form: no overlong characters, no surrogates, nothing above U+10FFFF. */
+static int is_utf8(const char *text, size_t size) {
+  size_t at = 0;
+  while (at < size) {
+    unsigned char first = (unsigned char)text[at], second;
+    int following = n_following(first);
+    if (following < 0 || (size_t)following >= size - at) return 0;
+    second = following > 0 ? (unsigned char)text[at + 1] : 0;
+    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0)) return 0;
+    if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
+    for (int k = 1; k <= following; k++) {
+      if (((unsigned char)text[at + (size_t)k] & 0xC0) != 0x80) return 0;
+    }
+    at += 1 + (size_t)following;
+  }
+  return 1;
+}
+
+static int texts_can_be(const fastbin_set_spec *spec) {
+  if (spec->text_offsets[0] != 0) return 0;
+  /* All offsets before any text: the last one is its length. */
+  for (int32_t i = 0; i < spec->n_keys; i++) {
+    if (spec->text_offsets[i + 1] <= spec->text_offsets[i]) return 0;
+    if (spec->text_offsets[i + 1] - spec->text_offsets[i] > FASTBIN_MAX_KEY_SIZE) return 0;
+  }
+  for (int32_t i = 0; i < spec->n_keys; i++) {
+    size_t size = size_of(spec, i);
+    if (!is_utf8(text_of(spec, i), size)) return 0;
+    if (i > 0 && compare_texts(text_of(spec, i - 1), size_of(spec, i - 1), text_of(spec, i), size) >= 0) return 0;
+  }
+  return 1;
+}
+
+int fastbin_keys_can_be(const fastbin_set_spec *spec) {
+  if (spec->key_type == FASTBIN_KEYS_TEXT) return texts_can_be(spec);
+  for (int32_t i = 1; i < spec->n_keys; i++) {
+    if (spec->int_keys[i] <= spec->int_keys[i - 1]) return 0;
+  }
+  return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* The table                                                                                                     */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The number of slots: a power of two, at least twice the number of keys. */
+size_t fastbin_key_slots(const fastbin_set_spec *spec) {
+  size_t slots = 2;
+  while (slots < 2 * (size_t)spec->n_keys) slots *= 2;
+  return slots;
+}
+
+static uint64_t hash_int(uint64_t salt, int64_t key) { return mix((uint64_t)key ^ salt); }
+
+/* The words of a text, the last one filled up with zeros, and its size. Never stored: any order of bytes will do. */
+static uint64_t hash_text(uint64_t salt, const char *text, size_t size) {
+  uint64_t state = salt ^ size, word;
+  for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
+    memcpy(&word, text, sizeof word);
+    state = chain(state, word);
+  }
+  word = 0;
+  if (size > 0) memcpy(&word, text, size);
+  return chain(state, word);
+}
+
+/* Enters all keys. Returns 0 if one of them would be searched for too long. */
+static int fill_slots(const fastbin_set *set, const key_table *table) {
+  const fastbin_set_spec *spec = &set->spec;
+  for (uint64_t k = 0; k <= table->mask; k++) table->slots[k].place = -1;
+  for (int32_t i = 0; i < spec->n_keys; i++) {
+    int is_text = spec->key_type == FASTBIN_KEYS_TEXT;
+    uint64_t hash = is_text ? hash_text(table->salt, text_of(spec, i), size_of(spec, i)) : hash_int(table->salt, spec->int_keys[i]);
+    uint64_t at = hash & table->mask;
+    int searched = 0;
+    for (; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
+      if (++searched > LONGEST_SEARCH) return 0;
+    }
+    table->slots[at].word = is_text ? hash : (uint64_t)spec->int_keys[i];
+    table->slots[at].place = i;
+    table->slots[at].model = spec->model_of_key[i];
+  }
+  return 1;
+}
+
+void fastbin_fill_key_table(fastbin_set *set) {
+  key_table *table = &set->table;
+  table->mask = fastbin_key_slots(&set->spec) - 1;
+  table->is_hashed = 0;
+  for (uint64_t i = 1; !table->is_hashed && i <= MOST_SALTS; i++) {
+    table->salt = mix(i * KEY_STEP);
+    table->is_hashed = fill_slots(set, table);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Finding                                                                                                       */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static NEVER_INLINE int32_t bisect_int(const fastbin_set_spec *spec, int64_t key) {
+  int32_t low = 0, high = spec->n_keys;
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    if (spec->int_keys[middle] <= key) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return spec->int_keys[low] == key ? spec->model_of_key[low] : -1;
+}
+
+static NEVER_INLINE int32_t bisect_text(const fastbin_set_spec *spec, const char *key, size_t size) {
+  int32_t low = 0, high = spec->n_keys;
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    if (compare_texts(text_of(spec, middle), size_of(spec, middle), key, size) <= 0) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return compare_texts(text_of(spec, low), size_of(spec, low), key, size) == 0 ? spec->model_of_key[low] : -1;
+}
+
+int32_t fastbin_set_find_int(const fastbin_set *set, int64_t key) {
+  const key_table *table = &set->table;
+  uint64_t at = hash_int(table->salt, key) & table->mask;
+  if (set->spec.key_type != FASTBIN_KEYS_INT) return -1;
+  if (!table->is_hashed) return bisect_int(&set->spec, key);
+  for (; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
+    if (table->slots[at].word == (uint64_t)key) return table->slots[at].model;
+  }
+  return -1;
+}
+
+int32_t fastbin_set_find_text(const fastbin_set *set, const char *key, size_t size) {
+  const fastbin_set_spec *spec = &set->spec;
+  const key_table *table = &set->table;
+  uint64_t hash, at;
+  if (spec->key_type != FASTBIN_KEYS_TEXT || size == 0 || size > FASTBIN_MAX_KEY_SIZE) return -1;
+  if (!table->is_hashed) return bisect_text(spec, key, size);
+  hash = hash_text(table->salt, key, size);
+  for (at = hash & table->mask; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
+    const key_slot *slot = &table->slots[at];
+    if (slot->word != hash || size_of(spec, slot->place) != size) continue;
+    if (memcmp(text_of(spec, slot->place), key, size) == 0) return slot->model;
+  }
+  return -1;
+}
