@@ -33,7 +33,8 @@ def for_scores_of(estimator: Any, calibrator: Calibrator) -> Calibrator:
 def without_promise(model: M, why: str) -> M:
     """The same values and tallies, as those of a scheme of which nothing is known, with the reason as its note."""
     if isinstance(model, BinnedModel):
-        return model._replace(scheme="other", note=why)
+        no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "edges_share": 0.0} if model.ties == "whole" else {}
+        return model._replace(scheme="other", note=why, **no_ties)
     return ModelSet._of(
         {key: without_promise(own, why) for key, own in model.models.items()}, kind=model.kind, unknown=model.unknown,
         pool=None if model.pool is None else without_promise(model.pool, why), pooled_keys=model.pooled_keys,

@@ -190,7 +190,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
         if self.holdout is not None and self.cv is not None:
             raise InputError(
-                f"holdout is {self.holdout} and cv is {self.cv}; give one: holdout keeps the certificate, cv uses all rows twice"
+                f"holdout is {self.holdout!r} and cv is {self.cv!r}; give one of the two: with holdout there is a certificate, "
+                "with cv all rows train and calibrate"
             )
         if isinstance(estimator, FrozenEstimator) and (self.holdout is not None or self.cv is not None):
             name = "cv" if self.holdout is None else "holdout"
@@ -214,8 +215,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 )
             return None
         return (
-            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they are numbers of "
-            "equal rows, pass them as integers, and sample_weight_kind='frequency'"
+            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
+            "rows, pass them as integers, with sample_weight_kind='frequency'"
         )
 
     def _split(self, whole: Part, draws: np.random.RandomState) -> tuple[Part, Part] | None:
@@ -305,7 +306,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         -------
         array of shape (n_samples,)
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def predict_top(self, X: Any) -> tuple[Array, Float64s]:
         """A class for each row, and the certified probability that it is the true one.

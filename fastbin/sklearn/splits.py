@@ -87,7 +87,7 @@ def check_holdout(holdout: Any) -> float | int:
     """A share of the rows, or their number; a quarter by default."""
     if holdout is None:
         return DEFAULT_SHARE
-    if isinstance(holdout, bool) or not isinstance(holdout, Real):
+    if isinstance(holdout, bool) or not isinstance(holdout, (Integral, float, np.floating)):
         raise InputTypeError(f"holdout is {holdout!r}; pass a share such as 0.25, or the number of rows to hold out")
     if isinstance(holdout, Integral):
         if holdout < 1:

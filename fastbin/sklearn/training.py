@@ -98,9 +98,10 @@ def _weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     """int64 or float64 (n,), as its dtype says whether weights are whole."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) != 1:
-        raise InputError(f"sample_weight has shape {np.shape(sample_weight)}; give one weight for each row")
-    weights = check_sample_weight(np.asarray(sample_weight))
+    sample_weight = np.asarray(sample_weight)
+    if sample_weight.ndim != 1:
+        raise InputError(f"sample_weight has shape {sample_weight.shape}; give one weight for each row")
+    weights = check_sample_weight(sample_weight)
     assert weights is not None
     if len(weights) != n_rows:
         raise InputError(f"lengths differ: X has {n_rows}, sample_weight has {len(weights)}; every row needs one of each")
