@@ -8,11 +8,12 @@ import pytest
 
 pytest.importorskip("sklearn", minversion="1.6")
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import _enforce_estimator_tags_y, parametrize_with_checks
 
 import fastbin as fb
 
@@ -42,8 +43,15 @@ class TwoClassTree(TwoClasses, DecisionTreeClassifier):
     pass
 
 
-# To the last digits, so that a weight of 2 and a row that is there twice give the same classifier.
-EXACTLY = {"solver": "newton-cholesky", "tol": 1e-12}
+
+
+def is_same_problem() -> bool:
+    """Whether the order of rows changes nothing about the two classes that checks make for such a classifier.
+
+    In scikit-learn 1.6 the class of the first row becomes one of them, so that what is compared are two problems.
+    """
+    y = np.array([0, 1, 2])
+    return bool((_enforce_estimator_tags_y(TwoClassTree(), y) == _enforce_estimator_tags_y(TwoClassTree(), y[::-1])[::-1]).all())
 
 
 def around(estimator: Any, **options: Any) -> Any:
@@ -52,15 +60,17 @@ def around(estimator: Any, **options: Any) -> Any:
 
 @parametrize_with_checks(
     [
-        around(TwoClassRegression(**EXACTLY)),
-        around(LogisticRegression(**EXACTLY)),
-        around(LogisticRegression(**EXACTLY), multiclass="one-vs-rest"),
+        around(TwoClassRegression()),
+        around(LogisticRegression()),
+        around(LogisticRegression(), multiclass="one-vs-rest"),
         around(TwoClassTree()),
         around(DecisionTreeClassifier()),
         around(DecisionTreeClassifier(), multiclass="one-vs-rest"),
     ]
 )
 def test_with_no_expected_failure(estimator: Any, check: Any) -> None:
+    if isinstance(estimator.estimator, TwoClasses) and "equivalence" in check.func.__name__ and not is_same_problem():
+        pytest.skip("this version of scikit-learn compares two different problems here")
     check(estimator)
 
 
