@@ -223,9 +223,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """What trains and what calibrates; ``None`` where both are all rows."""
         if self.cv is not None:
             return None
-        return draw_held_out(
-            whole, check_holdout(self.holdout), draws, frequencies=self.sample_weight_kind == "frequency"
-        )
+        return draw_held_out(whole, check_holdout(self.holdout), draws, frequencies=self.sample_weight_kind == "frequency")
 
     def _training(
         self, estimator: Any, classes: Array, draws: np.random.RandomState, sample_weight: Any, fit_params: dict[str, Any]

@@ -93,7 +93,7 @@ def check_holdout(holdout: Any) -> float | int:
         if holdout < 1:
             raise InputError(f"holdout is {holdout}; pass a share such as 0.25, or a number of rows from 1 on")
         return int(holdout)
-    if not 0.0 < holdout < 1.0:
+    if not 0.0 < float(holdout) < 1.0:
         raise InputError(f"holdout is {holdout}; as a share it is between 0 and 1, such as 0.25")
     return float(holdout)
 
