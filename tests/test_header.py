@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin import _schemes
+from fastbin import _schemes, model_set
 from fastbin._native.owner import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +31,7 @@ PINNED = {
         "FASTBIN_ERROR_BUFFER": 21,
         "FASTBIN_ERROR_SCORE_NAN": 30,
         "FASTBIN_ERROR_SCORE_RANGE": 31,
+        "FASTBIN_ERROR_CELL": 32,
         "FASTBIN_ERROR_EDGES": 40,
         "FASTBIN_ERROR_VALUES": 41,
         "FASTBIN_ERROR_TALLY": 42,
@@ -38,6 +39,7 @@ PINNED = {
         "FASTBIN_ERROR_RANGE": 44,
         "FASTBIN_ERROR_MAP": 45,
         "FASTBIN_ERROR_ORIGIN": 46,
+        "FASTBIN_ERROR_SET": 47,
         "FASTBIN_ERROR_MAGIC": 60,
         "FASTBIN_ERROR_FORMAT_VERSION": 61,
         "FASTBIN_ERROR_LENGTH": 62,
@@ -89,6 +91,14 @@ PINNED = {
         "FASTBIN_TIES_WHOLE": 5,
     },
     "fastbin_type": {"FASTBIN_FLOAT64": 0, "FASTBIN_FLOAT32": 1},
+    "fastbin_set_kind": {
+        "FASTBIN_SET_GIVEN": 0,
+        "FASTBIN_SET_SEGMENTS": 1,
+        "FASTBIN_SET_TOP_LABEL": 2,
+        "FASTBIN_SET_CLASS_WISE": 3,
+    },
+    "fastbin_key_type": {"FASTBIN_KEYS_INT": 0, "FASTBIN_KEYS_TEXT": 1},
+    "fastbin_unknown": {"FASTBIN_UNKNOWN_REFUSE": 0, "FASTBIN_UNKNOWN_POOL": 1},
     "fastbin_nan": {"FASTBIN_NAN_ERROR": 0, "FASTBIN_NAN_PROPAGATE": 1},
 }
 
@@ -183,6 +193,8 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
         pytest.param(_schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
         pytest.param(_schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
         pytest.param(_schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
+        pytest.param(dict(enumerate(model_set.SET_KINDS)), "fastbin_set_kind", "FASTBIN_SET_", id="sets"),
+        pytest.param(dict(enumerate(model_set.UNKNOWN)), "fastbin_unknown", "FASTBIN_UNKNOWN_", id="unknown keys"),
     ],
 )
 def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str) -> None:

@@ -86,13 +86,13 @@ class CertificateCheck:
             "count": self.counts.tolist(),
             "label_sum": self.label_sums.tolist(),
             "p_value": self.p_values.tolist(),
-            "count_to_confirm": map(_finite, self.counts_to_confirm.tolist()),
+            "count_to_confirm": map(finite, self.counts_to_confirm.tolist()),
         }
         if self.mean_served is not None:
             columns["mean_served"] = (None if math.isnan(mean) else mean for mean in self.mean_served.tolist())
         names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
-        sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
+        sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
         return {**head, **sizes, "bins": as_records(columns)}
 
     def __str__(self) -> str:
@@ -136,5 +136,5 @@ class CertificateCheck:
         )
 
 
-def _finite(number: float) -> int | None:
+def finite(number: float) -> int | None:
     return int(number) if math.isfinite(number) else None

@@ -15,15 +15,16 @@ from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEMES
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
-from fastbin.report.figures import pictures_of
+from fastbin.report.figures import pictures_of, pictures_of_set
+from fastbin.report.set_assessment import SetAssessment
 from fastbin.report.style import STYLE
-from fastbin.report.tables import bins_table, facts_table, scores_table
+from fastbin.report.tables import bins_table, cells_table, facts_table, scores_table, set_facts
 
 VERDICT_CLASS = {"confirmed": "good", "contradicted": "bad", "cannot tell": "open"}
 
 
 def render_report(
-    assessment: Assessment,
+    assessment: Assessment | SetAssessment,
     *,
     title: str = "Calibration report",
     model_source: str | None = None,
@@ -34,7 +35,7 @@ def render_report(
 
     Parameters
     ----------
-    assessment : Assessment
+    assessment : Assessment or SetAssessment
         As `assess_model` makes it.
     title : str
         The heading.
@@ -64,15 +65,21 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
+    if isinstance(assessment, SetAssessment):
+        about = ("The set", set_facts(assessment.models, model_source))
+        detail, pictures = ("Cell by cell", cells_table(assessment)), pictures_of_set(assessment)
+    else:
+        about = ("The model", _model_facts(assessment.model, model_source))
+        detail, pictures = ("Bin by bin", bins_table(assessment)), pictures_of(assessment)
     sections = [
         _section("In short", _summary(assessment)),
         _section("Cautions", _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""),
-        _section("The model", facts_table(_model_facts(assessment.model, model_source))),
+        _section(about[0], facts_table(about[1])),
         _section("What is promised", _promises(assessment)),
         _section("The test set", facts_table(_test_facts(assessment, test_source))),
-        _section("Bin by bin", bins_table(assessment)),
-        _section("Before and after", scores_table(assessment)),
-        _section("Pictures", _pictures(assessment)),
+        _section(*detail),
+        _section("Before and after", scores_table(assessment.scorecards)),
+        _section("Pictures", _figures(pictures)),
         _section("How to read this", READING),
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
@@ -84,7 +91,7 @@ def render_report(
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str], assessment: Assessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str], assessment: Assessment | SetAssessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
@@ -124,7 +131,7 @@ def _list(texts: Iterable[str], attribute: str = "") -> str:
     return f"<ul{attribute}>{''.join(f'<li>{text}</li>' for text in texts)}</ul>"
 
 
-def _summary(assessment: Assessment) -> str:
+def _summary(assessment: Assessment | SetAssessment) -> str:
     promise = str(next(iter(assessment.certificates), "This model carries no finite-sample guarantee."))
     page = _paragraph(promise, "promise")
     if assessment.check is not None:
@@ -141,7 +148,7 @@ def _summary(assessment: Assessment) -> str:
     return page + _paragraph(f"{ece} (plug-in estimates, which noise makes too large).") + _paragraph(cautions)
 
 
-def _promises(assessment: Assessment) -> str:
+def _promises(assessment: Assessment | SetAssessment) -> str:
     certificates = assessment.certificates
     if not certificates:
         return _paragraph(f"Nothing: {assessment.why_no_certificate}.")
@@ -180,7 +187,7 @@ def _ties(model: BinnedModel) -> str:
     return f"{model.ties}; {model.n_tied:,} calibration samples tied"
 
 
-def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
+def _test_facts(assessment: Assessment | SetAssessment, source: str | None) -> dict[str, str]:
     n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
     return {
         "File": source or "",
@@ -188,11 +195,11 @@ def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
         "With label 1": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
+        "Of unknown cells": f"{assessment.n_unknown:,}" if isinstance(assessment, SetAssessment) else "",
     }
 
 
-def _pictures(assessment: Assessment) -> str:
-    pictures = pictures_of(assessment)
+def _figures(pictures: Iterable[tuple[str, str]]) -> str:
     figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     return f"<div class='pictures'>{''.join(figures)}</div>"
 
@@ -203,7 +210,8 @@ samples of a bin, the share with label 1 is the value. The <em>interval</em> is 
 far as the calibration samples tell; the <em>test interval</em> is the same for the test samples. <em>Confirmed</em>: the test
 samples show that the share is where it was promised. <em>Contradicted</em>: they show that it is not. <em>Cannot tell</em>:
 they are too few for either. A model with <em>steps</em> serves finer values inside a bin: each is the value of a step, and what
-is promised and tested is their average in the bin.</p>
+is promised and tested is their average in the bin. A <em>set</em> has a model for each cell, such as a segment or a predicted
+class; the promises of all its models share one alpha.</p>
 <p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples. It is never zero on
 finitely many samples; the <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is
 the mean squared error: calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly
