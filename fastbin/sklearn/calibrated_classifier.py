@@ -17,13 +17,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fastbin._errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s
-from fastbin.binning.certified import CertifiedCalibration
-from fastbin.multi import ClassWiseBinning, TopLabelBinning
-from fastbin.multi.cells import Samples, binary_method, fit_named
-from fastbin.multi.columns import check_matrix
-from fastbin.sklearn.binary import for_scores_of, without_promise
+from fastbin.multi import ClassWiseBinning
+from fastbin.multi.top_label import top_of
+from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.classes import classes_of, columns_of, keys_of
-from fastbin.sklearn.scores import divided_by_sums, fill_up, has_probabilities, scores_of
+from fastbin.sklearn.scores import divided_by_sums, fill_up, scores_of
 from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from fastbin.guarantees import Certificate, SetCertificate
 
-MULTICLASS = ("top-label", "one-vs-rest")
 WEIGHT_KINDS = ("importance", "frequency")
 
 
@@ -175,7 +172,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
-        self._calibrate(scores, columns_of(rows.y[part.at], classes), part.weights)
+        columns, names = columns_of(rows.y[part.at], classes), np.array(keys_of(classes))
+        calibration = CalibrationRows(scores, columns, names, part.weights, self.multiclass)
+        calibrator = fit_calibrator(self.calibrator, fitted, calibration)
+        if self._void is not None:
+            calibrator.model_ = without_promise(calibrator.model_, self._void)
+        self.calibrator_, self.model_ = calibrator, calibrator.model_
         return self
 
     def _estimator(self) -> Any:
@@ -251,25 +253,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                     estimator.set_params(**{name: draws.randint(np.iinfo(np.int32).max)})
         return Training(estimator, classes, takes_weights, fit_params, split_params)
 
-    def _calibrate(self, scores: Array, columns: Array, weights: Array | None) -> None:
-        """The calibrator of scores, of rows whose classes are in these columns."""
-        binary = binary_method(CertifiedCalibration() if self.calibrator is None else self.calibrator).calibrator
-        told: list[tuple[str, str]] = []
-        if scores.ndim == 1:
-            calibrator: Any = for_scores_of(self.estimator_, binary)
-            fit_named(calibrator, Samples.of(scores, columns, weights, calibrator), "the calibrator", told)
-        else:
-            of_classes = TopLabelBinning if self.multiclass == "top-label" else ClassWiseBinning
-            keys = keys_of(self.classes_)
-            inputs = "probabilities" if has_probabilities(self.estimator_) else "logits"
-            calibrator = of_classes(calibrator=binary, classes=keys, inputs=inputs)
-            calibrator.fit(scores, np.array(keys)[columns], weights)
-        if self._void is not None:
-            calibrator.model_ = without_promise(calibrator.model_, self._void)
-        self.calibrator_, self.model_ = calibrator, calibrator.model_
-        if told:
-            warnings.warn(told[0][1], FastbinWarning, stacklevel=3)
-
     # ------------------------------------------------------------------ what it says of new rows
 
     def predict_proba(self, X: Any) -> Float64s:
@@ -290,8 +273,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             return np.column_stack([1.0 - second, second])
         if self.multiclass == "one-vs-rest":
             return divided_by_sums(self.calibrator_.predict(scores))
-        matrix = self._matrix(scores)
-        return fill_up(self.calibrator_.predict(scores)[1], matrix.argmax(axis=1), matrix)
+        columns, tops = top_of(scores)
+        return fill_up(self.model_.predict(tops, self._names[columns]), columns, scores)
 
     def predict(self, X: Any) -> Array:
         """The class of the largest calibrated probability; of equal ones, the first in `classes_`.
@@ -329,7 +312,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         elif self.multiclass == "one-vs-rest":
             values = self.calibrator_.predict(scores)
         else:
-            return self.classes_[self._matrix(scores).argmax(axis=1)], self.calibrator_.predict(scores)[1]
+            columns, tops = top_of(scores)
+            return self.classes_[columns], self.model_.predict(tops, self._names[columns])
         return self.classes_[values.argmax(axis=1)], values.max(axis=1)
 
     def predict_interval(self, X: Any, alpha: float = 0.1) -> Float64s:
@@ -353,7 +337,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         scores = self._scores(X)
         self._require_promise()
-        return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha))
+        if scores.ndim == 1 or self.multiclass == "one-vs-rest":
+            return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha))
+        columns, tops = top_of(scores)
+        return self.model_.predict_interval(tops, self._names[columns], alpha=alpha)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None
@@ -392,9 +379,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_is_fitted(self)
         return scores_of(self.estimator_, X, len(self.classes_))
 
-    def _matrix(self, scores: Array) -> Float64s:
-        """The probabilities that the calibrator of classes reads."""
-        return check_matrix(scores, self.calibrator_.inputs, len(self.classes_))
+    @property
+    def _names(self) -> Array:
+        """What the model calls the classes."""
+        return np.array(keys_of(self.classes_))
 
     def _require_promise(self) -> None:
         if self._void is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
+from fastbin.multi.columns import check_matrix
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -33,21 +34,26 @@ def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
 
     Returns
     -------
-    (n,) of the class in the second column where there are two; else (n, n_classes)
+    (n,) for two classes, of the second, its probability or its decision; else (n, n_classes), probabilities
+        Decisions about more than two classes become probabilities by a softmax.
     """
-    name = "predict_proba" if has_probabilities(estimator) else "decision_function"
-    scores = np.asarray(getattr(estimator, name)(X))
+    is_probability = has_probabilities(estimator)
+    scores = np.asarray(estimator.predict_proba(X) if is_probability else estimator.decision_function(X))
     if n_classes == 2 and scores.ndim == 1:
         return scores
     if scores.ndim != 2 or scores.shape[1] != n_classes:
+        name = "predict_proba" if is_probability else "decision_function"
         raise InputError(
             f"{name} of the estimator has shape {scores.shape}, and there are {n_classes} classes; it must give one column for "
             "each"
         )
-    return scores[:, 1] if n_classes == 2 else scores
+    if n_classes == 2:
+        return scores[:, 1]
+    matrix = check_matrix(scores, "probabilities" if is_probability else "logits")
+    return scores if scores.dtype == np.float32 and is_probability else matrix
 
 
-def fill_up(probabilities: Float64s, columns: Array, scores: Float64s) -> Float64s:
+def fill_up(probabilities: Float64s, columns: Array, scores: Array) -> Float64s:
     """Rows that sum to 1, from the probability of one class each: the rest is shared in proportion to the scores of the others.
 
     Parameters
@@ -55,7 +61,7 @@ def fill_up(probabilities: Float64s, columns: Array, scores: Float64s) -> Float6
     probabilities : float64 (n,)
     columns : int (n,)
         The class of each.
-    scores : float64 (n, k)
+    scores : float (n, k)
         Not negative. Where all others are 0, they share equally.
 
     Returns
@@ -63,7 +69,7 @@ def fill_up(probabilities: Float64s, columns: Array, scores: Float64s) -> Float6
     float64 (n, k)
     """
     rows, n_others = np.arange(len(columns)), scores.shape[1] - 1
-    others = scores.copy()
+    others = scores.astype(np.float64)
     others[rows, columns] = 0.0
     sums = others.sum(axis=1, keepdims=True)
     shares = np.divide(others, sums, out=np.full_like(others, 1.0 / n_others), where=sums > 0.0)
