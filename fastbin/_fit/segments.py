@@ -15,7 +15,7 @@ from fastbin._cells import Key, TextCells, as_cells
 from fastbin._fit.order import resolve_n_bins
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
-from fastbin._native.segments import count_codes, fit_runs, scatter_rows
+from fastbin._native.segments import count_codes, fit_runs, number_keys, scatter_rows
 from fastbin._ranks import boundary_ranks_of_runs
 from fastbin._schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._typing import Bools, Int32s, Int64s
@@ -48,8 +48,9 @@ class CellRows(NamedTuple):
 def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
     """The keys that occur in a column, ascending, and the cell of each row.
 
-    O(n) for texts, and for integers that are not far apart; O(n log n) for others.
+    O(n), and sorting the keys.
     """
+    # Many rows are read where they are; any other column is checked, and converted.
     is_plain = type(column) is np.ndarray and column.dtype == np.int32 and column.ndim == 1 and column.flags.c_contiguous
     cells = column if is_plain else as_cells(column, name)
     if isinstance(cells, TextCells):
@@ -61,8 +62,9 @@ def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
         counts = count_codes(cells, low, high - low + 1)
         places = np.flatnonzero(counts)
         return (places + low).tolist(), CellRows(cells, low, len(counts), places, counts[places])
-    keys, codes = np.unique(cells, return_inverse=True)
-    return keys.tolist(), CellRows.of_codes(codes, np.arange(len(keys)))
+    keys, codes = number_keys(cells.astype(np.int64, copy=False))
+    places = np.argsort(keys)
+    return keys[places].tolist(), CellRows.of_codes(codes, places)
 
 
 class SegmentRule(NamedTuple):

@@ -78,7 +78,7 @@ cdef uint64_t fingerprint_groups(const Groups *groups) noexcept nogil:
 
 
 def n_tied(const double[::1] scores, const int64_t[::1] sizes):
-    """int: samples in groups of two or more equal scores that hold a cut; `scores` of cuts, in order, and sizes of their groups."""
+    """int: samples in groups of two or more equal scores at cuts; `scores` of the cuts, in order, and sizes of their groups."""
     return count_tied(&scores[0], &sizes[0], scores.shape[0]) if scores.shape[0] else 0
 
 
@@ -136,22 +136,29 @@ cdef int64_t find_groups(
     int64_t *below_ones, int64_t *equal, int64_t *equal_ones,
 ) noexcept nogil:
     """The same; what it returns are all rows with label 1."""
-    cdef Py_ssize_t i, row = 0
+    cdef Py_ssize_t i, first, row = 0
     cdef int64_t n_ones = 0, before = 0, before_ones = 0
     cdef uint64_t word = 0
     for i in range(n_ranks):
         if row < ranks[i]:  # the rank lies beyond the group before
-            word = packed[ranks[i] - 1] >> 1
-            while packed[row] >> 1 != word:
-                n_ones += 1 - (packed[row] & 1)
-                row += 1
-            before, before_ones = row, n_ones
+            first = ranks[i] - 1
+            word = packed[first] >> 1
+            while first > row and packed[first - 1] >> 1 == word:
+                first -= 1
+            before, before_ones = first, n_ones + count_ones(packed + row, first - row)
+            row = ranks[i]
             while row < n and packed[row] >> 1 == word:
-                n_ones += 1 - (packed[row] & 1)
                 row += 1
+            n_ones = before_ones + count_ones(packed + first, row - first)
         memcpy(&score[i], &word, sizeof(word))
         below[i], below_ones[i], equal[i], equal_ones[i] = before, before_ones, row - before, n_ones - before_ones
-    while row < n:
-        n_ones += 1 - (packed[row] & 1)
-        row += 1
-    return n_ones
+    return n_ones + count_ones(packed + row, n - row)
+
+
+cdef int64_t count_ones(const uint64_t *packed, Py_ssize_t n) noexcept nogil:
+    """Rows with label 1."""
+    cdef Py_ssize_t i
+    cdef uint64_t n_zeros = 0
+    for i in range(n):
+        n_zeros += packed[i] & 1
+    return n - <int64_t>n_zeros

@@ -4,7 +4,8 @@ In between, each segment's packed rows are sorted by NumPy.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from fastbin._errors import InputError
 
 from fastbin._native.groups cimport Groups, count_tied, digest_groups, find_groups, fingerprint_groups, is_good, pack
 from fastbin._native.whole cimport place_bins
+
+cdef extern from "keys.h":
+    uint64_t mix(uint64_t z) noexcept nogil
+
+cdef enum:
+    MOST_KEYS = 1073741823  # so that numbers are int32, when they have doubled
 
 ctypedef fused code_type:
     int32_t
@@ -27,6 +34,75 @@ def count_codes(const code_type[::1] codes, int64_t low, Py_ssize_t n_codes):
         for i in range(codes.shape[0]):
             count[codes[i] - low] += 1
     return counts
+
+
+cdef struct KeyTable:
+    int64_t *keys  # the different ones, in the order in which they came
+    int32_t *slots  # by hash: the number of a key, -1 for none
+    Py_ssize_t n_keys
+    Py_ssize_t n_slots  # a power of two, more than twice the keys
+
+
+cdef int grow(KeyTable *table) noexcept nogil:
+    """Four times the slots; 1 if out of memory, or of numbers."""
+    cdef Py_ssize_t i, slot, n_slots = max(4 * table.n_slots, <Py_ssize_t>1024)
+    cdef int64_t *keys = <int64_t *>realloc(table.keys, (n_slots // 2) * sizeof(int64_t))
+    cdef int32_t *slots
+    if keys == NULL:
+        return 1
+    table.keys = keys
+    slots = <int32_t *>realloc(table.slots, n_slots * sizeof(int32_t))
+    if slots == NULL or table.n_keys > MOST_KEYS:
+        return 1
+    table.slots, table.n_slots = slots, n_slots
+    memset(slots, 0xFF, n_slots * sizeof(int32_t))
+    for i in range(table.n_keys):
+        slot = find_slot(table, keys[i])
+        slots[slot] = <int32_t>i
+    return 0
+
+
+cdef inline Py_ssize_t find_slot(const KeyTable *table, int64_t key) noexcept nogil:
+    """The slot of a key, or the empty one where it would be."""
+    cdef Py_ssize_t slot = <Py_ssize_t>(mix(<uint64_t>key) & <uint64_t>(table.n_slots - 1))
+    while table.slots[slot] >= 0 and table.keys[table.slots[slot]] != key:
+        slot = (slot + 1) & (table.n_slots - 1)
+    return slot
+
+
+def number_keys(const int64_t[::1] keys):
+    """The different keys, int64, in the order in which they first occur, and the number of the key of each row, int32. O(n)."""
+    cdef KeyTable table
+    cdef Py_ssize_t i, slot
+    cdef int failed = 0
+    codes = np.empty(keys.shape[0], np.int32)
+    cdef int32_t[::1] code = codes
+    memset(&table, 0, sizeof(table))
+    try:
+        with nogil:
+            for i in range(keys.shape[0]):
+                if 2 * table.n_keys + 2 > table.n_slots:
+                    failed = grow(&table)
+                    if failed:
+                        break
+                slot = find_slot(&table, keys[i])
+                if table.slots[slot] < 0:
+                    table.keys[table.n_keys], table.slots[slot] = keys[i], <int32_t>table.n_keys
+                    table.n_keys += 1
+                code[i] = table.slots[slot]
+        if failed:
+            raise MemoryError("no memory to number the keys")
+        different = np.empty(table.n_keys, np.int64)
+        if table.n_keys:
+            copy_keys(&table, different)
+    finally:
+        free(table.keys)
+        free(table.slots)
+    return different, codes
+
+
+cdef void copy_keys(const KeyTable *table, int64_t[::1] filled) noexcept:
+    memcpy(&filled[0], table.keys, table.n_keys * sizeof(int64_t))
 
 
 def scatter_rows(
@@ -72,8 +148,8 @@ def scatter_rows(
 
 
 def fit_runs(
-    const uint64_t[::1] packed, const int64_t[::1] starts, const int64_t[::1] ranks, const int64_t[::1] first_rank, bint leaves_out,
-    uint64_t seed,
+    const uint64_t[::1] packed, const int64_t[::1] starts, const int64_t[::1] ranks, const int64_t[::1] first_rank,
+    bint leaves_out, uint64_t seed,
 ):
     """The bins of each run of sorted packed rows, between whole groups of equal scores.
 

@@ -11,7 +11,6 @@ they are counted by their top bits, made again, and only those in the few cells 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memcpy
 
 import numpy as np
 

@@ -92,6 +92,82 @@ def test_segments_are_the_reference(scheme: str, weighting: str, draw: st.DataOb
     assert values[at] == fitted.predict_one(data.scores[at], segments[at])
 
 
+# Options under which all segments are fitted in one call, and the range of their scores.
+TOGETHER: dict[str, dict[str, Any]] = {
+    "umd": {"seed": 7},
+    "ze": {"scheme": "ze", "seed": 2**64 - 1},
+    "monotone": {"monotone": True},
+    "auto": {"n_bins": "auto"},
+    "one bin": {"n_bins": 1},
+    "many bins": {"n_bins": 60},
+    "wide": {"score_range": (0.0, 1e308), "out_of_range": "clip"},
+}
+
+
+def some_segments(shape: str, sizes: list[int], seed: int) -> tuple[Any, Any, Any]:
+    """Scores, labels and keys of segments of these sizes, in random order; each has its own scores of the shape."""
+    parts = [strategies.make(shape, "follow the rank", size, seed + i) for i, size in enumerate(sizes)]
+    scores, labels = (np.concatenate([np.array(getattr(part, name)) for part in parts]) for name in ("scores", "labels"))
+    keys = np.repeat(np.arange(len(sizes)) * 37 - 500, sizes)
+    order = np.random.default_rng(seed).permutation(len(scores))
+    return scores[order], labels[order].astype(np.uint8), keys[order]
+
+
+@pytest.mark.parametrize("options", list(TOGETHER.values()), ids=list(TOGETHER))
+@pytest.mark.parametrize("shape", sorted(strategies.SCORE_SHAPES))
+def test_many_segments_are_the_fits_of_their_rows(shape: str, options: dict[str, Any]) -> None:
+    """Byte for byte, in any dtype, order and type of keys."""
+    seed = sorted(strategies.SCORE_SHAPES).index(shape)
+    scores, labels, keys = some_segments(shape, [*range(1, 140, 3), 900], seed)
+    scores = scores * 1e300 if "score_range" in options else scores
+    calibrator = fb.UniformMassBinning(**options)
+    models = quietly(fb.multi.SegmentedBinning(calibrator, min_points=20).fit, scores, labels, keys.astype(np.int32)).model_
+    pooled = np.isin(keys, models.pooled_keys)
+    assert len(models.pooled_keys) == (np.bincount(keys + 500)[::37] < max(20, calibrator._least_samples())).sum()
+    for key in models.models:
+        assert models[key].to_bytes() == quietly(calibrator.fit, scores[keys == key], labels[keys == key]).model_.to_bytes()
+    n_bins = calibrator.n_bins if isinstance(calibrator.n_bins, str) else min(calibrator.n_bins, most_bins(int(pooled.sum())))
+    pool = fb.UniformMassBinning(**{**options, "n_bins": n_bins})
+    assert models.pool.to_bytes() == quietly(pool.fit, scores[pooled], labels[pooled]).model_.to_bytes()
+    again = fb.multi.SegmentedBinning(calibrator, min_points=20)
+    order = np.random.default_rng(1).permutation(len(keys))
+    assert quietly(again.fit, scores[order], labels[order] == 1, keys[order].tolist()).model_ == models
+    named = quietly(again.fit, scores, labels.astype(float), [f"{key + 500:06}" for key in keys]).model_
+    assert [model for _, model in named.numbered] == [model for _, model in models.numbered]
+
+
+@pytest.mark.parametrize("shape", ["uniform", "hundredths", "constant", "float32", "atom"])
+def test_large_segments_are_the_fits_of_their_rows(shape: str) -> None:
+    """Sizes at which a fit by itself counts in cells and does not sort."""
+    scores, labels, keys = some_segments(shape, [40_000, 30, 33_000], 3)
+    for column in (scores, scores.astype(np.float32), np.repeat(scores, 2)[::2]):
+        models = quietly(fb.multi.SegmentedBinning(fb.UniformMassBinning(20)).fit, column, labels, keys).model_
+        for key in (-500, -426):
+            rows = keys == key
+            assert models[key] == quietly(fb.UniformMassBinning(20).fit, column[rows], labels[rows]).model_
+        assert models.pool.n_samples == 30
+        alone = quietly(fb.multi.SegmentedBinning(fb.UniformMassBinning(20)).fit, column, labels, np.zeros(len(keys), np.int32))
+        assert alone.model_[0] == quietly(fb.UniformMassBinning(20).fit, column, labels).model_
+
+
+@pytest.mark.parametrize("at", [0, 65_537, 99_999])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bad_rows_of_many_segments_are_refused_by_position(at: int, dtype: type) -> None:
+    scores, labels, keys = some_segments("uniform", [1000] * 100, 1)
+    scores = scores.astype(dtype)
+    fit = fb.multi.SegmentedBinning().fit
+    for value, told in ((np.nan, "is NaN"), (-0.5, "is -0.5, outside"), (np.inf, "is inf"), (1.5, "is 1.5, outside")):
+        bad = scores.copy()
+        bad[at:] = np.where(np.arange(len(bad) - at) % 7 == 0, value, bad[at:])
+        with pytest.raises(fb.InputError, match=rf"^scores\[{at}\] {told}"):
+            fit(bad, labels, keys)
+    for dtype_of_labels in (np.uint8, np.int64, np.float64):
+        wrong = labels.astype(dtype_of_labels)
+        wrong[at] = 3
+        with pytest.raises(fb.InputError, match=rf"^labels\[{at}\] is 3"):
+            fit(scores, wrong, keys)
+
+
 def matrices(rng: Random, n: int, k: int, shape: str) -> list[list[float]]:
     """Rows that sum to 1, in doubles."""
     rows = []
