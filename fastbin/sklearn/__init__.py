@@ -22,7 +22,7 @@ LEAST = (1, 6)
 if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
     raise MissingDependencyError(
         f"fastbin.sklearn needs scikit-learn {'.'.join(map(str, LEAST))} or newer, and {sklearn.__version__} is installed; "
-        f"{install_command('sklearn')} --upgrade",
+        f"{install_command('sklearn').replace('install', 'install --upgrade', 1)}",
         name="sklearn",
     )
 
