@@ -14,6 +14,8 @@ from fastbin._errors import FastbinWarning, InputError
 from fastbin._typing import Array, Int64s
 from fastbin._validation import UNIT
 from fastbin.binning.certified import CertifiedCalibration
+from fastbin.binning.explicit import ExplicitBinning
+from fastbin.binning.fixed_width import FixedWidthBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
@@ -85,7 +87,7 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows) -> An
     binary = binary_method(CertifiedCalibration() if calibrator is None else calibrator).calibrator
     if rows.scores.ndim == 1 and not has_probabilities(estimator):
         binary = _for_decisions(binary, estimator)
-    if getattr(binary, "score_range", UNIT) in (UNIT, None):  # the ends of others need not be on the grid
+    if _has_edges_at_scores(binary):
         fitted = rows.fit(binary, rounded(rows.scores))
         if _move_edges(fitted, rows):
             return fitted
@@ -101,6 +103,13 @@ def _for_decisions(calibrator: Calibrator, estimator: Any) -> Calibrator:
             "alone; take CertifiedCalibration() or PlattScaling(feature='score')"
         )
     return calibrator.set_params(score_range=None) if score_range == UNIT else calibrator
+
+
+def _has_edges_at_scores(calibrator: Calibrator) -> bool:
+    """Whether edges may stand at scores that can be rounded; the ends of other ranges need not be on the grid."""
+    if isinstance(calibrator, (ExplicitBinning, FixedWidthBinning)) or getattr(calibrator, "ties", "whole") != "whole":
+        return False
+    return getattr(calibrator, "score_range", UNIT) in (UNIT, None)
 
 
 def _move_edges(fitted: Any, rows: CalibrationRows) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._fit.fingerprint import FIXED_EDGES, rows_fingerprint
+from fastbin._fit.fingerprint import rows_fingerprint
 from fastbin._typing import Array, Float64s, UInt8s
 from fastbin.model import BinnedModel
 
@@ -36,8 +36,7 @@ def half_a_step_down(edges: Float64s) -> Float64s:
 
 def has_movable_edges(model: BinnedModel) -> bool:
     """Whether a model is about scores at or above its edges, which stand at scores of the fit."""
-    fixed = model.scheme in FIXED_EDGES and model.scheme != "isotonic"
-    return model.kind == "step" and not fixed and not np.any(model.edge_keys)
+    return model.kind == "step" and not np.any(model.edge_keys)
 
 
 def with_moved_edges(model: BinnedModel, scores: Array, labels: Array, weights: Array | None) -> BinnedModel:

@@ -130,7 +130,7 @@ def check_cv_argument(cv: Any) -> Any:
         raise InputError(f"cv is {cv}, a share; one part that is held out is holdout={cv}, which keeps the certificate")
     if isinstance(cv, Integral) and (isinstance(cv, bool) or cv < 2):
         raise InputError(f"cv is {cv}; pass the number of folds, from 2 on, or a splitter")
-    if isinstance(cv, Integral) or hasattr(cv, "split"):
+    if isinstance(cv, Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
         return cv
     if isinstance(cv, str) or not isinstance(cv, Iterable):
         raise InputTypeError(f"cv is {cv!r}; pass the number of folds, a splitter of scikit-learn, or pairs of positions")

@@ -84,9 +84,7 @@ def test_a_frozen_estimator_is_calibrated_by_all_rows() -> None:
     scores = trained.predict_proba(X[1000:])[:, 1]
     alone = fb.CertifiedCalibration().fit(scores, Y[1000:])
     np.testing.assert_allclose(clf.predict_proba(X)[:, 1], alone.predict(trained.predict_proba(X)[:, 1]), atol=1e-6)
-    assert clf.certificate() == pytest.approx(alone.certificate(), abs=1e-9) or clf.certificate().epsilon == pytest.approx(
-        alone.certificate().epsilon, abs=1e-6
-    )
+    assert clf.certificate().epsilon == pytest.approx(alone.certificate().epsilon, abs=1e-6)
 
 
 def test_the_calibration_rows_are_recognised() -> None:
@@ -218,6 +216,7 @@ CALIBRATORS = [
 
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
+@pytest.mark.filterwarnings("ignore:3 of 3 models.*holds no sample:fastbin.FastbinWarning")
 def test_any_calibrator(calibrator: Any) -> None:
     trained = LogisticRegression().fit(X[:1000], Y[:1000])
     clf = CalibratedClassifier(FrozenEstimator(trained), calibrator=calibrator).fit(X[1000:], Y[1000:])
@@ -345,12 +344,16 @@ def test_attributes_of_the_estimator_inside() -> None:
 
 @MULTICLASS
 def test_pickles_and_copies(multiclass: str) -> None:
-    clf = CalibratedClassifier(DecisionTreeClassifier(max_depth=4), multiclass=multiclass, random_state=0).fit(X3, Y3)
+    clf = CalibratedClassifier(DecisionTreeClassifier(max_depth=4), multiclass=multiclass, random_state=0)
+    with pytest.warns(fb.FastbinWarning, match="ties left"):
+        clf.fit(X3, Y3)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.predict_proba(X3), clf.predict_proba(X3))
     assert again.model_ == clf.model_
     assert str(again.model_.certificate()) == str(clf.model_.certificate())
-    np.testing.assert_array_equal(clone(clf).fit(X3, Y3).predict_proba(X3), clf.predict_proba(X3))
+    with pytest.warns(fb.FastbinWarning, match="ties left"):
+        copy = clone(clf).fit(X3, Y3)
+    np.testing.assert_array_equal(copy.predict_proba(X3), clf.predict_proba(X3))
 
 
 def test_parameters_inside() -> None:

@@ -92,7 +92,8 @@ def test_bad_weights() -> None:
 
 def test_weights_go_to_the_estimator_too() -> None:
     weights = RNG.random(800)
-    clf = CalibratedClassifier(Recorder(), random_state=0).fit(X_LATER, Y_LATER, weights, marks=np.arange(800))
+    clf = CalibratedClassifier(Recorder(), calibrator=fb.FixedWidthBinning(1), random_state=0)
+    clf.fit(X_LATER, Y_LATER, weights, marks=np.arange(800))
     np.testing.assert_array_equal(clf.estimator_.weights_, weights[clf.estimator_.marks_])
     np.testing.assert_array_equal(clf.estimator_.X_, X_LATER[clf.estimator_.marks_])
     held = np.setdiff1d(np.arange(800), clf.estimator_.marks_)
