@@ -34,6 +34,7 @@ What they end as, and what else there is:
     fb.assess               is it calibrated: metrics, tables, does a certificate hold on test data
     fb.online               outcomes that keep arriving: streams and monitors
     fb.shift                populations that move: label shift, importance weights
+    fb.sklearn              CalibratedClassifier: a classifier of scikit-learn with its calibrator
     fb.io                   files and folders of scores
     fb.plots, fb.report     pictures, and one page on a model and a test set
     fb.theory               what reproduces the papers: risk bounds, conversions between promises
@@ -69,7 +70,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
-    from fastbin import assess, guarantees, intervals, io, multi, online, plots, report, shift, theory
+    from fastbin import assess, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
     from fastbin._keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
         "predict_venn",
         "report",
         "shift",
+        "sklearn",
         "theory",
     ]
 
@@ -146,7 +148,7 @@ _HOMES = {
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "theory")
+_MODULES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn", "theory")
 
 __version__ = _library_version()
 

@@ -122,6 +122,19 @@ class Estimator(Generic[M]):
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Asked by scikit-learn."""
+        return self._model is not None
+
+    def __sklearn_tags__(self) -> Any:
+        """Asked by scikit-learn, from 1.6 on: scores are (n,) or (n, 1), or a matrix of classes; its own checks send features."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None, target_tags=TargetTags(required=True), _skip_test=True,
+            input_tags=InputTags(one_d_array=True, two_d_array=True),
+        )  # fmt: skip
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "predict_one"}
 
@@ -204,6 +217,13 @@ class Calibrator(Estimator[BinnedModel]):
             warnings.warn(message, FastbinWarning, stacklevel=stacklevel + 1)
         else:
             self._told.append(message)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
 
     def _least_samples(self) -> int:
         """How many samples this configuration needs."""

@@ -1,0 +1,31 @@
+"""Calibrated classifiers for scikit-learn, 1.6 or newer (``pip install 'fastbin-calibration[sklearn]'``).
+
+==========================  ==============================================================================
+`CalibratedClassifier`      a classifier and its calibrator in one estimator, with a certificate
+==========================  ==============================================================================
+
+The calibrators of fastbin are scikit-learn estimators of their own, which take scores in place of features; they need no
+import from here.
+"""
+
+from __future__ import annotations
+
+from fastbin._dependencies import install_command, needed_for
+from fastbin._errors import MissingDependencyError
+
+with needed_for("calibrated classifiers", extra="sklearn"):
+    import sklearn
+
+# FrozenEstimator and the tags of estimators came with it.
+LEAST = (1, 6)
+
+if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
+    raise MissingDependencyError(
+        f"fastbin.sklearn needs scikit-learn {'.'.join(map(str, LEAST))} or newer, and {sklearn.__version__} is installed; "
+        f"{install_command('sklearn').replace('install', 'install --upgrade', 1)}",
+        name="sklearn",
+    )
+
+from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
+
+__all__ = ["CalibratedClassifier"]

@@ -1,0 +1,413 @@
+"""A classifier and its calibrator in one estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from fastbin._errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
+from fastbin._scalars import check_choice
+from fastbin._typing import Array, Float64s
+from fastbin.multi import ClassWiseBinning
+from fastbin.multi.top_label import top_of
+from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
+from fastbin.sklearn.classes import classes_of, columns_of, keys_of
+from fastbin.sklearn.scores import divided_by_sums, fill_up, scores_of
+from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
+from fastbin.sklearn.training import Training, TrainingRows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from fastbin.guarantees import Certificate, SetCertificate
+
+WEIGHT_KINDS = ("importance", "frequency")
+
+
+class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose probabilities are calibrated on rows that it was not trained on, with a certificate.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With ``predict_proba``, or else ``decision_function``. ``None``: ``LogisticRegression()``. A copy of it is trained; one
+        in a ``sklearn.frozen.FrozenEstimator`` is taken as it is, and all rows of the fit calibrate it.
+    calibrator : calibrator, optional
+        Any binary calibrator of the library. ``None``: ``CertifiedCalibration()``.
+    holdout : float or int, optional
+        The share of the rows that calibrate, or their number; a quarter by default. They are drawn at random without looking
+        at `y`: certificates need that, so they are not stratified.
+    cv : int, splitter or iterable, optional
+        In place of it, all rows both train and calibrate: the calibrator sees out-of-fold scores, and the estimator is fitted
+        again to all rows. There is no certificate then.
+    ensemble : False
+        Kept for users of ``CalibratedClassifierCV``: an average of several models has no certificate, and ``True`` is refused.
+    multiclass : {"top-label", "one-vs-rest"}
+        For more than two classes: a calibrated probability that the top class is the true one, for each predicted class by
+        itself (`TopLabelBinning`), or a calibrated probability of each class (`ClassWiseBinning`).
+    sample_weight_kind : {"importance", "frequency"}
+        What sample weights mean. "frequency": an integer n stands for n equal rows, and the certificate counts them. With
+        "importance", weights other than 0 and 1 void the certificate.
+    random_state : int, RandomState or None
+        Of the draw of the rows that are held out. Unless it is ``None``, it also seeds whatever has ``random_state=None`` in
+        `estimator`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The trained one.
+    classes_ : array of shape (n_classes,)
+    model_ : BinnedModel or ModelSet
+        What was calibrated: of two classes, the probability of the second; of more, a set whose keys are the classes (or
+        their numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
+    calibrator_ : fitted calibrator, `TopLabelBinning` or `ClassWiseBinning`
+    n_features_in_ : int
+        As the trained estimator has it.
+    feature_names_in_ : array of shape (n_features_in_,)
+        As the trained estimator has it.
+
+    Notes
+    -----
+    Of two classes, `predict_proba` is what is certified. Of more, it has rows that sum to 1 around it: with "top-label", the
+    top class of the estimator has its calibrated probability, and the others share the rest in proportion to their scores;
+    with "one-vs-rest", the calibrated probabilities are divided by their sum, and certified are those before (`predict_top`,
+    `model_`). `predict` is the class of the largest entry of a row.
+
+    A promise is about new rows of the population of the fit, given the trained estimator; its alpha counts over draws of the
+    rows that are held out. Decisions of more than two classes become probabilities by a softmax before they are calibrated.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
+    >>> clf = fb.sklearn.CalibratedClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    >>> clf.predict_proba(X[:2]).round(2)
+    array([[0.18, 0.82],
+           [0.15, 0.85]])
+    >>> clf.certificate(alpha=0.1).n_samples
+    1000
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, calibrator: Any = None, holdout: Any = None, cv: Any = None, ensemble: Any = False,
+        multiclass: str = "top-label", sample_weight_kind: str = "importance", random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.holdout = holdout
+        self.cv = cv
+        self.ensemble = ensemble
+        self.multiclass = multiclass
+        self.sample_weight_kind = sample_weight_kind
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Train the estimator, and calibrate it on other rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Handed to the estimator as it is, but for the choice of rows.
+        y : array-like of shape (n_samples,)
+            Classes of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            For the estimator, if it takes them, and the calibrator. Rows of weight 0 are as if they were not there. Integers
+            repeat a row, whatever they mean; see `sample_weight_kind` for what they do to the certificate.
+        **fit_params
+            For the fit of the estimator; what has one entry for each row is divided like the rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For fewer than two classes, a class that is missing from the training part, ...
+
+        Warns
+        -----
+        FastbinWarning
+            Where ties leave the calibrator fewer bins than it wants, and where an estimator takes no weights.
+        """
+        check_choice(self.multiclass, "multiclass", MULTICLASS)
+        check_choice(self.sample_weight_kind, "sample_weight_kind", WEIGHT_KINDS)
+        if self.ensemble not in (False, "auto"):
+            raise InputError(
+                f"ensemble is {self.ensemble!r}; an average of several calibrated classifiers has no model to save and no "
+                "certificate: leave it out, and give cv where all rows shall train and calibrate"
+            )
+        estimator = self._estimator()
+        rows = TrainingRows.of(X, y, sample_weight, type(self).__name__)
+        self._void = self._reason_to_void(rows.whole)
+        frozen = isinstance(estimator, FrozenEstimator)
+        classes = classes_of(rows.y[rows.whole.at], getattr(estimator, "classes_", None) if frozen else None)
+        if frozen:
+            fitted, part = estimator.fit(X, y), rows.whole
+            scores = scores_of(fitted, rows.take(part.at), len(classes))
+        else:
+            draws = check_random_state(self.random_state)
+            split = self._split(rows.whole, draws)  # the first draw, so that it depends on random_state alone
+            training = self._training(estimator, classes, draws, sample_weight, fit_params)
+            if split is None:
+                part, scores = rows.whole, training.out_of_fold(rows, check_cv_argument(self.cv))
+                fitted = training.fit(rows, part, "the rows")
+            else:
+                part = split[1]
+                fitted, scores = training.hold_out(rows, *split)
+        self.estimator_, self.classes_ = fitted, classes
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        columns, names = columns_of(rows.y[part.at], classes), np.array(keys_of(classes))
+        calibration = CalibrationRows(scores, columns, names, part.weights, self.multiclass)
+        calibrator = fit_calibrator(self.calibrator, fitted, calibration)
+        if self._void is not None:
+            calibrator.model_ = without_promise(calibrator.model_, self._void)
+        self.calibrator_, self.model_ = calibrator, calibrator.model_
+        return self
+
+    def _estimator(self) -> Any:
+        """The classifier to train, or the frozen one."""
+        estimator = self.estimator
+        if estimator is None:
+            estimator = LogisticRegression()
+            if get_config()["enable_metadata_routing"]:
+                estimator.set_fit_request(sample_weight=True)
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
+            raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
+        if self.holdout is not None and self.cv is not None:
+            raise InputError(
+                f"holdout is {self.holdout!r} and cv is {self.cv!r}; give one of the two: with holdout there is a certificate, "
+                "with cv all rows train and calibrate"
+            )
+        if isinstance(estimator, FrozenEstimator) and (self.holdout is not None or self.cv is not None):
+            name = "cv" if self.holdout is None else "holdout"
+            raise InputError(f"estimator is frozen, and all rows calibrate it; leave out {name}")
+        return estimator
+
+    def _reason_to_void(self, whole: Part) -> str | None:
+        """Why nothing can be certified of this fit."""
+        if self.cv is not None:
+            return (
+                "cv was given, so the calibrator has seen scores of other fits of the estimator than the one that serves; pass "
+                "holdout, or FrozenEstimator(classifier) and rows that it was not trained on"
+            )
+        if whole.weights is None:
+            return None
+        if self.sample_weight_kind == "frequency":
+            if whole.weights.dtype.kind == "f":
+                raise InputTypeError(
+                    f"sample_weight[{whole.at[0]}] is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'; "
+                    "frequencies are integers: pass sample_weight.astype(int)"
+                )
+            return None
+        return (
+            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
+            "rows, pass them as integers, with sample_weight_kind='frequency'"
+        )
+
+    def _split(self, whole: Part, draws: np.random.RandomState) -> tuple[Part, Part] | None:
+        """What trains and what calibrates; ``None`` where both are all rows."""
+        if self.cv is not None:
+            return None
+        return draw_held_out(whole, check_holdout(self.holdout), draws, frequencies=self.sample_weight_kind == "frequency")
+
+    def _training(
+        self, estimator: Any, classes: Array, draws: np.random.RandomState, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> Training:
+        """How to train: what the estimator and the splitter get, by scikit-learn's routing where it is enabled."""
+        split_params: dict[str, Any] = {}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            fit_params, split_params = dict(routed.estimator.fit), dict(routed.splitter.split)
+            takes_weights = sample_weight is not None and fit_params.get("sample_weight") is sample_weight
+            if takes_weights:
+                del fit_params["sample_weight"]
+        else:
+            takes_weights = has_fit_parameter(estimator, "sample_weight")
+            if sample_weight is not None and not takes_weights:
+                warnings.warn(
+                    f"fit of {type(estimator).__name__} takes no sample_weight, so the weights serve its calibrator alone",
+                    FastbinWarning,
+                    stacklevel=3,
+                )
+        estimator = clone(estimator)
+        if self.random_state is not None:
+            for name, value in sorted(estimator.get_params().items()):
+                if value is None and (name == "random_state" or name.endswith("__random_state")):
+                    estimator.set_params(**{name: draws.randint(np.iinfo(np.int32).max)})
+        return Training(estimator, classes, takes_weights, fit_params, split_params)
+
+    # ------------------------------------------------------------------ what it says of new rows
+
+    def predict_proba(self, X: Any) -> Float64s:
+        """Calibrated probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        float64 (n_samples, n_classes)
+            In the order of `classes_`. Rows sum to 1; see the notes of the class on which entries are certified.
+        """
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            second = self.calibrator_.predict(scores)
+            return np.column_stack([1.0 - second, second])
+        if self.multiclass == "one-vs-rest":
+            return divided_by_sums(self.calibrator_.predict(scores))
+        columns, tops = top_of(scores)
+        return fill_up(self.model_.predict(tops, self._names[columns]), columns, scores)
+
+    def predict(self, X: Any) -> Array:
+        """The class of the largest calibrated probability; of equal ones, the first in `classes_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def predict_top(self, X: Any) -> tuple[Array, Float64s]:
+        """A class for each row, and the certified probability that it is the true one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        classes : array of shape (n_samples,)
+            With "top-label" the top class of the estimator, which is rarely another than that of `predict`: where its
+            calibrated probability is so small that another class has more of the rest. Else that of `predict`.
+        probabilities : float64 (n_samples,)
+            As the model gives them, before anything is divided by a sum.
+        """
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            values = self.calibrator_.predict(scores)
+            values = np.column_stack([1.0 - values, values])
+        elif self.multiclass == "one-vs-rest":
+            values = self.calibrator_.predict(scores)
+        else:
+            columns, tops = top_of(scores)
+            return self.classes_[columns], self.model_.predict(tops, self._names[columns])
+        return self.classes_[values.argmax(axis=1)], values.max(axis=1)
+
+    def predict_interval(self, X: Any, alpha: float = 0.1) -> Float64s:
+        """Intervals for the true frequencies in the bins of rows, with probability at least 1 - alpha all of them at once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        alpha : float, from 1e-100 to 1/2
+
+        Returns
+        -------
+        float64 (n_samples, 2)
+            Of two classes, for the second; with "top-label", for the class that `predict_top` gives. With "one-vs-rest" it has
+            shape (n_samples, n_classes, 2).
+
+        Raises
+        ------
+        GuaranteeError
+            As `certificate`.
+        """
+        scores = self._scores(X)
+        self._require_promise()
+        if scores.ndim == 1 or self.multiclass == "one-vs-rest":
+            return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha))
+        columns, tops = top_of(scores)
+        return self.model_.predict_interval(tops, self._names[columns], alpha=alpha)
+
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None
+    ) -> Certificate | SetCertificate:
+        """What is guaranteed about the calibrated probabilities.
+
+        Parameters
+        ----------
+        alpha : float, from 1e-100 to 1/2
+            The chance that the promise fails, over draws of the rows that calibrate.
+        kind, bound
+            As for `BinnedModel.certificate`.
+
+        Returns
+        -------
+        Certificate; SetCertificate of more than two classes
+
+        Raises
+        ------
+        GuaranteeError
+            After a fit with `cv`, or with weights that are not frequencies; for calibrators without a guarantee; and with
+            "one-vs-rest" of more than two classes: ``model_.certificate`` is about the probabilities before they are divided by
+            their sum.
+        """
+        check_is_fitted(self)
+        self._require_promise()
+        if isinstance(self.calibrator_, ClassWiseBinning):
+            raise GuaranteeError(
+                "predict_proba divides the probabilities of a row by their sum, and nothing is known of the quotients; what is "
+                "certified are the probabilities before, those of model_: ask model_.certificate(...), or fit with "
+                "multiclass='top-label'"
+            )
+        return self.model_.certificate(alpha, kind, bound)
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return scores_of(self.estimator_, X, len(self.classes_))
+
+    @property
+    def _names(self) -> Array:
+        """What the model calls the classes."""
+        return np.array(keys_of(self.classes_))
+
+    def _require_promise(self) -> None:
+        if self._void is not None:
+            raise GuaranteeError(f"nothing is certified: {self._void}")
+
+    # ------------------------------------------------------------------ scikit-learn
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata of `fit` goes: weights to the calibrator and, as it asks, to the estimator; the rest of it, and the
+        splitter, as they ask.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self._estimator(), method_mapping=to_fit).add(splitter=self.cv, method_mapping=to_split)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        for name in ("sparse", "allow_nan", "pairwise", "string", "categorical", "positive_only"):
+            setattr(tags.input_tags, name, getattr(inner.input_tags, name))
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        tags.no_validation, tags.non_deterministic = inner.no_validation, inner.non_deterministic
+        return tags

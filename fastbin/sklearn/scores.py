@@ -1,0 +1,84 @@
+"""The scores that a classifier gives: its probabilities, or else its decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin._typing import Array, Float64s
+from fastbin.multi.columns import check_matrix
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Whether the scores of a fitted classifier are probabilities; else they are decisions, of any size."""
+    if hasattr(estimator, "predict_proba"):
+        return True
+    if hasattr(estimator, "decision_function"):
+        return False
+    raise InputTypeError(
+        f"estimator is a {type(estimator).__name__}, which has neither predict_proba nor decision_function; pass a classifier "
+        "that has one of them"
+    )
+
+
+def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
+    """What a fitted classifier says about rows.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : rows, as it takes them
+    n_classes : int
+
+    Returns
+    -------
+    (n,) for two classes, of the second, its probability or its decision; else (n, n_classes), probabilities
+        Decisions about more than two classes become probabilities by a softmax.
+    """
+    is_probability = has_probabilities(estimator)
+    scores = np.asarray(estimator.predict_proba(X) if is_probability else estimator.decision_function(X))
+    if n_classes == 2 and scores.ndim == 1:
+        return scores
+    if scores.ndim != 2 or scores.shape[1] != n_classes:
+        name = "predict_proba" if is_probability else "decision_function"
+        raise InputError(
+            f"{name} of the estimator has shape {scores.shape}, and there are {n_classes} classes; it must give one column for "
+            "each"
+        )
+    if n_classes == 2:
+        return scores[:, 1]
+    matrix = check_matrix(scores, "probabilities" if is_probability else "logits")
+    return scores if scores.dtype == np.float32 and is_probability else matrix
+
+
+def fill_up(probabilities: Float64s, columns: Array, scores: Array) -> Float64s:
+    """Rows that sum to 1, from the probability of one class each: the rest is shared in proportion to the scores of the others.
+
+    Parameters
+    ----------
+    probabilities : float64 (n,)
+    columns : int (n,)
+        The class of each.
+    scores : float (n, k)
+        Not negative. Where all others are 0, they share equally.
+
+    Returns
+    -------
+    float64 (n, k)
+    """
+    rows, n_others = np.arange(len(columns)), scores.shape[1] - 1
+    others = scores.astype(np.float64)
+    others[rows, columns] = 0.0
+    sums = others.sum(axis=1, keepdims=True)
+    shares = np.divide(others, sums, out=np.full_like(others, 1.0 / n_others), where=sums > 0.0)
+    filled = shares * (1.0 - probabilities)[:, np.newaxis]
+    filled[rows, columns] = probabilities
+    return np.asarray(filled)
+
+
+def divided_by_sums(values: Float64s) -> Float64s:
+    """Rows that sum to 1; equal shares where all are 0."""
+    sums = values.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0))

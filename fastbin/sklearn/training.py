@@ -1,0 +1,110 @@
+"""Which rows train the classifier and which calibrate it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params
+
+from fastbin._errors import InputError
+from fastbin._typing import Array, Int64s
+from fastbin._validation import check_sample_weight
+from fastbin.sklearn.scores import scores_of
+from fastbin.sklearn.splits import Part, folds_of
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows of a fit, checked, as they were given; `whole` is those that have weight."""
+
+    X: Any
+    y: Array
+    whole: Part
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any, name: str) -> TrainingRows:
+        """Refuse what no classifier takes; `name` is that of the estimator."""
+        if y is None:
+            raise InputError(f"This {name} estimator requires y to be passed, but the target y is None")
+        X, y = indexable(X, y)
+        labels = column_or_1d(y, warn=True)
+        if len(labels) == 0:
+            raise InputError("X has 0 samples, and a classifier needs some of each class")
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        return cls(X, labels, Part.of_all(_weights_of(sample_weight, len(labels)), len(labels)))
+
+    def take(self, at: Int64s) -> Any:
+        """These rows of X; X itself where they are all."""
+        return self.X if len(at) == len(self.y) else _safe_indexing(self.X, at)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the estimator is trained: a copy that was never fitted, and what its fit gets besides X and y.
+
+    `fit_params` belong to all rows that were given; so do `split_params`, which the splitter of `cv` gets.
+    """
+
+    estimator: Any
+    classes: Array
+    takes_weights: bool
+    fit_params: dict[str, Any]
+    split_params: dict[str, Any]
+
+    def fit(self, rows: TrainingRows, part: Part, where: str) -> Any:
+        """A fitted copy of the estimator. Refuses a part without one of the classes."""
+        missing = np.setdiff1d(self.classes, rows.y[part.at])
+        if len(missing):
+            raise InputError(
+                f"class {missing[:1].tolist()[0]!r} is missing from {where}, which has {len(part.at)} rows; give more rows of "
+                "it, or hold out other rows (holdout, cv or random_state)"
+            )
+        X, y = _safe_split(self.estimator, rows.X, rows.y, part.at)
+        params = _check_method_params(rows.X, self.fit_params, part.at)
+        if self.takes_weights and part.weights is not None:
+            params["sample_weight"] = part.weights
+        return clone(self.estimator).fit(X, y, **params)
+
+    def hold_out(self, rows: TrainingRows, train: Part, held: Part) -> tuple[Any, Array]:
+        """The estimator fitted to one part, and its scores of the other."""
+        fitted = self.fit(rows, train, "the training part")
+        X, _ = _safe_split(self.estimator, rows.X, None, held.at, train.at)
+        return fitted, scores_of(fitted, X, len(self.classes))
+
+    def out_of_fold(self, rows: TrainingRows, cv: Any) -> Array:
+        """The score of each row that has weight, by the estimator that was fitted without its fold."""
+        at, scores = [], []
+        whole = rows.whole
+        params = _check_method_params(rows.X, self.split_params, whole.at)
+        for number, (train, test) in enumerate(folds_of(rows.take(whole.at), rows.y, whole.at, cv, **params)):
+            fitted = self.fit(rows, whole.take(train), f"the training part of fold {number}")
+            X, _ = _safe_split(self.estimator, rows.X, None, test, train)
+            at.append(test)
+            scores.append(scores_of(fitted, X, len(self.classes)))
+        order = np.argsort(np.concatenate(at), kind="stable")
+        if not np.array_equal(np.concatenate(at)[order], whole.at):
+            raise InputError("cv does not put each row into one test part, once; pass a splitter that makes a partition")
+        return np.asarray(np.concatenate(scores)[order])
+
+
+def _weights_of(sample_weight: Any, n_rows: int) -> Array | None:
+    """int64 or float64 (n,), as its dtype says whether weights are whole."""
+    if sample_weight is None:
+        return None
+    sample_weight = np.asarray(sample_weight)
+    if sample_weight.ndim != 1:
+        raise InputError(f"sample_weight has shape {sample_weight.shape}; give one weight for each row")
+    weights = check_sample_weight(sample_weight)
+    assert weights is not None
+    if len(weights) != n_rows:
+        raise InputError(f"lengths differ: X has {n_rows}, sample_weight has {len(weights)}; every row needs one of each")
+    if not weights.any():
+        raise InputError("sample_weight is zero for every row; give some rows a weight")
+    return weights

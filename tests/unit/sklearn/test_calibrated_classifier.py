@@ -1,0 +1,384 @@
+"""What a calibrated classifier trains, calibrates, says and certifies."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", minversion="1.6")
+
+import pandas as pd
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import fastbin as fb
+from fastbin.sklearn import CalibratedClassifier
+
+X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
+X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
+MULTICLASS = pytest.mark.parametrize("multiclass", ["top-label", "one-vs-rest"])
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the rows of its fit by their first feature, which says what its probabilities are."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, tag: Any = None) -> Recorder:
+        self.classes_ = np.unique(y)
+        self.rows_, self.weights_, self.tag_ = np.asarray(X)[:, 0].astype(int), sample_weight, tag
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        p = np.asarray(X)[:, 0] / 1e4
+        return np.column_stack([1.0 - p, p])
+
+
+def numbered(n: int) -> Any:
+    return np.column_stack([np.arange(n), np.zeros(n)]).astype(float)
+
+
+# ------------------------------------------------------------------------------------------------- which rows
+
+
+@pytest.mark.parametrize(("holdout", "n_held"), [(None, 250), (0.4, 400), (100, 100), (np.int64(7), 7)])
+def test_rows_are_held_out_without_looking_at_the_classes(holdout: Any, n_held: int) -> None:
+    rng, trained = np.random.default_rng(0), []
+    for _ in range(2):
+        y = rng.integers(0, 2, 1000)
+        clf = CalibratedClassifier(Recorder(), holdout=holdout, random_state=3).fit(numbered(1000), y)
+        held = np.setdiff1d(np.arange(1000), clf.estimator_.rows_)
+        assert len(held) == n_held == clf.model_.n_samples
+        assert clf.model_.n_positive == y[held].sum()
+        trained.append(clf.estimator_.rows_.tolist())
+    assert trained[0] == trained[1]
+    other = CalibratedClassifier(Recorder(), holdout=holdout, random_state=4).fit(numbered(1000), y)
+    assert other.estimator_.rows_.tolist() != trained[0]
+
+
+def test_a_held_out_row_is_any_row() -> None:
+    """Not stratified, and no place in the data is preferred: the counts of held-out rows are those of a plain draw."""
+    held, y = np.zeros(40), np.arange(40) % 2
+    for seed in range(400):
+        clf = CalibratedClassifier(Recorder(), random_state=seed).fit(numbered(40), y)
+        held[np.setdiff1d(np.arange(40), clf.estimator_.rows_)] += 1
+    assert np.abs(held - 100).max() < 5 * np.sqrt(400 * 0.25 * 0.75)
+    assert held[y == 1].sum() != held[y == 0].sum()
+
+
+def test_a_frozen_estimator_is_calibrated_by_all_rows() -> None:
+    trained = LogisticRegression().fit(X[:1000], Y[:1000])
+    clf = CalibratedClassifier(FrozenEstimator(trained)).fit(X[1000:], Y[1000:])
+    assert clf.model_.n_samples == clf.certificate().n_samples == 1000
+    scores = trained.predict_proba(X[1000:])[:, 1]
+    alone = fb.CertifiedCalibration().fit(scores, Y[1000:])
+    np.testing.assert_allclose(clf.predict_proba(X)[:, 1], alone.predict(trained.predict_proba(X)[:, 1]), atol=1e-6)
+    assert clf.certificate().epsilon == pytest.approx(alone.certificate().epsilon, abs=1e-6)
+
+
+def test_the_calibration_rows_are_recognised() -> None:
+    """Edges that were moved between the scores of the fit are in the fingerprint."""
+    trained = LogisticRegression().fit(X[:1000], Y[:1000])
+    clf = CalibratedClassifier(FrozenEstimator(trained)).fit(X[1000:], Y[1000:])
+    scores = trained.predict_proba(X[1000:])[:, 1]
+    assert "calibration set" in str(fb.assess.check_certificate(clf.model_, scores, Y[1000:]))
+
+
+# ------------------------------------------------------------------------------------------------- what is said
+
+
+def test_two_classes() -> None:
+    clf = CalibratedClassifier(random_state=0).fit(X, Y)
+    assert isinstance(clf.estimator_, LogisticRegression)
+    assert isinstance(clf.model_, fb.BinnedModel)
+    probabilities = clf.predict_proba(X)
+    np.testing.assert_array_equal(probabilities[:, 1], clf.model_.predict(clf.estimator_.predict_proba(X)[:, 1]))
+    np.testing.assert_array_equal(probabilities[:, 0], 1.0 - probabilities[:, 1])
+    np.testing.assert_array_equal(clf.predict(X), (probabilities[:, 1] > 0.5).astype(int))
+    classes, tops = clf.predict_top(X)
+    np.testing.assert_array_equal(classes, clf.predict(X))
+    np.testing.assert_array_equal(tops, probabilities.max(axis=1))
+    ends = clf.predict_interval(X, alpha=0.2)
+    np.testing.assert_array_equal(ends, clf.model_.predict_interval(clf.estimator_.predict_proba(X)[:, 1], alpha=0.2))
+    assert clf.certificate(0.2) == clf.model_.certificate(0.2)
+    assert clf.score(X, Y) == np.mean(clf.predict(X) == Y)
+
+
+def test_top_label() -> None:
+    clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X3, Y3)
+    assert clf.model_.kind == "top-label"
+    scores, probabilities = clf.estimator_.predict_proba(X3), clf.predict_proba(X3)
+    top = scores.argmax(axis=1)
+    classes, q = clf.predict_top(X3)
+    np.testing.assert_array_equal(classes, top)
+    np.testing.assert_array_equal(q, clf.model_.predict(scores.max(axis=1), top))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-15)
+    rows = np.arange(len(X3))
+    np.testing.assert_array_equal(probabilities[rows, top], q)
+    first, second = np.argsort(scores, axis=1)[:, 0], np.argsort(scores, axis=1)[:, 1]
+    np.testing.assert_allclose(
+        probabilities[rows, first] * scores[rows, second], probabilities[rows, second] * scores[rows, first], rtol=1e-12
+    )
+    assert "predicted class" in str(clf.certificate())
+    assert clf.predict_interval(X3).shape == (3000, 2)
+    bounds = clf.predict_interval(X3, alpha=0.05)
+    np.testing.assert_array_equal(bounds, clf.model_.predict_interval(scores.max(axis=1), top, alpha=0.05))
+
+
+def test_one_against_the_rest() -> None:
+    clf = CalibratedClassifier(LogisticRegression(), multiclass="one-vs-rest", random_state=0).fit(X3, Y3)
+    assert clf.model_.kind == "class-wise"
+    scores = clf.estimator_.predict_proba(X3)
+    own = np.column_stack([clf.model_[k].predict(scores[:, k]) for k in range(3)])
+    np.testing.assert_allclose(clf.predict_proba(X3), own / own.sum(axis=1, keepdims=True), rtol=1e-15)
+    classes, q = clf.predict_top(X3)
+    np.testing.assert_array_equal(classes, clf.predict(X3))
+    np.testing.assert_array_equal(q, own.max(axis=1))
+    assert clf.predict_interval(X3).shape == (3000, 3, 2)
+    with pytest.raises(fb.GuaranteeError, match=r"divides the probabilities of a row by their sum.*model_\.certificate"):
+        clf.certificate()
+    assert clf.model_.certificate().n_samples == 750
+
+
+def test_shares_where_nothing_is_left() -> None:
+    class Sure(Recorder):
+        def predict_proba(self, X: Any) -> Any:
+            return np.eye(3)[np.asarray(X)[:, 0].astype(int) % 3]
+
+    y = np.arange(600) % 3
+    y[::7] = 0
+    with pytest.warns(fb.FastbinWarning, match="ties left 1 of the"):
+        clf = CalibratedClassifier(FrozenEstimator(Sure().fit(numbered(600), y))).fit(numbered(600), y)
+    probabilities = clf.predict_proba(numbered(3))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert probabilities[1, 0] == probabilities[1, 2] > 0.0
+
+
+@MULTICLASS
+@pytest.mark.parametrize(
+    "names",
+    [["b", "a", "c"], [7, -1, 3], [0.5, 1.5, 2.5], np.array(["x", "yy", "z"], object)],
+    ids=["str", "int", "float", "object"],
+)
+def test_classes_of_any_type(multiclass: str, names: Any) -> None:
+    y = np.asarray(names)[Y3]
+    clf = CalibratedClassifier(LogisticRegression(), multiclass=multiclass, random_state=0)
+    if y.dtype.kind == "f":
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            clf.fit(X3, y)
+        return
+    clf.fit(X3, y)
+    np.testing.assert_array_equal(clf.classes_, np.unique(y))
+    assert set(clf.predict(X3)) <= set(y.tolist())
+    assert clf.predict(X3).dtype == y.dtype
+    assert clf.model_.columns == tuple(np.unique(y).tolist())
+    order = np.argsort(names)
+    plain = CalibratedClassifier(LogisticRegression(), multiclass=multiclass, random_state=0).fit(X3, np.argsort(order)[Y3])
+    np.testing.assert_array_equal(clf.predict_proba(X3), plain.predict_proba(X3))
+
+
+@pytest.mark.parametrize("pair", [(False, True), ("no", "yes"), (1, 2), (-1, 1)])
+def test_two_classes_of_any_type(pair: Any) -> None:
+    clf = CalibratedClassifier(random_state=0).fit(X, np.array(pair)[Y])
+    np.testing.assert_array_equal(clf.predict_proba(X), CalibratedClassifier(random_state=0).fit(X, Y).predict_proba(X))
+    assert set(clf.predict(X).tolist()) == set(pair)
+
+
+@MULTICLASS
+def test_decisions(multiclass: str) -> None:
+    clf = CalibratedClassifier(LinearSVC(random_state=0), multiclass=multiclass, random_state=0).fit(X, Y)
+    assert clf.model_.score_range is None
+    np.testing.assert_array_equal(clf.predict_proba(X)[:, 1], clf.model_.predict(clf.estimator_.decision_function(X)))
+    several = CalibratedClassifier(LinearSVC(random_state=0), multiclass=multiclass, random_state=0).fit(X3, Y3)
+    assert several.score(X3, Y3) > 0.5
+    np.testing.assert_allclose(several.predict_proba(X3).sum(axis=1), 1.0)
+    with pytest.raises(fb.InputError, match=r"BetaScaling\(\), which takes probabilities, and LinearSVC has decision_function"):
+        CalibratedClassifier(LinearSVC(), calibrator=fb.BetaScaling()).fit(X, Y)
+
+
+CALIBRATORS = [
+    fb.UniformMassBinning(5), fb.UniformMassBinning(5, ties="random"), fb.UniformMassBinning(5, scheme="umb"),
+    fb.ScalingBinning(5), fb.FixedWidthBinning(5), fb.ExplicitBinning([0.5]), fb.IsotonicCalibration(),
+    fb.IsotonicCalibration(interpolate=True), fb.VennAbers(), fb.PlattScaling(), fb.TemperatureScaling(), fb.BetaScaling(),
+    fb.CertifiedCalibration(score_range=(0, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
+@pytest.mark.filterwarnings("ignore:3 of 3 models.*holds no sample:fastbin.FastbinWarning")
+def test_any_calibrator(calibrator: Any) -> None:
+    trained = LogisticRegression().fit(X[:1000], Y[:1000])
+    clf = CalibratedClassifier(FrozenEstimator(trained), calibrator=calibrator).fit(X[1000:], Y[1000:])
+    scores = trained.predict_proba(X)[:, 1]
+    alone = clone(calibrator).fit(scores[1000:], Y[1000:]).model_
+    assert clf.model_.scheme == alone.scheme
+    np.testing.assert_allclose(clf.model_.predict(scores, seed=0), alone.predict(scores, seed=0), atol=1e-6)
+    assert calibrator._model is None, "what the user gave is not fitted"
+    several = CalibratedClassifier(LogisticRegression(), calibrator=calibrator, random_state=0).fit(X3, Y3)
+    np.testing.assert_allclose(several.predict_proba(X3).sum(axis=1), 1.0)
+
+
+# ------------------------------------------------------------------------------------------------- no certificate
+
+
+@pytest.mark.parametrize("cv", [3, [(np.arange(1000), np.arange(1000, 2000)), (np.arange(1000, 2000), np.arange(1000))]])
+def test_out_of_fold_scores_have_no_certificate(cv: Any, tmp_path: Path) -> None:
+    clf = CalibratedClassifier(LogisticRegression(), cv=cv).fit(X, Y)
+    assert clf.model_.n_samples == 2000
+    np.testing.assert_array_equal(clf.estimator_.coef_, LogisticRegression().fit(X, Y).coef_)
+    for ask in (clf.certificate, lambda: clf.predict_interval(X)):
+        with pytest.raises(fb.GuaranteeError, match="the calibrator has seen scores of other fits of the estimator"):
+            ask()
+    clf.model_.save(tmp_path / "model.fbm")
+    for ask in (fb.load(tmp_path / "model.fbm").certificate, fb.load(tmp_path / "model.fbm").interval):
+        with pytest.raises(fb.GuaranteeError):
+            ask()
+    assert "cv was given" in fb.load(tmp_path / "model.fbm").note
+
+
+@MULTICLASS
+def test_no_model_of_a_set_is_certified_after_cv(multiclass: str) -> None:
+    clf = CalibratedClassifier(LogisticRegression(), cv=3, multiclass=multiclass).fit(X3, Y3)
+    for model in clf.model_.models.values():
+        with pytest.raises(fb.GuaranteeError):
+            model.certificate()
+    with pytest.raises(fb.GuaranteeError):
+        clf.model_.certificate()
+    with pytest.raises(fb.GuaranteeError, match="cv was given"):
+        clf.certificate()
+
+
+def test_out_of_fold_scores_are_those_of_the_folds() -> None:
+    parts = [(np.arange(500, 2000), np.arange(500)), (np.arange(1000), np.arange(500, 2000))]
+    clf = CalibratedClassifier(LogisticRegression(), cv=parts).fit(X, Y)
+    scores = np.empty(2000)
+    for train, test in parts:
+        scores[test] = LogisticRegression().fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
+    alone = fb.CertifiedCalibration().fit(scores, Y).model_
+    np.testing.assert_array_equal(clf.model_.counts, alone.counts)
+    np.testing.assert_array_equal(clf.model_.label_sums, alone.label_sums)
+    np.testing.assert_allclose(clf.model_.values, alone.values, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"holdout": 0.2, "cv": 3}, "holdout is 0.2 and cv is 3; give one of the two"),
+        ({"cv": 0.25}, r"cv is 0\.25, a share; one part that is held out is holdout=0\.25"),
+        ({"cv": "prefit"}, r"cv='prefit' is not known; pass FrozenEstimator"),
+        ({"cv": "five"}, "cv is 'five'"),
+        ({"cv": 1}, "cv is 1; pass the number of folds, from 2 on"),
+        ({"cv": True}, "cv is True"),
+        ({"cv": [([0, 1, 2], [3])]}, "is missing from the training part of fold 0|cv does not put each row into one test part"),
+        ({"ensemble": True}, "ensemble is True; an average of several calibrated classifiers has no model"),
+        ({"holdout": 0.0}, "holdout is 0.0; as a share it is between 0 and 1"),
+        ({"holdout": 1.5}, "holdout is 1.5"),
+        ({"holdout": 0}, "holdout is 0; pass a share"),
+        ({"holdout": 2000}, "holdout is 2000, and there are 2000 rows; leave some to train"),
+        ({"holdout": "half"}, "holdout is 'half'"),
+        ({"multiclass": "ovr"}, "multiclass is 'ovr'"),
+        ({"sample_weight_kind": "counts"}, "sample_weight_kind is 'counts'"),
+        ({"calibrator": fb.UniformMassBinning}, "calibrator is the class UniformMassBinning"),
+        ({"calibrator": LogisticRegression()}, "calibrator is of type LogisticRegression"),
+        ({"estimator": LogisticRegression}, "estimator is the class LogisticRegression"),
+        ({"estimator": "logistic"}, "estimator is of type str"),
+        ({"estimator": FrozenEstimator(GaussianNB().fit(X, Y)), "cv": 3}, "estimator is frozen, and all rows calibrate it"),
+        ({"estimator": FrozenEstimator(GaussianNB().fit(X, Y)), "holdout": 9}, "estimator is frozen.*leave out holdout"),
+        ({"estimator": StandardScaler()}, "has neither predict_proba nor decision_function"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(options: Any, message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+        CalibratedClassifier(**options).fit(X, Y)
+
+
+def test_a_class_that_is_missing_is_named() -> None:
+    y = np.array(["often"] * 1000, object)
+    y[:500], y[7] = "sometimes", "never"
+    for seed in range(20):
+        clf = CalibratedClassifier(Recorder(), random_state=seed)
+        held = np.setdiff1d(np.arange(1000), CalibratedClassifier(Recorder(), random_state=seed).fit(
+            numbered(1000), np.arange(1000) % 2).estimator_.rows_)  # fmt: skip
+        if 7 in held:
+            with pytest.raises(ValueError, match="class 'never' is missing from the training part, which has 750 rows"):
+                clf.fit(numbered(1000), y)
+            break
+    else:
+        raise AssertionError("row 7 was never held out")
+    with pytest.raises(ValueError, match="y has 1 class, 'often' in every row"):
+        clf.fit(numbered(10), y[-10:])
+    trained = GaussianNB().fit(X, Y)
+    with pytest.raises(fb.InputError, match=r"y\[3\] is 2, and the frozen estimator knows the classes \[0, 1\]"):
+        CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1])
+    one_class = CalibratedClassifier(FrozenEstimator(trained)).fit(X[:50], np.ones(50, int))
+    assert one_class.classes_.tolist() == [0, 1]
+
+
+# ------------------------------------------------------------------------------------------------- habits
+
+
+def test_attributes_of_the_estimator_inside() -> None:
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)])
+    clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(frame, pd.Series(Y))
+    assert clf.n_features_in_ == 8
+    assert clf.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(clf.predict_proba(frame), CalibratedClassifier(random_state=0).fit(X, Y).predict_proba(X))
+    assert not hasattr(CalibratedClassifier(random_state=0).fit(X, Y), "feature_names_in_")
+    sparse = CalibratedClassifier(random_state=0).fit(scipy.sparse.csr_matrix(X), Y)
+    np.testing.assert_allclose(sparse.predict_proba(X), clf.predict_proba(frame), atol=1e-6)
+
+
+@MULTICLASS
+def test_pickles_and_copies(multiclass: str) -> None:
+    clf = CalibratedClassifier(DecisionTreeClassifier(max_depth=4), multiclass=multiclass, random_state=0)
+    with pytest.warns(fb.FastbinWarning, match="ties left"):
+        clf.fit(X3, Y3)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.predict_proba(X3), clf.predict_proba(X3))
+    assert again.model_ == clf.model_
+    assert str(again.model_.certificate()) == str(clf.model_.certificate())
+    with pytest.warns(fb.FastbinWarning, match="ties left"):
+        copy = clone(clf).fit(X3, Y3)
+    np.testing.assert_array_equal(copy.predict_proba(X3), clf.predict_proba(X3))
+
+
+def test_parameters_inside() -> None:
+    clf = CalibratedClassifier(LogisticRegression(), calibrator=fb.UniformMassBinning(5), random_state=0)
+    clf.set_params(calibrator__n_bins=4, estimator__C=0.1)
+    assert clf.fit(X, Y).model_.n_bins == 4
+    assert clf.estimator_.C == 0.1
+    assert clf.get_params()["calibrator__n_bins"] == 4
+
+
+def test_a_grid_over_bins_inside_a_pipeline() -> None:
+    pipeline = make_pipeline(StandardScaler(), CalibratedClassifier(calibrator=fb.UniformMassBinning(), random_state=0))
+    grid = {"calibratedclassifier__calibrator__n_bins": [2, 5, 20], "calibratedclassifier__holdout": [0.2, 0.4]}
+    search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_brier_score").fit(X, Y)
+    assert len(search.cv_results_["params"]) == 6
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    best = search.best_estimator_[-1]
+    assert best.model_.n_bins == search.best_params_["calibratedclassifier__calibrator__n_bins"]
+    assert cross_val_score(CalibratedClassifier(random_state=0), X3, Y3, cv=3, scoring="neg_log_loss").max() < 0.0
+    assert "CalibratedClassifier" in search._repr_html_()
+
+
+def test_a_saved_model_serves_the_same(tmp_path: Path) -> None:
+    clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X3, Y3)
+    clf.model_.save(tmp_path / "model.fbm")
+    scores = clf.estimator_.predict_proba(X3)
+    served = fb.load(tmp_path / "model.fbm").predict(scores.max(axis=1), scores.argmax(axis=1))
+    np.testing.assert_array_equal(served, clf.predict_top(X3)[1])

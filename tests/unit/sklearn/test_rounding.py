@@ -1,0 +1,63 @@
+"""Scores whose last digits do not matter: a moved edge is the rounding of what is compared with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("sklearn", minversion="1.6")
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+import fastbin as fb
+from fastbin.sklearn.rounding import BITS, half_a_step_down, rounded
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False, min_value=-1e200, max_value=1e200)
+
+
+@settings(deadline=None)
+@given(st.lists(FINITE.filter(lambda x: abs(x) > 1e-200 or x == 0), min_size=1, max_size=30), st.integers(-3, 3))
+def test_a_moved_edge_is_the_rounding_of_a_score(scores: list[float], ulps: int) -> None:
+    edges = np.unique(rounded(np.array(scores)))
+    moved = half_a_step_down(edges)
+    assert (np.diff(moved) > 0).all()
+    near = np.concatenate([moved, edges, scores, moved[:-1] + np.diff(moved) / 2 if len(moved) > 1 else moved])
+    for _ in range(abs(ulps)):
+        near = np.nextafter(near, np.copysign(np.inf, ulps))
+    near = near[(np.abs(near) > 1e-200) | (near == 0)]
+    np.testing.assert_array_equal(
+        np.searchsorted(moved, near, side="right"), np.searchsorted(edges, rounded(near), side="right")
+    )
+
+
+def test_rounding_keeps_bits() -> None:
+    scores = np.random.default_rng(0).random(1000)
+    np.testing.assert_allclose(rounded(scores), scores, rtol=2.0**-BITS)
+    np.testing.assert_array_equal(rounded(rounded(scores)), rounded(scores))
+    single = scores.astype(np.float32)
+    assert rounded(single) is single
+    np.testing.assert_array_equal(rounded(single.astype(float)), single.astype(float))
+    assert rounded(np.array([1.0 - 1e-16, 0.0, 1.0])).tolist() == [1.0, 0.0, 1.0]
+    assert np.isnan(rounded(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("calibrator", [fb.CertifiedCalibration(), fb.UniformMassBinning(50), fb.IsotonicCalibration()])
+def test_the_last_bits_of_a_score_change_nothing(calibrator: Any) -> None:
+    """Also of the rows that calibrate, at which the edges stood."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 3))
+    y = (rng.random(1500) < 1.0 / (1.0 + np.exp(-X[:, 0]))).astype(int)
+    trained = LogisticRegression().fit(X[:500], y[:500])
+    clf = fb.sklearn.CalibratedClassifier(FrozenEstimator(trained), calibrator=calibrator).fit(X[500:], y[500:])
+    scores = trained.predict_proba(X)[:, 1]
+    values = clf.model_.predict(scores)
+    for noise in (1e-15, -1e-15):
+        np.testing.assert_array_equal(clf.model_.predict(scores * (1.0 + noise)), values)
+    alone = type(calibrator)(**calibrator.get_params()).fit(scores[500:], y[500:]).model_
+    assert (alone.predict(scores[500:] * (1.0 - 1e-15)) != alone.predict(scores[500:])).any()
+    np.testing.assert_array_equal(clf.model_.predict(rounded(scores)), values)
