@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from fastbin import _model_table
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._typing import Array
 from fastbin.cli import _model_view
@@ -138,7 +139,7 @@ def command(
         return
     named = ", ".join(f"{argument} from {column}" for argument, column in columns.items()).replace("sample_weight", "weights")
     place = "" if output is None else f"{out.name}: "
-    out.messages().print(f"{place}{_model_view.summary(model)} ({named}).")
+    out.messages().print(f"{place}{_model_table.summary(model)} ({named}).")
     _model_view.show(out.messages(), model, alpha, max_rows=30)
 
 

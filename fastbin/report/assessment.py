@@ -6,15 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin import assess
+from fastbin import _html, assess
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin._tables import Columns, Table, as_html, as_text
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess.samples import Samples, check_samples
@@ -124,8 +126,8 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Assessment:
-    """How good a model is on a test set; made by `assess_model`.
+class Assessment(Table):
+    """How good a model is on a test set; made by `assess_model`. ``str()`` is the short of it; as a frame, a row per predictor.
 
     Attributes
     ----------
@@ -176,6 +178,36 @@ class Assessment:
     def scorecards(self) -> tuple[Scorecard, ...]:
         """Before, after, and the others."""
         return (*(() if self.before is None else (self.before,)), self.after, *self.others)
+
+    def _columns(self) -> Columns:
+        entries = [scorecard.to_dict() for scorecard in self.scorecards]
+        names = [name for name in entries[0] if name != "reliability"]
+        return {name: [entry.get(name) for entry in entries] for name in names}
+
+    @property
+    def in_short(self) -> tuple[str, ...]:
+        """What is promised, what the test set says of it, and the calibration error; a sentence or two each."""
+        promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
+        by_bin = self.after.ece_by_bin is not None
+        errors = [(card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None]
+        what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
+        ece = f"On {self.n_samples:,} test samples the {what} is {errors[0]:.4f}"
+        if self.before is not None:
+            ece += f", and that of the scores themselves {errors[1]:.4f}"
+        ece += " (plug-in estimates, which noise makes too large)."
+        return (promise, *(() if self.check is None else (str(self.check),)), ece)
+
+    def score_words(self) -> dict[str, list[str]]:
+        """The numbers to show, rounded: their names under the empty title, and a column for each predictor."""
+        return {"": list(self.after.numbers()), **{card.name: list(card.numbers().values()) for card in self.scorecards}}
+
+    def __str__(self) -> str:
+        return "\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions])
+
+    def _repr_html_(self) -> str:
+        badge = "" if self.check is None else f"<p>{_html.badge(self.check.verdict)}</p>"
+        cautions = _html.bullets(map(escape, self.cautions)) if self.cautions else ""
+        return _html.notebook(badge, *map(_html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
