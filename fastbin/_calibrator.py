@@ -56,6 +56,12 @@ def as_model_set(models: Any, name: str = "models") -> ModelSet:
     return fitted
 
 
+def as_model_or_set(model: Any, name: str = "model") -> BinnedModel | ModelSet:
+    """A model or a set of models, or what a fitted calibrator or estimator holds; errors as in `as_model`."""
+    fitted = model.model_ if hasattr(type(model), "model_") else model
+    return fitted if isinstance(fitted, ModelSet) else as_model(model, name)
+
+
 class Estimator(Generic[M]):
     """Configuration that is stored unchanged, and what `fit` made of it: a model, or a set of models.
 

@@ -139,9 +139,11 @@ class Table:
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
         """What is shown, by title, and how many of the first columns hold text."""
-        columns = self._columns()
-        n_text = next((at for at, column in enumerate(columns.values()) if column and not isinstance(column[0], str)), 0)
-        return {name.replace("_", " "): in_words(column) for name, column in columns.items()}, n_text
+        columns = {name: in_words(column) for name, column in self._columns().items()}
+        if "cell" in columns:  # the key of a model of a set, as it is; the pool has none
+            columns["cell"] = ["pool" if key is None else str(key) for key in self._columns()["cell"]]
+        entries = [name == "cell" or isinstance(column[0], str) for name, column in self._columns().items()]
+        return {name.replace("_", " "): words for name, words in columns.items()}, (*entries, False).index(False)
 
     def __str__(self) -> str:
         words, n_text = self._words()

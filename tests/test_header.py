@@ -31,6 +31,7 @@ PINNED = {
         "FASTBIN_ERROR_BUFFER": 21,
         "FASTBIN_ERROR_SCORE_NAN": 30,
         "FASTBIN_ERROR_SCORE_RANGE": 31,
+        "FASTBIN_ERROR_CELL": 32,
         "FASTBIN_ERROR_EDGES": 40,
         "FASTBIN_ERROR_VALUES": 41,
         "FASTBIN_ERROR_TALLY": 42,
@@ -38,6 +39,7 @@ PINNED = {
         "FASTBIN_ERROR_RANGE": 44,
         "FASTBIN_ERROR_MAP": 45,
         "FASTBIN_ERROR_ORIGIN": 46,
+        "FASTBIN_ERROR_SET": 47,
         "FASTBIN_ERROR_MAGIC": 60,
         "FASTBIN_ERROR_FORMAT_VERSION": 61,
         "FASTBIN_ERROR_LENGTH": 62,
@@ -89,6 +91,14 @@ PINNED = {
         "FASTBIN_TIES_WHOLE": 5,
     },
     "fastbin_type": {"FASTBIN_FLOAT64": 0, "FASTBIN_FLOAT32": 1},
+    "fastbin_set_kind": {
+        "FASTBIN_SET_GIVEN": 0,
+        "FASTBIN_SET_SEGMENTS": 1,
+        "FASTBIN_SET_TOP_LABEL": 2,
+        "FASTBIN_SET_CLASS_WISE": 3,
+    },
+    "fastbin_key_type": {"FASTBIN_KEYS_INT": 0, "FASTBIN_KEYS_TEXT": 1},
+    "fastbin_unknown": {"FASTBIN_UNKNOWN_REFUSE": 0, "FASTBIN_UNKNOWN_POOL": 1},
     "fastbin_nan": {"FASTBIN_NAN_ERROR": 0, "FASTBIN_NAN_PROPAGATE": 1},
 }
 

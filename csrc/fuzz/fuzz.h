@@ -60,9 +60,19 @@ static inline void mend(uint8_t *bytes, size_t size) {
 }
 
 /*
- * The same for the containers inside first: what lies in the sections MODL and STRM, and, in a stream of version 1, the model
- * at 56, whose size is at 48. Lengths that lead out of the bytes are left alone.
+ * The same for the containers inside first: what lies in the sections MODL and STRM, the models that follow each other in MODS,
+ * and, in a stream of version 1, the model at 56, whose size is at 48. Lengths that lead out of the bytes are left alone.
  */
+static inline void mend_models(uint8_t *bytes, size_t size) {
+  size_t at = 0;
+  while (size - at >= 32) {
+    uint64_t length = get_word(bytes + at + 16);
+    if (length < 32 || length % 8 != 0 || length > size - at) return;
+    mend(bytes + at, (size_t)length);
+    at += (size_t)length;
+  }
+}
+
 static inline void mend_all(uint8_t *bytes, size_t size) {
   int is_version_1 = bytes[3] == 'S' && bytes[8] == 1;
   uint64_t inside = is_version_1 && size > 64 + 32 ? get_word(bytes + 48) : 0;
@@ -73,6 +83,7 @@ static inline void mend_all(uint8_t *bytes, size_t size) {
     if ((memcmp(bytes + at, "MODL", 4) == 0 || memcmp(bytes + at, "STRM", 4) == 0) && length >= 32 && length % 8 == 0) {
       mend_all(bytes + at + 16, (size_t)length);
     }
+    if (memcmp(bytes + at, "MODS", 4) == 0) mend_models(bytes + at + 16, (size_t)length);
     at += 16 + (size_t)((length + 7) & ~(uint64_t)7);
   }
   mend(bytes, size);

@@ -1,10 +1,10 @@
 /*
- * make_corpus.c: writes the first seeds of the fuzz targets, a small model of each shape, streams and a monitor: make_corpus
- * FOLDER. They go to FOLDER/model, FOLDER/stream and FOLDER/monitor, which exist.
+ * make_corpus.c: writes the first seeds of the fuzz targets, a small model of each shape, sets, streams and a monitor: make_corpus
+ * FOLDER. They go to FOLDER/model, FOLDER/set, FOLDER/stream and FOLDER/monitor, which exist.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "specs.h"
+#include "sets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +123,39 @@ static void save_others(void) {
   save("spline", &spec);
 }
 
+static void save_set(const char *name, const fastbin_set_spec *spec) {
+  char path[4096];
+  fastbin_set *set = must_create_set(spec);
+  snprintf(path, sizeof path, "%s/set/%s.fbm", folder, name);
+  if (fastbin_set_save(set, path) != FASTBIN_OK) {
+    fprintf(stderr, "make_corpus: %s\n", path);
+    failed = 1;
+  }
+  fastbin_set_free(set);
+}
+
+static void save_sets(void) {
+  static const int32_t pooled[] = {0, 0, 0};
+  fastbin_model_spec smooth = spline_spec();
+  fastbin_model *model;
+  fastbin_set_spec spec = int_set_spec();
+  save_set("ints", &spec);
+  spec = text_set_spec();
+  save_set("texts", &spec);
+  spec.unknown = FASTBIN_UNKNOWN_REFUSE;
+  spec.columns = NULL;
+  save_set("pooled", &spec);
+  if (fastbin_model_create(&smooth, &model) != FASTBIN_OK) exit(1);
+  spec = int_set_spec();
+  spec.n_models = 1;
+  spec.pool = 0;
+  spec.models = (const fastbin_model *const[]){model};
+  spec.model_of_key = pooled;
+  save_set("one", &spec);
+  fastbin_model_free(model);
+  free_set_models();
+}
+
 static void save_stream(const char *name, fastbin_stream *stream) {
   char path[4096];
   size_t size = fastbin_stream_size(stream);
@@ -203,6 +236,7 @@ int main(int argc, char **argv) {
   save_many();
   save_resolutions();
   save_others();
+  save_sets();
   save_streams();
   return failed;
 }

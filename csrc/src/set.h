@@ -21,8 +21,7 @@ typedef struct key_slot {
 typedef struct key_table {
   key_slot *slots;
   uint64_t mask; /* slots - 1, and their number is a power of two */
-  uint64_t salt;
-  int is_hashed; /* 0: no salt spreads these keys, and they are found by bisection */
+  int is_hashed; /* 0: the hashes of these keys are too much alike, and they are found by bisection */
 } key_table;
 
 struct fastbin_set {

@@ -1,18 +1,15 @@
 /*
  * set_keys.c: the keys of a set, and the hash table that finds them.
  *
- * The table is at most half full and is searched from the place of the hash on. Keys whose hashes were made to collide cannot
- * make that slow: where a search would be longer than LONGEST_SEARCH, all keys are hashed with another salt, and after
- * MOST_SALTS of them, each of which costs as much again to attack, they are found by bisection.
+ * The table is at most half full and is searched from the place of the hash on. Keys that were chosen to have one hash cannot make
+ * that slow, neither reading nor finding: where a search would be longer than LONGEST_SEARCH, all keys are found by bisection.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "bytes.h"
 #include "set.h"
 
-/* In a table that is half full of two thousand million keys, the longest search is about 110 places. */
+/* Of two thousand million keys that were not chosen so, the longest search is about 110 places. */
 #define LONGEST_SEARCH 255
-#define MOST_SALTS 4
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Which keys are those of a set                                                                                 */
@@ -89,11 +86,11 @@ size_t fastbin_key_slots(const fastbin_set_spec *spec) {
   return slots;
 }
 
-static uint64_t hash_int(uint64_t salt, int64_t key) { return mix((uint64_t)key ^ salt); }
+static uint64_t hash_int(int64_t key) { return mix((uint64_t)key + KEY_STEP); }
 
 /* The words of a text, the last one filled up with zeros, and its size. Never stored: any order of bytes will do. */
-static uint64_t hash_text(uint64_t salt, const char *text, size_t size) {
-  uint64_t state = salt ^ size, word;
+static uint64_t hash_text(const char *text, size_t size) {
+  uint64_t state = size, word;
   for (; size >= sizeof word; size -= sizeof word, text += sizeof word) {
     memcpy(&word, text, sizeof word);
     state = chain(state, word);
@@ -103,33 +100,26 @@ static uint64_t hash_text(uint64_t salt, const char *text, size_t size) {
   return chain(state, word);
 }
 
-/* Enters all keys. Returns 0 if one of them would be searched for too long. */
-static int fill_slots(const fastbin_set *set, const key_table *table) {
+/* Enters all keys; the table is not used if one of them would be searched for too long. */
+void fastbin_fill_key_table(fastbin_set *set) {
   const fastbin_set_spec *spec = &set->spec;
+  key_table *table = &set->table;
+  int is_text = spec->key_type == FASTBIN_KEYS_TEXT;
+  table->mask = fastbin_key_slots(spec) - 1;
+  table->is_hashed = 0;
   for (uint64_t k = 0; k <= table->mask; k++) table->slots[k].place = -1;
   for (int32_t i = 0; i < spec->n_keys; i++) {
-    int is_text = spec->key_type == FASTBIN_KEYS_TEXT;
-    uint64_t hash = is_text ? hash_text(table->salt, text_of(spec, i), size_of(spec, i)) : hash_int(table->salt, spec->int_keys[i]);
+    uint64_t hash = is_text ? hash_text(text_of(spec, i), size_of(spec, i)) : hash_int(spec->int_keys[i]);
     uint64_t at = hash & table->mask;
     int searched = 0;
     for (; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
-      if (++searched > LONGEST_SEARCH) return 0;
+      if (++searched > LONGEST_SEARCH) return;
     }
     table->slots[at].word = is_text ? hash : (uint64_t)spec->int_keys[i];
     table->slots[at].place = i;
     table->slots[at].model = spec->model_of_key[i];
   }
-  return 1;
-}
-
-void fastbin_fill_key_table(fastbin_set *set) {
-  key_table *table = &set->table;
-  table->mask = fastbin_key_slots(&set->spec) - 1;
-  table->is_hashed = 0;
-  for (uint64_t i = 1; !table->is_hashed && i <= MOST_SALTS; i++) {
-    table->salt = mix(i * KEY_STEP);
-    table->is_hashed = fill_slots(set, table);
-  }
+  table->is_hashed = 1;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -164,7 +154,7 @@ static NEVER_INLINE int32_t bisect_text(const fastbin_set_spec *spec, const char
 
 int32_t fastbin_set_find_int(const fastbin_set *set, int64_t key) {
   const key_table *table = &set->table;
-  uint64_t at = hash_int(table->salt, key) & table->mask;
+  uint64_t at = hash_int(key) & table->mask;
   if (set->spec.key_type != FASTBIN_KEYS_INT) return -1;
   if (!table->is_hashed) return bisect_int(&set->spec, key);
   for (; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
@@ -179,7 +169,7 @@ int32_t fastbin_set_find_text(const fastbin_set *set, const char *key, size_t si
   uint64_t hash, at;
   if (spec->key_type != FASTBIN_KEYS_TEXT || size == 0 || size > FASTBIN_MAX_KEY_SIZE) return -1;
   if (!table->is_hashed) return bisect_text(spec, key, size);
-  hash = hash_text(table->salt, key, size);
+  hash = hash_text(key, size);
   for (at = hash & table->mask; table->slots[at].place >= 0; at = (at + 1) & table->mask) {
     const key_slot *slot = &table->slots[at];
     if (slot->word != hash || size_of(spec, slot->place) != size) continue;

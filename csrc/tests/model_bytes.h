@@ -9,7 +9,7 @@
 #include "check.h"
 #include "fastbin.h"
 
-#define MOST_BYTES 2048
+#define MOST_BYTES 4096
 
 typedef struct bytes {
   unsigned char at[MOST_BYTES];

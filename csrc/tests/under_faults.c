@@ -8,7 +8,7 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE
-#include "specs.h"
+#include "sets.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -32,7 +32,9 @@ static char path[4096];
 static const char *folder;
 static fastbin_model *old_model, *new_model;
 static fastbin_stream *stream, *other_stream;
-static image old_image, new_image, stream_image, monitor_image;
+static fastbin_set *set;
+static image old_image, new_image, stream_image, monitor_image, set_image;
+static char set_path[4096];
 static long n_faults;
 
 static void require(int holds, const char *what, const char *operation, const char *kind, long at) {
@@ -139,6 +141,34 @@ static fastbin_status read_monitor(void) {
   return status;
 }
 
+static fastbin_status done_with_set(fastbin_status status, fastbin_set *made) {
+  if (status != FASTBIN_OK && made) abort();
+  fastbin_set_free(made);
+  return status;
+}
+
+static fastbin_status create_set(void) {
+  fastbin_set_spec spec = text_set_spec();
+  fastbin_set *made;
+  fastbin_status status = fastbin_set_create(&spec, &made);
+  return done_with_set(status, made);
+}
+
+static fastbin_status read_set(void) {
+  fastbin_set *made;
+  fastbin_status status = fastbin_set_read(set_image.bytes, set_image.size, &made);
+  return done_with_set(status, made);
+}
+
+/* Beside the model, where nothing else may lie. */
+static fastbin_status save_and_load_set(void) {
+  fastbin_set *made = NULL;
+  fastbin_status status = fastbin_set_save(set, set_path);
+  if (status == FASTBIN_OK) status = fastbin_set_load(set_path, &made);
+  remove(set_path);
+  return done_with_set(status, made);
+}
+
 static fastbin_status merge(void) { return fastbin_stream_merge(other_stream, stream); }
 
 static const struct operation {
@@ -155,6 +185,9 @@ static const struct operation {
     {"continue a fit", continue_fit},
     {"snapshot", snapshot},
     {"merge", merge},
+    {"create a set", create_set},
+    {"read a set", read_set},
+    {"save and load a set", save_and_load_set},
 };
 
 static const char *const kinds[] = {"malloc", "open", "read", "write", "close", "fsync", "rename"};
@@ -198,6 +231,13 @@ static void prepare_monitor(void) {
   if (fastbin_monitor_write(&spec, monitor_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
 }
 
+static void prepare_set(void) {
+  fastbin_set_spec spec = text_set_spec();
+  set = must_create_set(&spec);
+  set_image.size = fastbin_set_size(set);
+  if (fastbin_set_write(set, set_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
+}
+
 static void prepare(void) {
   fastbin_model_spec spec = half_spec();
   if (fastbin_model_create(&spec, &old_model) != FASTBIN_OK) exit(1);
@@ -213,12 +253,14 @@ static void prepare(void) {
   if (fastbin_model_write(new_model, new_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   if (fastbin_stream_write(stream, stream_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   prepare_monitor();
+  prepare_set();
 }
 
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
   snprintf(path, sizeof path, "%s/model.fbm", folder);
+  snprintf(set_path, sizeof set_path, "%s/set.fbm", folder);
   find("faults_arm", &arm, sizeof arm);
   find("faults_disarm", &disarm, sizeof disarm);
   prepare();
@@ -233,6 +275,8 @@ int main(int argc, char **argv) {
   fastbin_model_free(new_model);
   fastbin_stream_free(stream);
   fastbin_stream_free(other_stream);
+  fastbin_set_free(set);
+  free_set_models();
   printf("under_faults: %ld failing calls, all borne\n", n_faults);
   return n_faults > 20 ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 `multiclass_brier`, `multiclass_log_loss`
 `validity_curve`, `promised_validity`                      Gupta & Ramdas 2021: the share of samples by the error of their
                                                            prediction; exact step functions
+`group_table`, `audit_groups`                              in each group of a population: numbers, and is the promise kept?
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 =========================================================  ===============================================================
 
@@ -19,6 +20,8 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
+from fastbin.assess.group_audit import AuditedGroup, GroupAudit, audit_groups
+from fastbin.assess.groups import GroupTable, group_table
 from fastbin.assess.metrics import (
     BrierDecomposition,
     SquaredEce,
@@ -32,20 +35,27 @@ from fastbin.assess.metrics import (
 )
 from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.set_check import SetCheck
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck
 
 __all__ = [
+    "AuditedGroup",
     "BrierDecomposition",
     "CertificateCheck",
+    "GroupAudit",
+    "GroupTable",
     "ReliabilityTable",
+    "SetCheck",
     "SquaredEce",
     "ValidityCurve",
+    "audit_groups",
     "brier_decomposition",
     "brier_score",
     "check_certificate",
     "class_wise_ece",
     "ece",
+    "group_table",
     "log_loss",
     "multiclass_brier",
     "multiclass_log_loss",

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
-from fastbin.assess.promise import LabelledRows, Promise, expected_shares
+from fastbin._scalars import check_alpha, check_power
+from fastbin.assess.parts import Part, parts_of
+from fastbin.assess.promise import Promise, expected_shares
+from fastbin.assess.set_check import SetCheck
 from fastbin.assess.verdict import CertificateCheck
-from fastbin.guarantees import Certificate
+from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 
-def check_certificate(
-    model: BinnedModel | Calibrator,
+@overload
+def check_certificate(model: ModelSet, scores: Any, labels: Any, *, cells: Any, **options: Any) -> SetCheck: ...
+
+
+@overload
+def check_certificate(model: BinnedModel | Calibrator, scores: Any, labels: Any, **options: Any) -> CertificateCheck: ...
+
+
+def check_certificate(  # type: ignore[misc]  # the options are those below, stated once
+    model: BinnedModel | Calibrator | ModelSet,
     scores: Any,
     labels: Any,
     *,
-    certificate: Certificate | None = None,
+    cells: Any = None,
+    certificate: Certificate | SetCertificate | None = None,
     epsilon: float | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
     sample_weight: Any = None,
     keys: Any = None,
     seed: int | None = 0,
-) -> CertificateCheck:
+) -> CertificateCheck | SetCheck:
     """Compare a promise about every bin with a test set that was not used in the fit.
 
     The calibration set itself is recognised by the fingerprint that the fit leaves in the model, and never confirms. A part of
@@ -34,14 +47,17 @@ def check_certificate(
 
     Parameters
     ----------
-    model : BinnedModel or fitted calibrator
-        A step function.
+    model : BinnedModel, fitted calibrator or ModelSet
+        A step function, or a set of them.
     scores : array-like of shape (n,)
         Uncalibrated test scores, in the model's range.
     labels : array-like of shape (n,)
         bool, or numbers that equal 0 or 1.
+    cells : array-like of shape (n,), optional
+        Of a set, and of a set alone: the key of each row. Of a set for predicted classes: the predicted class, and the label is
+        whether it is right; class-wise: a row for each sample and class, whose label is whether the class is the true one.
     certificate : Certificate, optional
-        A conditional one. By default ``model.certificate(alpha=0.1)``.
+        A conditional one. By default ``model.certificate(alpha=0.1)``. Of a set its joint one, a `SetCertificate`.
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
     alpha : float
@@ -56,6 +72,7 @@ def check_certificate(
     Returns
     -------
     CertificateCheck
+        Of a set a `SetCheck`.
 
     Raises
     ------
@@ -77,6 +94,9 @@ def check_certificate(
     the values there; valid for any mix of scores inside the bin, and exact binomial where all its values are the same. Its
     sample sizes use the normal law.
 
+    Of a set with M models that promise something, each is checked at alpha / M: "contradicted" if one of them is, "confirmed"
+    if all are. That holds whatever the dependence between them, that of a class-wise set included.
+
     A certificate itself fails with its own alpha, so a contradicted one need not be a mistake; the two chances add up.
 
     Power is not quite monotone in the count, so slightly smaller sizes than those given may do. O(n + n_bins) time.
@@ -94,9 +114,19 @@ def check_certificate(
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
-    promise = Promise.of(model, certificate, epsilon, alpha, power)
-    rows = LabelledRows.of(promise.model, scores, labels, sample_weight, keys, seed)
-    return promise.verdict_on(rows.sums(promise.model), rows.are_calibration_set_of(promise.model))
+    parts = parts_of(
+        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=power,
+        sample_weight=sample_weight, keys=keys, seed=seed,
+    )  # fmt: skip
+    checks = [(part.name, _check(part)) for part in parts.parts]
+    if parts.of_set:
+        return SetCheck.of(checks, alpha=check_alpha(alpha), power=check_power(power), n_unknown=parts.n_unknown)
+    return checks[0][1]
+
+
+def _check(part: Part) -> CertificateCheck:
+    model = part.promise.model
+    return part.promise.verdict_on(part.rows.sums(model), part.rows.are_calibration_set_of(model))
 
 
 @shared_docs(check_certificate.__doc__)
@@ -112,8 +142,9 @@ def samples_to_check(
 
     Parameters
     ----------
-    {model}
-    {certificate}
+    model : BinnedModel or fitted calibrator
+    certificate : Certificate, optional
+        A conditional one. By default ``model.certificate(alpha=0.1)``.
     {epsilon}
     {alpha}
     {power}

@@ -45,7 +45,7 @@ class Promise(NamedTuple):
         cls, model: BinnedModel | Calibrator, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
     ) -> Promise:
         """The promise of a certificate, by default the model's own, or of an epsilon."""
-        model, alpha, power = as_model(model), check_alpha(alpha), check_power(power)
+        model = as_model(model)
         if model.kind != "step":
             raise InputError(
                 f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
@@ -67,7 +67,11 @@ class Promise(NamedTuple):
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
-        radii = np.where(is_claimed, radii, 1.0)
+        return cls.within(model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(alpha), check_power(power))
+
+    @classmethod
+    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, alpha: float, power: float) -> Promise:
+        """The promise that what is served in the claimed bins is within these radii of the truth."""
         if model.has_steps:
             tests = tests_of_averages(model, radii)
             return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
@@ -75,6 +79,11 @@ class Promise(NamedTuple):
         claims[~is_claimed] = 0.0, 1.0
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
         return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
+
+    @classmethod
+    def about_nothing(cls, model: BinnedModel, alpha: float, power: float) -> Promise:
+        """No claim about any bin, as of a model without samples."""
+        return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
 
     def counts_to_confirm(self) -> Float64s:
         """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
@@ -129,6 +138,23 @@ def expected_shares(counts: Int64s) -> Float64s:
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
+def check_outcomes(labels: Any, sample_weight: Any) -> tuple[UInt8s, Int64s | None]:
+    """Labels and frequencies; real weights are refused."""
+    ones, weights = check_labels(labels), check_sample_weight(sample_weight)
+    if weights is not None and weights.dtype == np.float64:
+        raise GuaranteeError(
+            "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
+            "reliability_table, or give integers if the weights are frequencies"
+        )
+    return ones, weights
+
+
+def check_rows(**columns: Array | None) -> None:
+    """Refuse columns of several lengths, and a test set without rows."""
+    if check_same_length(**columns) == 0:
+        raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
+
+
 class LabelledRows(NamedTuple):
     """Test samples in the steps of a model, checked."""
 
@@ -139,21 +165,20 @@ class LabelledRows(NamedTuple):
 
     @classmethod
     def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, keys: Any, seed: int | None) -> LabelledRows:
-        """Rows of a test set; real weights are refused, as the tests are binomial."""
-        ones, weights = check_labels(labels), check_sample_weight(sample_weight)
-        if weights is not None and weights.dtype == np.float64:
-            raise GuaranteeError(
-                "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
-                "reliability_table, or give integers if the weights are frequencies"
-            )
+        """The rows of a test set."""
+        ones, frequencies = check_outcomes(labels, sample_weight)
         steps = model.step(scores, keys=keys, seed=None if keys is not None else seed)
-        if check_same_length(scores=steps, labels=ones, sample_weight=weights) == 0:
-            raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
-        return cls(as_scores(scores), steps, ones, weights)
+        check_rows(scores=steps, labels=ones, sample_weight=frequencies)
+        return cls(as_scores(scores), steps, ones, frequencies)
 
     def take(self, rows: Any) -> LabelledRows:
         """Some of the rows, by number or mask."""
         return LabelledRows(*(None if column is None else column[rows] for column in self))  # type: ignore[arg-type]
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, repetitions included."""
+        return len(self.labels) if self.frequencies is None else int(self.frequencies.sum())
 
     def sums(self, model: BinnedModel) -> BinSums:
         """The sums over the rows of each bin."""

@@ -11,8 +11,7 @@ import numpy as np
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
-from fastbin._tables import Columns, Table
-from fastbin._tables import as_records as as_records
+from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.samples import grouped_samples
 from fastbin.guarantees.words import sureness

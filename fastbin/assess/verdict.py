@@ -86,22 +86,20 @@ class CertificateCheck(Table):
             "count": self.counts.tolist(),
             "label_sum": self.label_sums.tolist(),
             "p_value": self.p_values.tolist(),
-            "count_to_confirm": [_finite(count) for count in self.counts_to_confirm.tolist()],
+            "count_to_confirm": [finite(count) for count in self.counts_to_confirm.tolist()],
         }
         if self.mean_served is not None:
             columns["mean_served"] = [None if math.isnan(mean) else mean for mean in self.mean_served.tolist()]
         return columns
 
     def _repr_html_(self) -> str:
-        words, _ = self._words()
-        sentence = f"<p>{_html.badge(self.verdict)}</p>{_html.paragraph(str(self))}"
-        return _html.notebook(sentence, as_html(words, n_text=2))
+        return verdict_as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
         names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
-        sizes = {name: _finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
+        sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
         return {**head, **sizes, "bins": as_records(self._columns())}
 
     def __str__(self) -> str:
@@ -145,5 +143,11 @@ class CertificateCheck(Table):
         )
 
 
-def _finite(number: float) -> int | None:
+def verdict_as_html(check: Any) -> str:
+    """What a notebook shows of a check: the verdict, the sentence and the rows."""
+    words, _ = check._words()
+    return _html.notebook(f"<p>{_html.badge(check.verdict)}</p>", _html.paragraph(str(check)), as_html(words, n_text=2))
+
+
+def finite(number: float) -> int | None:
     return int(number) if math.isfinite(number) else None

@@ -98,7 +98,6 @@ class SetCertificate(Table):
 
     def _repr_html_(self) -> str:
         words, _ = self._words()
-        words["cell"] = ["pool" if name is None else str(name) for name, _ in self.parts]
         words["epsilon"] = [rounded_up(part.epsilon) for _, part in self.parts]
         words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for _, part in self.parts]
         return _html.notebook(*promise_as_html(self), as_html(words, n_text=1))

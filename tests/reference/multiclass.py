@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
-__all__ = ["authors_ece", "brier", "class_wise_ece", "log_loss", "top_label_ece"]
+__all__ = ["authors_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
 
 
 def authors_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
@@ -61,3 +61,16 @@ def log_loss(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> float:
     """The mean of minus the logarithm of the true class's probability; infinite where one is 0."""
     own = [row[label] for row, label in zip(rows, labels, strict=True)]
     return math.inf if 0.0 in own else -math.fsum(map(math.log, own)) / len(own)
+
+
+def group_rows(
+    predictions: Sequence[float], labels: Sequence[int], groups: Sequence[Hashable]
+) -> dict[Hashable, tuple[int, Fraction, Fraction, Fraction]]:
+    """Of each group: samples, mean prediction, positive rate, and the mean squared error."""
+    found = {}
+    for name in set(groups):
+        own = [(Fraction(p), label) for p, label, group in zip(predictions, labels, groups, strict=True) if group == name]
+        n = len(own)
+        squares = sum(((p - label) ** 2 for p, label in own), Fraction(0)) / n
+        found[name] = (n, sum((p for p, _ in own), Fraction(0)) / n, Fraction(sum(label for _, label in own), n), squares)
+    return found

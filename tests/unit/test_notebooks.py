@@ -15,12 +15,12 @@ import pytest
 import fastbin as fb
 from fastbin import _html, _tables, assess
 from fastbin._files import read_bytes, write_bytes
-from fastbin.assess.groups import group_table
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000)
 LABELS = RNG.random(3000) < SCORES**2
 TEST = slice(1500, 3000)
+HALF = np.where(SCORES[TEST] > 0.5, "<high>", "low")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,7 @@ def assessment(model: fb.BinnedModel) -> Any:
 @pytest.fixture(scope="module")
 def things(model: fb.BinnedModel, models: fb.ModelSet, assessment: Any) -> dict[str, Any]:
     predictions = model.predict(SCORES[TEST])
+    audit = assess.audit_groups(model, SCORES[TEST], LABELS[TEST], HALF)
     return {
         "model": model,
         "set": models,
@@ -51,11 +52,19 @@ def things(model: fb.BinnedModel, models: fb.ModelSet, assessment: Any) -> dict[
         "check": assessment.check,
         "assessment": assessment,
         "reliability": assess.reliability_table(predictions, LABELS[TEST]),
-        "groups": group_table(predictions, LABELS[TEST], np.where(SCORES[TEST] > 0.5, "<high>", "low")),
+        "groups": assess.group_table(predictions, LABELS[TEST], HALF),
+        "set check": assess.check_certificate(
+            models, SCORES[:1500], LABELS[:1500], cells=np.where(HALF == "low", "south", "islands")
+        ),
+        "audit": audit,
+        "audited group": audit["low"],
     }
 
 
-NAMES = ("model", "set", "certificate", "set certificate", "check", "assessment", "reliability", "groups")
+NAMES = (
+    "model", "set", "certificate", "set certificate", "check", "assessment", "reliability", "groups", "set check", "audit",
+    "audited group",
+)  # fmt: skip
 FRAMES = tuple(name for name in NAMES if name != "certificate")
 each = pytest.mark.parametrize("name", NAMES)
 each_frame = pytest.mark.parametrize("name", FRAMES)
@@ -258,6 +267,16 @@ def test_the_frame_of_a_set_has_joint_intervals(models: fb.ModelSet) -> None:
     np.testing.assert_array_equal(frame[["interval_lower", "interval_upper"]], np.concatenate(models.interval(0.2)))
     assert frame["cell"].iloc[0] == "<north>"
     assert frame["cell"].isna().sum() == models.pool.n_bins  # type: ignore[union-attr]
+
+
+def test_cells_of_any_type_go_into_frames(model: fb.BinnedModel) -> None:
+    halves = [fb.UniformMassBinning(n_bins=2).fit(SCORES[half], LABELS[half]) for half in (slice(1500), TEST)]
+    models = fb.ModelSet({1000: halves[0]}, pool=halves[1], pooled_keys=[7])
+    assert models.to_polars()["cell"].to_list() == [1000, 1000, None, None]
+    certificate = models.certificate()
+    assert certificate.to_polars()["cell"].to_list() == [1000, None]  # type: ignore[union-attr]
+    assert "<td class='text'>1000</td>" in certificate._repr_html_()
+    assert "<td class='text'>pool</td>" in certificate._repr_html_()
 
 
 def test_scores_without_limits_have_no_ends() -> None:

@@ -1,0 +1,70 @@
+/*
+ * sets.h: specs to make sets from.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_TESTS_SETS_H
+#define FASTBIN_TESTS_SETS_H
+
+#include "check.h"
+#include "specs.h"
+
+enum { N_SET_MODELS = 3 };
+
+/* A step model with keys, one of two resolutions and one of two bins, each made once. */
+static inline const fastbin_model *const *set_models(void) {
+  static const fastbin_model *models[N_SET_MODELS];
+  if (!models[0]) {
+    const fastbin_model_spec specs[N_SET_MODELS] = {countable_spec(), stepped_spec(), half_spec()};
+    for (int i = 0; i < N_SET_MODELS; i++) {
+      fastbin_model *model;
+      REQUIRE(fastbin_model_create(&specs[i], &model) == FASTBIN_OK);
+      models[i] = model;
+    }
+  }
+  return models;
+}
+
+static inline void free_set_models(void) {
+  for (int i = 0; i < N_SET_MODELS; i++) fastbin_model_free((fastbin_model *)(uintptr_t)set_models()[i]);
+}
+
+/* Key -5 has model 0, key 7 model 1, key 8 model 2. */
+static inline fastbin_set_spec int_set_spec(void) {
+  static const int64_t keys[] = {-5, 7, 8};
+  fastbin_set_spec spec;
+  memset(&spec, 0, sizeof spec);
+  spec.struct_size = sizeof spec;
+  spec.pool = -1;
+  spec.n_models = spec.n_keys = N_SET_MODELS;
+  spec.models = set_models();
+  spec.int_keys = keys;
+  return spec;
+}
+
+/* The classes "Z", "a", "ab", "z" and e with an acute accent, three of which are pooled; unknown ones, too. */
+static inline fastbin_set_spec text_set_spec(void) {
+  static const char text[] = "Zaabz\xc3\xa9";
+  static const uint64_t offsets[] = {0, 1, 2, 4, 5, 7};
+  static const int32_t model_of_key[] = {2, 0, 1, 2, 2}, columns[] = {4, 0, 1, 3, 2};
+  fastbin_set_spec spec = int_set_spec();
+  spec.kind = FASTBIN_SET_TOP_LABEL;
+  spec.key_type = FASTBIN_KEYS_TEXT;
+  spec.unknown = FASTBIN_UNKNOWN_POOL;
+  spec.pool = 2;
+  spec.n_keys = 5;
+  spec.int_keys = NULL;
+  spec.text = text;
+  spec.text_offsets = offsets;
+  spec.model_of_key = model_of_key;
+  spec.columns = columns;
+  return spec;
+}
+
+static inline fastbin_set *must_create_set(const fastbin_set_spec *spec) {
+  fastbin_set *set;
+  REQUIRE(fastbin_set_create(spec, &set) == FASTBIN_OK);
+  return set;
+}
+
+#endif /* FASTBIN_TESTS_SETS_H */

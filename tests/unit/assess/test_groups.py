@@ -1,0 +1,207 @@
+"""Tables of groups, and the audit of a promise in groups: its verdicts, its levels, and what it certifies."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin as fb
+from fastbin import assess
+from fastbin.intervals import clopper_pearson, sidak
+from reference import multiclass as exact
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.2, 1 / 3, 0.9, 1.0]), st.integers(0, 1), st.integers(-1, 2)), min_size=1))
+def test_tables_are_the_reference(rows: list[tuple[float, int, int]]) -> None:
+    predictions, labels, groups = (list(column) for column in zip(*rows, strict=True))
+    expected = exact.group_rows(predictions, labels, groups)
+    table = assess.group_table(predictions, labels, groups)
+    assert table.names == tuple(map(str, sorted(set(groups))))
+    for at, name in enumerate(sorted(set(groups))):
+        n, mean, rate, squares = expected[name]
+        assert table.counts[at] == n
+        assert Fraction(int(table.label_sums[at]), n) == rate
+        assert math.isclose(table.mean_predictions[at], mean, abs_tol=1e-12)
+        assert math.isclose(table.positive_rates[at], rate, abs_tol=1e-15)
+        assert math.isclose(table.gaps[at], abs(rate - mean), abs_tol=1e-12)
+        assert math.isclose(table.brier_scores[at], squares, abs_tol=1e-12)
+        own = [group == name for group in groups]
+        kept = np.array(predictions)[own], np.array(labels)[own]
+        assert table.ece[at] == assess.ece(*kept)
+        assert table.log_losses[at] == assess.log_loss(*kept)
+    level = sidak(0.1, len(expected))
+    assert table.intervals is not None
+    assert np.array_equal(table.intervals, clopper_pearson(table.label_sums, table.counts, level))
+
+
+def test_frequencies_are_repetitions_and_importance_weights_have_no_intervals() -> None:
+    rng = np.random.default_rng(1)
+    predictions, labels, groups = rng.choice([0.2, 0.5], 60), rng.integers(0, 2, 60), rng.choice(["a", "b", "c"], 60)
+    weights = rng.integers(0, 3, 60)
+    weighted = assess.group_table(predictions, labels, groups, sample_weight=weights)
+    plain = assess.group_table(*(np.repeat(column, weights) for column in (predictions, labels, groups)))
+    for name in ("counts", "label_sums", "mean_predictions", "ece", "intervals", "brier_scores", "log_losses"):
+        np.testing.assert_allclose(getattr(plain, name), getattr(weighted, name), rtol=1e-12)
+    assert assess.group_table(predictions, labels, groups, sample_weight=weights + 0.5).intervals is None
+    assert "interval" not in assess.group_table(predictions, labels, groups, alpha=None).to_dict()["groups"][0]
+
+
+def test_masks_and_columns_by_name() -> None:
+    predictions, labels = [0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]
+    groups = {"old": np.array([True, True, False, False]), "site": ["x", "y", "x", "y"], "none": np.zeros(4, bool)}
+    table = assess.group_table(predictions, labels, groups)
+    assert table.names == ("old", "site=x", "site=y")
+    assert table.mean_predictions.tolist() == pytest.approx([0.3, 0.4, 0.6])
+    assert table.intervals is not None
+    # Two groupings hold rows: half of alpha each; the two sites share theirs by Sidak.
+    assert np.array_equal(table.intervals[0], clopper_pearson([1], [2], 0.05)[0])
+    assert np.array_equal(table.intervals[1:], clopper_pearson([0, 2], [2, 2], sidak(0.05, 2)))
+    assert assess.group_table(predictions, labels, np.array([True, False] * 2)).names == ("False", "True")
+    assert assess.group_table(predictions, labels, {"flag": [0, 1, 0, 1]}).names == ("flag=0", "flag=1")
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2], "predictions has 3, groups has 2"),
+        ([1.0, 2.0, 3.0], r"groups\[0\] is 1.0"),
+        (["a", None, "b"], r"groups\[1\] is missing"),
+        ({"a": [1, 2]}, r"predictions has 3, groups\['a'\] has 2"),
+        ({}, "groups is an empty mapping"),
+        ({"a": np.zeros(3, bool)}, "groups holds no row"),
+    ],
+)
+def test_groups_that_cannot_be_told_apart_are_refused(groups: Any, message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+        assess.group_table([0.1, 0.2, 0.3], [0, 1, 0], groups)
+
+
+# ------------------------------------------------------------------------------------------------- the audit
+
+
+def model_of(values: list[float], count: int = 1000) -> fb.BinnedModel:
+    edges = [b / len(values) for b in range(1, len(values))]
+    counts, sums = [count] * len(values), [round(count * value) for value in values]
+    return fb.BinnedModel.from_parts(edges=edges, values=values, counts=counts, label_sums=sums, scheme="fixed-width")
+
+
+def rows_of(rates: dict[str, list[float]], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`count` samples of each group in each of the equal bins, with exactly these rates."""
+    scores, labels, groups = [], [], []
+    for name, own in rates.items():
+        for b, rate in enumerate(own):
+            scores.append(np.full(count, (b + 0.5) / len(own)))
+            labels.append(np.arange(count) < round(count * rate))
+            groups.append(np.full(count, name))
+    return np.concatenate(scores), np.concatenate(labels), np.concatenate(groups)
+
+
+def test_verdicts_of_groups() -> None:
+    model = model_of([0.2, 0.5, 0.8])
+    audit = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.7, 0.8]}, 20000))
+    assert (audit.verdict, audit["a"].verdict, audit["b"].verdict) == ("contradicted", "confirmed", "contradicted")
+    assert audit["b"].verdicts == ("confirmed", "contradicted", "confirmed")
+    assert str(audit).startswith("Contradicted in 1 of 2 groups: b (bin 1) (p = below 0.0001, level 0.05). The 120,000 test")
+    kept = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.21, 0.5, 0.79]}, 20000))
+    assert kept.verdict == "confirmed"
+    assert str(kept).startswith("Confirmed in all 2 groups")
+    few = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.5, 0.8]}, 50))
+    assert few.verdict == "cannot tell"
+    assert "they confirm it in 0 of 2" in str(few)
+    assert json.loads(json.dumps(few.to_dict()))["groups"][1]["bins"][2]["count"] == 50
+
+
+def test_p_values_and_intervals_by_hand() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    model = model_of([0.3, 0.6])
+    scores, labels, groups = rows_of({"a": [0.5, 0.6], "b": [0.3, 0.6]}, 40)
+    scores, labels, groups = scores[:-40], labels[:-40], groups[:-40]  # three cells hold rows
+    audit = assess.audit_groups(model, scores, labels, groups, epsilon=0.1)
+    assert audit["b"].bins.tolist() == [0]
+    upper = float(audit["a"].claims[0, 1])
+    p_value = 2 * stats.binom.sf(19, 40, upper)
+    assert math.isclose(audit["a"].p_values[0], p_value)
+    assert math.isclose(audit.p_value, 1.0 - (1.0 - p_value) ** 3)
+    expected = clopper_pearson([20, 24], [40, 40], sidak(0.05, 3))
+    assert np.array_equal(audit["a"].intervals, expected)
+    assert math.isclose(audit["a"].epsilon, max(expected[0, 1] - 0.3, 0.6 - expected[1, 0], expected[1, 1] - 0.6))
+    # As two overlapping groupings of half the level each.
+    masks = {"a": groups == "a", "b": groups == "b"}
+    halved = assess.audit_groups(model, scores, labels, masks, epsilon=0.1)
+    assert math.isclose(halved.p_value, 2.0 * (1.0 - (1.0 - p_value) ** 2))
+    assert np.array_equal(halved["b"].intervals, clopper_pearson([12], [40], 0.025))
+
+
+def test_one_group_is_the_check_of_the_whole() -> None:
+    model = model_of([0.2, 0.5, 0.8])
+    for rates in ([0.2, 0.5, 0.8], [0.2, 0.6, 0.8]):
+        scores, labels, groups = rows_of({"all": rates}, 2000)
+        check = assess.check_certificate(model, scores, labels)
+        audit = assess.audit_groups(model, scores, labels, groups)
+        assert audit.verdict == check.verdict
+        assert np.array_equal(audit["all"].claims, check.claims)
+        assert np.array_equal(audit["all"].p_values, check.p_values)
+        assert audit["all"].verdicts == check.verdicts
+
+
+def test_overlapping_groups_and_rows_in_none() -> None:
+    model, (scores, labels, _) = model_of([0.2, 0.8]), rows_of({"a": [0.2, 0.8]}, 500)
+    low = scores < 0.5
+    some = np.arange(1000) % 2 == 0
+    audit = assess.audit_groups(model, scores, labels, {"low": low, "some": some})
+    assert audit.n_samples == int((low | some).sum())
+    assert [group.n_samples for group in audit.groups] == [500, 500]
+    assert audit["low"].bins.tolist() == [0]
+
+
+def test_bins_without_a_claim() -> None:
+    model = fb.BinnedModel.from_parts(
+        edges=[0.5], values=[0.2, 0.5], counts=[1000, 0], label_sums=[200, 0], scheme="fixed-width"
+    )
+    scores, labels, groups = rows_of({"a": [0.2, 0.9]}, 4000)
+    audit = assess.audit_groups(model, scores, labels, groups)
+    assert audit["a"].verdicts == ("confirmed", "no claim")
+    assert audit["a"].epsilon > 0.4  # of what was seen there, the samples tell all the same
+    alone = assess.audit_groups(model, scores[4000:], labels[4000:], groups[4000:])
+    assert (alone.verdict, alone.p_value) == ("no claim", 1.0)
+    assert str(alone).startswith("No claim")
+
+
+def test_two_resolutions_are_audited_on_average() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random(20000)
+    labels = rng.random(20000) < scores**2
+    model = fb.CertifiedCalibration(n_bins=5).fit(scores[:5000], labels[:5000]).model_
+    groups = np.where(rng.random(20000) < 0.5, "x", "y")[5000:]
+    audit = assess.audit_groups(model, scores[5000:], labels[5000:], groups, epsilon=0.15)
+    assert audit.verdict == "confirmed"
+    assert (np.abs(audit["x"].intervals) <= audit["x"].radii.max()).all()
+    served = model.predict(scores[5000:])[groups == "x"]
+    assert math.isclose(np.dot(audit["x"].mean_served, audit["x"].counts), served.sum())
+    moved = assess.audit_groups(model, scores[5000:], labels[5000:] ^ (groups == "y"), groups, epsilon=0.15)
+    assert (moved["x"].verdict, moved["y"].verdict) == ("confirmed", "contradicted")
+
+
+def test_what_cannot_be_audited_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(2000)
+    labels, groups = rng.random(2000) < scores, rng.integers(0, 2, 2000)
+    model = fb.UniformMassBinning(n_bins=5).fit(scores, labels).model_
+    with pytest.raises(fb.GuaranteeError, match="are the calibration set"):
+        assess.audit_groups(model, scores, labels, groups)
+    with pytest.raises(fb.InputError, match="scores has 2000, groups has 1999"):
+        assess.audit_groups(model, scores, labels, groups[1:])
+    with pytest.raises(fb.InputError, match="cells is given, and model is one model"):
+        assess.audit_groups(model, scores, labels, groups, cells=groups)
+    with pytest.raises(fb.GuaranteeError, match="real weights"):
+        assess.audit_groups(model, scores, labels, groups, sample_weight=np.ones(2000))
+    with pytest.raises(fb.InputError, match="groups holds no row"):
+        assess.audit_groups(model, scores[::-1], labels, groups, sample_weight=np.zeros(2000, int))
