@@ -56,7 +56,7 @@ class SetCheck(Table):
     @classmethod
     def of(cls, checks: list[tuple[Key | None, CertificateCheck]], *, alpha: float, power: float, n_unknown: int) -> SetCheck:
         """The joint verdict of checks at their shares of alpha."""
-        claiming = [check for _, check in checks if set(check.verdicts) != {NO_CLAIM}]
+        claiming = [check for _, check in checks if verdict_of(check) != NO_CLAIM]
         verdicts = [check.verdict for check in claiming]
         n_samples = sum(check.n_samples for _, check in checks)
         # The share of each cell: as seen, had one sample more come to every one.
@@ -83,8 +83,8 @@ class SetCheck(Table):
         return dict(self.parts)[key]
 
     def names_with(self, verdict: str) -> list[Key | None]:
-        """The keys of the models with this verdict; models without a claim have none."""
-        return [name for name, check in self.parts if check.verdict == verdict and set(check.verdicts) != {NO_CLAIM}]
+        """The keys of the models with this verdict; "no claim" for models that promise nothing."""
+        return [name for name, check in self.parts if verdict_of(check) == verdict]
 
     def _columns(self) -> Columns:
         checks = [check for _, check in self.parts]
@@ -108,7 +108,7 @@ class SetCheck(Table):
     def __str__(self) -> str:
         samples = f"{self.n_samples:,} test samples"
         p_value = f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
-        models = f"{sum(set(check.verdicts) != {NO_CLAIM} for _, check in self.parts):,} models"
+        models = f"{sum(verdict_of(check) != NO_CLAIM for _, check in self.parts):,} models"
         if self.verdict == CONTRADICTED:
             broken = self.names_with(CONTRADICTED)
             where = (f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})" for name in broken[:MOST_NAMED])
@@ -137,6 +137,11 @@ class SetCheck(Table):
             f"about {int(self.samples_to_confirm):,} that had no part in the fits, spread over the cells as these, would "
             f"confirm it with {chance}, if the values are the true frequencies"
         )
+
+
+def verdict_of(check: CertificateCheck) -> str:
+    """The verdict on one model of a set; "no claim" for a model that promises nothing."""
+    return NO_CLAIM if set(check.verdicts) == {NO_CLAIM} else check.verdict
 
 
 def _ceil(size: float) -> float:

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import as_model
+from fastbin._calibrator import as_model_or_set, as_model_set
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
-from fastbin._validation import check_labels, refuse_first
+from fastbin._validation import as_labels, as_scores, check_labels, check_same_length, refuse_first
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.monitor_report import BinReport, MonitorReport
 from fastbin.online.monitor_state import MonitorState, log_mean, state_bytes, state_from_bytes
 from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
+from fastbin.online.watched import SET_NOTE, Watched, note_of, watch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,8 +42,9 @@ class CalibrationMonitor(State):
 
     Parameters
     ----------
-    model : BinnedModel or fitted calibrator
-        A step model, as it is served.
+    model : BinnedModel, fitted calibrator or ModelSet
+        A step model, as it is served, or a set of them; then all their bins are watched together, and `n_bins` is the number of
+        the bins of all models, in the order of the set (`ModelSet.first_bin`).
     alpha : float in (0, 1)
         The chance of ever raising a false alarm.
     tolerance : float or array-like of shape (n_bins,)
@@ -56,7 +59,7 @@ class CalibrationMonitor(State):
 
     Attributes
     ----------
-    model : BinnedModel
+    model : BinnedModel or ModelSet
     tolerated : float64 (n_bins, 2)
         The interval that is tested for each bin.
     n_samples : int
@@ -86,6 +89,10 @@ class CalibrationMonitor(State):
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
     pass `keys`; without, outcome i gets the key of (seed, i).
 
+    A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
+    give it to `attach` first. Of sets for predicted classes the cell is the predicted class and the outcome whether it was
+    right; class-wise sets are refused, as one outcome tells of all classes: watch each class's model by itself.
+
     Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of
     scores inside a bin moves, the average of what is served there moves too; the monitor does not see that, and compares the
     outcomes with the average at calibration. After label shift that average is not known at the target: `tolerance` is then
@@ -114,26 +121,51 @@ class CalibrationMonitor(State):
     """
 
     def __init__(self, model: Any, alpha: float = 0.05, tolerance: Any = 0.0, *, interval_alpha: float | None = None) -> None:
-        model = as_model(model)
-        if model.kind != "step":
-            raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
+        watched = watch(as_model_or_set(model))
         alpha = check_alpha(alpha)
         if interval_alpha is not None:
             interval_alpha = check_alpha(interval_alpha, "interval_alpha")
-        mixture = TwoSidedMixture(_tolerated(model, tolerance, interval_alpha))
-        self._set_up(MonitorState.over(StreamingBinning(model), mixture), mixture, alpha, interval_alpha)
+        mixture = TwoSidedMixture(_tolerated(watched, tolerance, interval_alpha))
+        state = MonitorState.over(StreamingBinning(watched.partition), mixture)
+        self._set_up(state, mixture, alpha, interval_alpha, watched)
 
-    def _set_up(self, state: MonitorState, mixture: TwoSidedMixture, alpha: float, interval_alpha: float | None) -> None:
+    def _set_up(
+        self, state: MonitorState, mixture: TwoSidedMixture, alpha: float, interval_alpha: float | None, watched: Watched | None
+    ) -> None:
         self.alpha, self.interval_alpha = alpha, interval_alpha
         self.tolerated = mixture.tolerated
         self.tolerated.flags.writeable = False
         self._lock = Lock()
         self._mixture = mixture
         self._state = state
+        self._watched = watched
+
+    def attach(self, models: Any) -> Self:
+        """Go on with the set that the monitor was begun with, after its state was read from bytes; returns self.
+
+        Parameters
+        ----------
+        models : ModelSet, or fitted estimator of `fastbin.multi`
+
+        Raises
+        ------
+        InputError
+            If it is another set, or the monitor watches one model.
+        """
+        given = as_model_set(models)
+        if self._state.stream.partition.note != note_of(given):
+            raise InputError("models is not what this monitor was begun with; a state goes on with its own set alone")
+        self._watched = watch(given)
+        return self
+
+    def _require_watched(self) -> Watched:
+        if self._watched is None:
+            raise InputError("this state is that of a set of models, which it does not hold; give the set to attach() first")
+        return self._watched
 
     # ------------------------------------------------------------------ watching
 
-    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None) -> bool:
+    def update(self, scores: Any, labels: Any, *, cells: Any = None, keys: Any = None, seed: int | None = None) -> bool:
         """Look at a batch of outcomes of any size, in order: all of it, or nothing if a row is refused.
 
         Parameters
@@ -142,6 +174,9 @@ class CalibrationMonitor(State):
             As they were served.
         labels : array-like of shape (n,)
             The outcomes: bool, or numbers that equal 0 or 1.
+        cells : array-like of shape (n,), optional
+            Of a set, and of a set alone: the key of each row. Keys that the set does not know are refused, also where it scores
+            them by its pool: nothing is promised about them.
         keys, seed : optional
             Tie keys as in `StreamingBinning.update`.
 
@@ -159,7 +194,10 @@ class CalibrationMonitor(State):
             state = self._state.copy()
             counts, ones, _ = state.stream.tally()
             first = state.stream.n_samples
-            bins = state.stream._count(scores, labels, keys, seed)
+            column = as_scores(scores)
+            check_same_length(scores=column, labels=as_labels(labels))
+            column, keys = self._require_watched().rows(column, cells, keys, seed, first)
+            bins = state.stream._count(column, labels, keys, seed)
             y = check_labels(labels).astype(np.int64)
             size = max(1, BLOCK_ENTRIES // state.stream.n_bins)
             for start in range(0, bins.size, size):
@@ -185,9 +223,9 @@ class CalibrationMonitor(State):
     # ------------------------------------------------------------------ what is known so far
 
     @property
-    def model(self) -> BinnedModel:
-        """The model that is watched."""
-        return self._state.stream.partition
+    def model(self) -> BinnedModel | ModelSet:
+        """The model or the set that is watched."""
+        return self._require_watched().model
 
     @property
     def n_samples(self) -> int:
@@ -216,11 +254,15 @@ class CalibrationMonitor(State):
 
     def report(self) -> MonitorReport:
         """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
+        watched = self._require_watched()
         with self._lock:
             state = self._state
             counts, ones, _ = state.stream.tally()
+            cells, places = zip(*watched.places, strict=True)
             columns = {
-                "value": self.model.bin_values.tolist(),
+                "bin": places,
+                "cell": cells,
+                "value": watched.values().tolist(),
                 "tolerated": map(tuple, self.tolerated.tolist()),
                 "count": counts.tolist(),
                 "label_sum": ones.tolist(),
@@ -229,18 +271,19 @@ class CalibrationMonitor(State):
                 "max_e_value": map(_exp, state.max_log_e.tolist()),
                 "named_at": (number or None for number in state.named_at.tolist()),
             }
-            rows = enumerate(zip(*columns.values(), strict=True))
-            bins = tuple(BinReport(bin=b, **dict(zip(columns, row, strict=True))) for b, row in rows)
+            bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
             summary = ("n_samples", "alpha", "interval_alpha", "alarm_at", "e_value", "max_e_value")
-            n_steps = self.model.n_steps if self.model.has_steps else 0
-            return MonitorReport(bins=bins, n_steps=n_steps, **{name: getattr(self, name) for name in summary})
+            numbers = {name: getattr(self, name) for name in summary}
+            return MonitorReport(
+                bins=bins, n_steps=watched.n_steps, is_set=isinstance(watched.model, ModelSet), **numbers
+            )  # fmt: skip
 
     def __str__(self) -> str:
         return str(self.report())
 
     def __repr__(self) -> str:
         state = f"alarm at {self.alarm_at}" if self.alarm else "no alarm"
-        return f"CalibrationMonitor(alpha={self.alpha:g}, {self.model.n_bins} bins, {self.n_samples} outcomes, {state})"
+        return f"CalibrationMonitor(alpha={self.alpha:g}, {self._state.stream.n_bins} bins, {self.n_samples} outcomes, {state})"
 
     # ------------------------------------------------------------------ bytes
 
@@ -250,7 +293,7 @@ class CalibrationMonitor(State):
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """The monitor in these bytes, as `to_bytes` made them; the states of 0.1.0 are read, too.
+        """The monitor in these bytes, as `to_bytes` made them; the states of 0.1.0 are read, too. For a set, see `attach`.
 
         Raises
         ------
@@ -258,29 +301,36 @@ class CalibrationMonitor(State):
             If they are foreign, damaged, of a newer format, or a state that counting cannot lead to.
         """
         monitor = cls.__new__(cls)
-        monitor._set_up(*state_from_bytes(bytes(data)))
+        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data))
+        partition = state.stream.partition
+        watched = None if partition.note.startswith(SET_NOTE) else watch(partition)
+        monitor._set_up(state, mixture, alpha, interval_alpha, watched)
         return monitor
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        attached = self._watched.model if self._watched is not None else None
+        if isinstance(attached, ModelSet):
+            return _restored, (type(self), self.to_bytes(), attached)
+        return super().__reduce__()
 
-def _tolerated(model: BinnedModel, tolerance: Any, interval_alpha: float | None) -> Float64s:
+
+def _restored(kind: type[CalibrationMonitor], data: bytes, models: ModelSet) -> CalibrationMonitor:
+    """A pickled monitor of a set, which has its set with it."""
+    return kind.from_bytes(data).attach(models)
+
+
+def _tolerated(watched: Watched, tolerance: Any, interval_alpha: float | None) -> Float64s:
     """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
-    widths = np.asarray(tolerance, dtype=np.float64)
-    if widths.shape not in ((), (model.n_bins,)):
-        raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {model.n_bins} bins")
+    widths, n_bins = np.asarray(tolerance, dtype=np.float64), watched.partition.n_bins
+    if widths.shape not in ((), (n_bins,)):
+        raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {n_bins} bins")
     refuse_first(
         ~((widths >= 0.0) & (widths <= 1.0)),
         lambda b: f"tolerance{f'[{b}]' if widths.ndim else ''} is {float(widths.flat[b])!r}; it must be in [0, 1]",
     )
-    intervals = _served(model) if interval_alpha is None else model.interval(interval_alpha)
-    widths = widths + model.delta
+    intervals = watched.served() if interval_alpha is None else watched.interval(interval_alpha)
+    widths = widths + watched.delta()
     return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
-
-
-def _served(model: BinnedModel) -> Float64s:
-    """What each bin serves on average, (n_bins, 2): one number, or all its values where the mix inside it is not known."""
-    if model.has_steps and (model.rates is not None or model.odds_ratio != 1.0):
-        return np.stack([extreme.reduceat(model.values, model.first_step) for extreme in (np.minimum, np.maximum)], axis=1)
-    return np.stack([model.bin_values, model.bin_values], axis=1)
 
 
 def _exp(log_e: float) -> float:

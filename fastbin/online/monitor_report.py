@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fastbin.guarantees.words import name_cell
+
 MOST_BINS_NAMED = 8
 
 
@@ -15,7 +17,7 @@ class BinReport:
     Attributes
     ----------
     bin : int
-        From 0.
+        From 0; of a set, within its model.
     value : float
         What the model serves in this bin; of a model of two resolutions the average over its calibration samples.
     tolerated : (float, float)
@@ -32,6 +34,8 @@ class BinReport:
         The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
         established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named
         is at most alpha.
+    cell : int, str or None
+        Of a set, the key of the bin's model, None for the pool. None for one model.
     """
 
     bin: int
@@ -43,13 +47,19 @@ class BinReport:
     e_value: float
     max_e_value: float
     named_at: int | None
+    cell: int | str | None = None
 
-    def __str__(self) -> str:
+    def in_words(self, *, of_set: bool = False) -> str:
+        """The bin, what it serves, and what was seen; `of_set`: with the cell."""
         low, high = self.interval
+        place = f"bin {self.bin} of {name_cell(self.cell)}" if of_set else f"bin {self.bin}"
         return (
-            f"bin {self.bin} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
+            f"{place} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
             f"{low:.3f} and {high:.3f}"
         )
+
+    def __str__(self) -> str:
+        return self.in_words(of_set=self.cell is not None)
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class MonitorReport:
     bins : tuple of BinReport
     n_steps : int
         Of a model of two resolutions the number of its values, which are more than its bins; else 0.
+    is_set : bool
+        Whether the bins are those of all models of a set.
     """
 
     n_samples: int
@@ -81,6 +93,7 @@ class MonitorReport:
     max_e_value: float
     bins: tuple[BinReport, ...]
     n_steps: int = 0
+    is_set: bool = False
 
     @property
     def alarm(self) -> bool:
@@ -102,7 +115,12 @@ class MonitorReport:
         content = asdict(self)
         content["alarm"] = self.alarm
         content["false_alarm_probability"] = self.false_alarm_probability
-        content["named"] = [b.bin for b in self.named]
+        if self.is_set:
+            content["named"] = [{"cell": b.cell, "bin": b.bin} for b in self.named]
+        else:
+            content["named"] = [b.bin for b in self.named]
+            for entry in content["bins"]:
+                del entry["cell"]
         content["bins"] = [{name: list(v) if isinstance(v, tuple) else v for name, v in b.items()} for b in content["bins"]]
         return content
 
@@ -133,7 +151,10 @@ class MonitorReport:
         named = self.named
         if not named:
             strongest = max(self.bins, key=lambda b: b.max_e_value)
-            return f"No bin is established on its own; the most evidence is against one: {strongest}."
-        shown = [f"{b} (established at outcome {b.named_at:,})" for b in named[:MOST_BINS_NAMED]]
+            return (
+                f"No bin is established on its own; the most evidence is against one: {strongest.in_words(of_set=self.is_set)}."
+            )
+        words = [b.in_words(of_set=self.is_set) for b in named[:MOST_BINS_NAMED]]
+        shown = [f"{text} (established at outcome {b.named_at:,})" for text, b in zip(words, named, strict=False)]
         left = len(named) - len(shown)
         return f"Drifted: {'; '.join(shown)}{f'; and {left} more' if left else ''}."

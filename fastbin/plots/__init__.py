@@ -2,6 +2,8 @@
 
 ==========================  ==============================================================================
 `reliability_diagram`       positive rate against prediction, with intervals and bin masses
+`small_multiples`           the same for each class or segment, side by side
+`top_label_diagram`         how far predictions of the top label are off: Gupta & Ramdas 2022
 `validity_plot`             validity and conditional validity, with the theorem's curve
 `step_plot`                 the calibrated probability as a function of the score, with its intervals
 `epsilon_plot`              what n samples and B bins promise: Gupta & Ramdas 2021, Figure 2
@@ -15,8 +17,17 @@ palette), dashes and markers, so they can be told apart in print and by the colo
 from __future__ import annotations
 
 from fastbin.plots.model import step_plot
+from fastbin.plots.multiples import small_multiples, top_label_diagram
 from fastbin.plots.n_bins import epsilon_plot, risk_plot
 from fastbin.plots.reliability import reliability_diagram
 from fastbin.plots.validity import validity_plot
 
-__all__ = ["epsilon_plot", "reliability_diagram", "risk_plot", "step_plot", "validity_plot"]
+__all__ = [
+    "epsilon_plot",
+    "reliability_diagram",
+    "risk_plot",
+    "small_multiples",
+    "step_plot",
+    "top_label_diagram",
+    "validity_plot",
+]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin.assess import ReliabilityTable
-from fastbin.plots._style import GUIDE, Axes, axes_or_new, draw_diagonal, finish, items_by_name, series
+from fastbin.plots._style import GUIDE, Axes, Series, axes_or_new, draw_diagonal, finish, items_by_name, series
 
 STRIP_HEIGHT = 0.13  # of the bin masses, as a part of the diagram's height
 
@@ -46,23 +46,27 @@ def reliability_diagram(
     """
     items = items_by_name(tables, (ReliabilityTable,), "tables")
     ax = axes_or_new(ax, 4.0)
-    top = _limit_of(items.values()) if limit is None else float(limit)
+    top = limit_of(items.values()) if limit is None else float(limit)
     draw_diagonal(ax, 0.0, top)
     for index, (name, table) in enumerate(items.items()):
-        look = series(index)
-        if table.intervals is not None:
-            ax.vlines(table.mean_predictions, *table.intervals.T, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
-        ax.scatter(
-            table.mean_predictions, table.positive_rates, s=14.0 + 50.0 * np.sqrt(table.masses), color=look.colour,
-            marker=look.marker, label=name or None, edgecolor="white", linewidth=0.5, zorder=3,
-        )  # fmt: skip
+        draw_table(ax, table, series(index), label=name or None)
     if len(items) == 1:
         _mass_strip(ax, next(iter(items.values())), top)
     ax.set(xlim=(0.0, top), ylim=(0.0, top), xlabel="mean prediction", ylabel="positive rate", aspect="equal")
     return finish(ax, legend="upper left")
 
 
-def _limit_of(tables: Iterable[ReliabilityTable]) -> float:
+def draw_table(ax: Axes, table: ReliabilityTable, look: Series, *, scale: float = 1.0, label: str | None = None) -> None:
+    """The points and intervals of a table; marks are larger in bins of more samples."""
+    if table.intervals is not None:
+        ax.vlines(table.mean_predictions, *table.intervals.T, color=look.colour, linewidth=1.2 * scale, alpha=0.7, zorder=2)
+    ax.scatter(
+        table.mean_predictions, table.positive_rates, s=scale * (14.0 + 50.0 * np.sqrt(table.masses)), color=look.colour,
+        marker=look.marker, label=label, edgecolor="white", linewidth=0.5 * scale, zorder=3,
+    )  # fmt: skip
+
+
+def limit_of(tables: Iterable[ReliabilityTable]) -> float:
     """A round number a little beyond everything that is drawn."""
     reached = [0.0]
     for table in tables:

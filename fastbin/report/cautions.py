@@ -15,7 +15,8 @@ from fastbin.intervals._beta import special_functions
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
-    from fastbin.report.assessment import Assessment, Scorecard
+    from fastbin.report.assessment import Assessment
+    from fastbin.report.scorecard import LeftOut, Scorecard
 
 FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
 SURPRISING = 0.001  # p-value; below it two data sets are said to differ
@@ -27,17 +28,17 @@ def cautions_of(assessment: Assessment) -> Iterator[str]:
         yield f"The certificate is contradicted by the test set. {assessment.check}"
     if assessment.why_no_certificate is not None:
         yield f"There is no certificate: {assessment.why_no_certificate}."
-    yield from _left_out(assessment)
+    yield from about_left_out(assessment.left_out)
     yield from _about_the_fit(assessment.model)
     if assessment.bin_counts is not None:
         yield from _about_the_bins(assessment.model, assessment.bin_counts)
     if not assessment.is_weighted:
         yield from _about_the_populations(assessment)
-    yield from _about_the_gain(assessment.before, assessment.after)
+    yield from about_the_gain(assessment.before, assessment.after)
 
 
-def _left_out(assessment: Assessment) -> Iterator[str]:
-    left_out = assessment.left_out
+def about_left_out(left_out: LeftOut) -> Iterator[str]:
+    """How many test rows were left out, and why."""
     if left_out.total:
         reasons = ((left_out.missing, "missing"), (left_out.outside, "outside the range of the model"))
         parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
@@ -120,7 +121,8 @@ def _p_homogeneous(table: Int64s) -> float:
     return float(special_functions().chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
 
 
-def _about_the_gain(before: Scorecard | None, after: Scorecard) -> Iterator[str]:
+def about_the_gain(before: Scorecard | None, after: Scorecard) -> Iterator[str]:
+    """What the proper scores say against the calibrated probabilities."""
     if math.isinf(after.log_loss):
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
     if before is not None and after.brier.score > before.brier.score:

@@ -9,16 +9,20 @@ from functools import partial
 from typing import Any
 
 from fastbin._dependencies import needed_for
-from fastbin.guarantees.words import sureness
-from fastbin.plots import reliability_diagram, step_plot, validity_plot
+from fastbin.guarantees.words import name_cell, sureness
+from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
 from fastbin.report.assessment import Assessment
+from fastbin.report.set_assessment import SetAssessment
+
+VALIDITY = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
+MOST_PANELS = 12
 
 
 def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
     """The step function, validity, and reliability before and after: for each a caption and the picture."""
     model = assessment.model
     promise: dict[str, Any] = {}
-    validity = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
+    validity = VALIDITY
     if model.scheme == "umd" and assessment.certificates:  # the scheme of Theorem 4
         validity += " The grey line is what the number of calibration samples promised before any was seen."
         if model.n_samples >= 2 * model.n_bins:
@@ -35,6 +39,28 @@ def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
         (function, _svg((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))),
         (validity, _svg((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))),
     ]
+    return pictures + _reliability(assessment)
+
+
+def pictures_of_set(assessment: SetAssessment) -> list[tuple[str, str]]:
+    """Validity, reliability before and after, and reliability cell by cell."""
+    curves = {scorecard.name: scorecard.curve for scorecard in assessment.scorecards}
+    end = min(1.0, max(0.02, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
+    pictures = [(VALIDITY, _svg((5.2, 3.6), partial(validity_plot, curves, max_epsilon=end))), *_reliability(assessment)]
+    tables = {name_cell(cell.cell).strip("'"): cell.after for cell in assessment.cells if cell.after is not None}
+    if tables:
+        rows = -(-min(len(tables), MOST_PANELS) // 4)
+        caption = (
+            "The calibrated probabilities against what happened in the test set, in each cell by itself (its number of test "
+            "samples in brackets). The lines are exact intervals for the bins of one cell."
+        )
+        drawn = _svg((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS))
+        pictures.append((caption, drawn))
+    return pictures
+
+
+def _reliability(assessment: Assessment | SetAssessment) -> list[tuple[str, str]]:
+    pictures = []
     for scorecard, name in ((assessment.before, "The scores themselves"), (assessment.after, "The calibrated probabilities")):
         if scorecard is not None:
             caption = (

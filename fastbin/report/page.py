@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -16,13 +17,14 @@ from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
-from fastbin.report.figures import pictures_of
+from fastbin.report.figures import pictures_of, pictures_of_set
+from fastbin.report.set_assessment import SetAssessment
 from fastbin.report.style import STYLE
-from fastbin.report.tables import bins_table
+from fastbin.report.tables import bins_table, cells_table, set_facts
 
 
 def render_report(
-    assessment: Assessment,
+    assessment: Assessment | SetAssessment,
     *,
     title: str = "Calibration report",
     model_source: str | None = None,
@@ -33,7 +35,7 @@ def render_report(
 
     Parameters
     ----------
-    assessment : Assessment
+    assessment : Assessment or SetAssessment
         As `assess_model` makes it.
     title : str
         The heading.
@@ -63,15 +65,21 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
+    if isinstance(assessment, SetAssessment):
+        about = {"The set": facts_table(set_facts(assessment.models, model_source))}
+        detail, pictures = {"Cell by cell": cells_table(assessment)}, pictures_of_set(assessment)
+    else:
+        about = {"The model": facts_table(_model_facts(assessment.model, model_source))}
+        detail, pictures = {"Bin by bin": bins_table(assessment)}, pictures_of(assessment)
     contents = {
         "In short": _summary(assessment),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
-        "The model": facts_table(_model_facts(assessment.model, model_source)),
+        **about,
         "What is promised": _promises(assessment),
         "The test set": facts_table(_test_facts(assessment, test_source)),
-        "Bin by bin": bins_table(assessment),
+        **detail,
         "Before and after": as_html(assessment.score_words(), n_text=1),
-        "Pictures": _pictures(assessment),
+        "Pictures": _figures(pictures),
         "How to read this": READING,
     }
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
@@ -83,7 +91,7 @@ def render_report(
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment | SetAssessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
@@ -109,7 +117,7 @@ def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Asses
     write_bytes(path, render_report(assessment, **options).encode())
 
 
-def _badge(assessment: Assessment) -> str:
+def _badge(assessment: Assessment | SetAssessment) -> str:
     """What the test set says of the certificate, to be seen first."""
     if assessment.check is None:
         return ""
@@ -124,14 +132,14 @@ def _sections(contents: dict[str, str]) -> str:
     return f"<nav>{' '.join(links)}</nav>{''.join(sections)}"
 
 
-def _summary(assessment: Assessment) -> str:
+def _summary(assessment: Assessment | SetAssessment) -> str:
     promise, *others = assessment.in_short
     n = len(assessment.cautions)
     cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
     return paragraph(promise, "promise") + "".join(map(paragraph, [*others, cautions]))
 
 
-def _promises(assessment: Assessment) -> str:
+def _promises(assessment: Assessment | SetAssessment) -> str:
     certificates = assessment.certificates
     if not certificates:
         return paragraph(f"Nothing: {assessment.why_no_certificate}.")
@@ -170,7 +178,7 @@ def _ties(model: BinnedModel) -> str:
     return f"{model.ties}; {model.n_tied:,} calibration samples tied"
 
 
-def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
+def _test_facts(assessment: Assessment | SetAssessment, source: str | None) -> dict[str, str]:
     n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
     return {
         "File": source or "",
@@ -178,11 +186,11 @@ def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
         "With label 1": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
+        "Of unknown cells": f"{assessment.n_unknown:,}" if isinstance(assessment, SetAssessment) else "",
     }
 
 
-def _pictures(assessment: Assessment) -> str:
-    pictures = pictures_of(assessment)
+def _figures(pictures: Iterable[tuple[str, str]]) -> str:
     figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     return f"<div class='pictures'>{''.join(figures)}</div>"
 
@@ -193,7 +201,8 @@ samples of a bin, the share with label 1 is the value. The <em>interval</em> is 
 far as the calibration samples tell; the <em>test interval</em> is the same for the test samples. <em>Confirmed</em>: the test
 samples show that the share is where it was promised. <em>Contradicted</em>: they show that it is not. <em>Cannot tell</em>:
 they are too few for either. A model with <em>steps</em> serves finer values inside a bin: each is the value of a step, and what
-is promised and tested is their average in the bin.</p>
+is promised and tested is their average in the bin. A <em>set</em> has a model for each cell, such as a segment or a predicted
+class; the promises of all its models share one alpha.</p>
 <p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples. It is never zero on
 finitely many samples; the <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is
 the mean squared error: calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from fastbin import _html
 from fastbin._model_table import bin_words
+from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html, number_format
 from fastbin.assess import CertificateCheck
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.words import name_cell, sureness
 from fastbin.intervals import clopper_pearson, sidak
+from fastbin.model_set import ModelSet
 from fastbin.report.assessment import Assessment
+from fastbin.report.set_assessment import CellResult, SetAssessment
 
 # A table of more bins is folded.
 UNFOLDED = 40
@@ -59,4 +64,48 @@ def _tested(check: CertificateCheck, alpha: float, form: str) -> dict[str, Itera
         "test rate": [f"{ones / count:{form}}" if count else "" for ones, count in rates],
         "test interval": [_range(interval, form) if count else "" for interval, count in intervals],
         "promise": check.verdicts,
+    }
+
+
+def cell_columns(cells: Sequence[CellResult]) -> dict[str, list[str]]:
+    """What the test set shows of each cell, as text by title; without the columns that are empty throughout."""
+
+    def text(numbers: Iterable[float | None]) -> list[str]:
+        return ["" if number is None else f"{number:.4f}" for number in numbers]
+
+    columns = {
+        "bins": [f"{cell.n_bins:,}" for cell in cells],
+        "calibration samples": [f"{cell.n_fitted:,}" for cell in cells],
+        "test samples": [f"{cell.n_samples:,}" for cell in cells],
+        "label 1": [f"{cell.n_positive:,}" for cell in cells],
+        "error before": text(None if cell.before is None else cell.before.ece() for cell in cells),
+        "error after": text(None if cell.after is None else cell.after.ece() for cell in cells),
+        "Brier before": text(cell.brier_before for cell in cells),
+        "Brier after": text(cell.brier for cell in cells),
+        "promise": [cell.verdict or "" for cell in cells],
+    }
+    return {title: column for title, column in columns.items() if any(column)}
+
+
+def cells_table(assessment: SetAssessment) -> str:
+    """What the test set shows of each cell of a set."""
+    cells = assessment.cells
+    columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(cells)}
+    table = as_html(columns, n_text=1, most=None)
+    return table if len(cells) <= UNFOLDED else _html.folded(f"{len(cells):,} cells", table)
+
+
+def set_facts(models: ModelSet, source: str | None) -> dict[str, str]:
+    """What a set is, by name."""
+    methods = Counter(SCHEMES[model.scheme].title for _, model in models.numbered)
+    pooled = f"{len(models.pooled_keys):,} of the cells share one model, the pool" if models.pool is not None else ""
+    return {
+        "File": source or "",
+        "Cells": f"{len(models):,} ({models.kind})",
+        "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
+        "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
+        "Calibration samples": f"{models.n_samples:,}",
+        "The pool": pooled,
+        "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
+        "SHA-256 of the file": hashlib.sha256(models.to_bytes()).hexdigest(),
     }

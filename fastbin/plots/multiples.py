@@ -1,0 +1,176 @@
+"""Several classes or segments at once: small reliability diagrams side by side, and one diagram of top labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastbin._cells import as_cells
+from fastbin._classes import in_one_code
+from fastbin._dependencies import needed_for
+from fastbin._docstrings import shared_docs
+from fastbin._scalars import check_count
+from fastbin._typing import Float64s
+from fastbin._validation import check_same_length
+from fastbin.assess import ReliabilityTable, reliability_table
+from fastbin.assess.samples import check_samples, rows_of_each
+from fastbin.plots._style import GUIDE, Axes, axes_or_new, draw_diagonal, finish, items_by_name, series
+from fastbin.plots.reliability import draw_table, limit_of
+
+PANEL = 1.9  # inches, the width and height of a small diagram
+
+
+@shared_docs(axes_or_new.__doc__)
+def small_multiples(
+    tables: Mapping[str, ReliabilityTable],
+    *,
+    columns: int = 4,
+    most: int = 12,
+    limit: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A small reliability diagram for each class or segment, all on one scale.
+
+    Parameters
+    ----------
+    tables : mapping from name to ReliabilityTable
+        As `fastbin.assess.reliability_table` makes them for the rows of each.
+    columns : int
+        Diagrams in a row.
+    most : int
+        Diagrams in all: those of the most samples, in the order given; a note says how many are left out.
+    limit : float in (0, 1], optional
+        Where all axes end. By default 1, or less where all points and intervals lie far below.
+    ax : matplotlib Axes, optional
+        What to divide into diagrams, with no ticks of its own; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The one that is divided; its ``child_axes`` are the diagrams.
+
+    {Raises}
+
+    Notes
+    -----
+    Vertical lines are the tables' intervals, as in `reliability_diagram`. Those of a table hold for its own bins: among many
+    diagrams some lines miss the diagonal by chance (`fastbin.assess.check_certificate`, `fastbin.assess.audit_groups`).
+
+    Examples
+    --------
+    >>> from fastbin.assess import reliability_table
+    >>> tables = {name: reliability_table([0.2, 0.2, 0.8, 0.8], labels) for name, labels in
+    ...           [("north", [0, 1, 1, 1]), ("south", [0, 0, 1, 0])]}
+    >>> ax = small_multiples(tables)
+    >>> [panel.get_title() for panel in ax.child_axes]
+    ['north  (4)', 'south  (4)']
+    """
+    items = items_by_name(tables, (ReliabilityTable,), "tables")
+    columns, most = check_count(columns, "columns"), check_count(most, "most")
+    largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]
+    shown = {name: table for name, table in items.items() if name in largest}
+    columns = min(columns, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    if ax is None:
+        with needed_for("plots", extra="plots"):
+            import matplotlib.pyplot as plt
+        ax = plt.subplots(figsize=(PANEL * columns + 0.5, PANEL * rows + 0.4), layout="constrained")[1]
+    ax.set_axis_off()
+    top, gap = limit_of(shown.values()) if limit is None else float(limit), 0.16
+    for number, (name, table) in enumerate(shown.items()):
+        row, column = divmod(number, columns)
+        width, height = 1.0 / columns, 1.0 / rows
+        left, bottom = column * width + 0.5 * gap * width, 1.0 - (row + 1) * height + 0.5 * gap * height
+        panel = ax.inset_axes((left, bottom, (1.0 - gap) * width, (1.0 - 1.5 * gap) * height))
+        draw_diagonal(panel, 0.0, top)
+        draw_table(panel, table, series(0), scale=0.5)
+        panel.set(xlim=(0.0, top), ylim=(0.0, top), aspect="equal", xticks=[0.0, top], yticks=[0.0, top])
+        panel.set_title(f"{name}  ({table.n_samples:,})", fontsize="small", pad=3)
+        finish(panel)
+        panel.tick_params(labelsize="x-small", labelleft=column == 0, labelbottom=number + columns >= len(shown))
+        if column == 0 and row == rows - 1:
+            panel.set_xlabel("mean prediction", fontsize="x-small", labelpad=-4)
+            panel.set_ylabel("positive rate", fontsize="x-small", labelpad=-4)
+    if len(shown) < len(items):
+        ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="top",
+                fontsize="x-small", color=GUIDE)  # fmt: skip
+    return ax
+
+
+@shared_docs(axes_or_new.__doc__)
+def top_label_diagram(
+    probabilities: Any, predicted: Any, labels: Any, *, n_bins: int = 10, sample_weight: Any = None, ax: Axes | None = None
+) -> Axes:
+    """How far predictions of the top label are from the truth, class by class, against the probability that they state.
+
+    The diagram of Gupta & Ramdas 2022: in bins of equal width, the distance of a point from the diagonal is the mean over the
+    predicted classes of \\|share of right predictions - mean probability\\|, so that errors of different classes do not cancel
+    as they do in a confidence diagram.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n,)
+        In [0, 1]: with which probability the predicted class is said to be right.
+    predicted, labels : array-like of shape (n,)
+        The predicted and the true classes, integers or text.
+    n_bins : int
+        Of equal width.
+    sample_weight : array-like of shape (n,), optional
+        Frequencies (integers) or importance weights (floats).
+    {ax}
+
+    {Returns}
+
+    {Raises}
+
+    Notes
+    -----
+    A point lies above the diagonal where predictions are right more often than they say, on average over the classes. Bars are
+    the shares of the samples in each bin. Noise alone moves points away from the diagonal, the more the more classes there are.
+
+    Examples
+    --------
+    >>> ax = top_label_diagram([0.75] * 8, ["cat"] * 4 + ["dog"] * 4, ["cat"] * 4 + ["dog"] * 2 + ["cat"] * 2)
+    >>> ax.get_ylabel()
+    'share of right predictions'
+    """
+    _, (named, true) = in_one_code(predicted=as_cells(predicted, "predicted"), labels=as_cells(labels, "labels"))
+    check_same_length(predicted=named, labels=true)
+    samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
+    if sample_weight is not None:
+        named = named[np.asarray(sample_weight) > 0]
+    n_bins = check_count(n_bins, "n_bins", maximum=2**16)
+    sums = np.zeros((4, n_bins))  # of the masses, and times them: stated, right, and their distance
+    for rows in rows_of_each(named):
+        part = samples.take(rows)
+        table = reliability_table(
+            part.predictions, part.labels, grouping="fixed-width", n_bins=n_bins, sample_weight=part.weights, alpha=None
+        )
+        masses = table.masses * part.row_weights.sum()
+        at = np.rint(table.lower * n_bins).astype(np.int64)
+        sums[:, at] += masses * np.stack([np.ones(len(at)), table.mean_predictions, table.positive_rates, table.gaps])
+    ax = axes_or_new(ax, 4.0)
+    _draw_distances(ax, sums)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
+    ax.set(xlabel="stated probability of the predicted class", ylabel="share of right predictions")
+    error = f"top-label error in {n_bins} bins: {sums[3].sum() / sums[0].sum():.4f}"
+    ax.text(0.02, 0.97, error, transform=ax.transAxes, va="top", fontsize="x-small", color=GUIDE)
+    return finish(ax)
+
+
+def _draw_distances(ax: Axes, sums: Float64s) -> None:
+    """Points as far from the diagonal as the bins are off, and bars of the shares."""
+    look, n_bins = series(0), sums.shape[1]
+    masses, seen = sums[0], sums[0] > 0.0
+    stated, right, distances = sums[1:, seen] / masses[seen]
+    effective = stated + np.where(right >= stated, distances, -distances)
+    shares = masses / masses.sum()
+    lefts = np.arange(n_bins) / n_bins
+    ax.bar(lefts, shares, 1.0 / n_bins, align="edge", color="#8DBAD8", edgecolor="white", zorder=1)
+    draw_diagonal(ax, 0.0, 1.0)
+    ax.vlines(stated, stated, effective, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
+    sizes = 14.0 + 50.0 * np.sqrt(shares[seen])
+    ax.scatter(stated, effective, s=sizes, color=look.colour, marker=look.marker, edgecolor="white", linewidth=0.5, zorder=3)
