@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._dependencies import needed_for
@@ -21,6 +21,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 MOST_SERIES = 7  # that can be told apart
 LONGEST_NAME = 28  # in a legend; longer ones lose their middle
+MOST_IN_LARGE, LONGEST_IN_LARGE = 4, 32  # names, and letters of one; a legend of more is set smaller
 
 
 class Series(NamedTuple):
@@ -106,21 +107,38 @@ def shortened(name: str, most: int = LONGEST_NAME) -> str:
     return f"{name[: most // 2]}…{name[len(name) - (most - 1 - most // 2) :]}"
 
 
+def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
+    """The names, shortened as far as they stay different."""
+    given = list(names)
+    longest = max(map(len, given))
+    lengths = (*range(most, longest, 4), longest)
+    return next(short for length in lengths if len(set(short := [shortened(name, length) for name in given])) == len(given))
+
+
+def few_ticks(ax: Axes) -> None:
+    """At most six labels along the scores, at round numbers: those of small numbers are long."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+
+
 def finish(ax: Axes, *, legend: str | None = None) -> Axes:
     """No box, a light grid behind the data, and a legend where something has a name."""
-    look = look_of(ax)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color=look.grid, linewidth=0.6)
+    ax.grid(color=look_of(ax).grid, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.tick_params(labelsize="small")
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc=legend or "best", fontsize="small", frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.6)
+    names = ax.get_legend_handles_labels()[1]
+    if names:
+        size = "small" if len(names) <= MOST_IN_LARGE and max(map(len, names)) <= LONGEST_IN_LARGE else "x-small"
+        ax.legend(loc=legend or "best", fontsize=size, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.6)
     return ax
 
 
-def annotate(ax: Axes, text: str, *, above: float = 0.03) -> None:
-    """A small note in the lower right corner of the axes."""
+def annotate(ax: Axes, text: str, *, upper_left: bool = False) -> None:
+    """A small note in the lower right corner of the axes, or in the upper left one."""
+    x, y, align, stand = (0.02, 0.97, "left", "top") if upper_left else (0.98, 0.03, "right", "bottom")
     ax.text(
-        0.98, above, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=look_of(ax).guide,
+        x, y, text, transform=ax.transAxes, ha=align, va=stand, fontsize="x-small", color=look_of(ax).guide, zorder=4,
         bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )  # fmt: skip

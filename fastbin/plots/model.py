@@ -23,10 +23,11 @@ from fastbin.plots._style import (
     annotate,
     axes_or_new,
     draw_diagonal,
+    few_ticks,
     finish,
     look_of,
     series,
-    shortened,
+    short_names,
 )
 
 LAST_KEY = 2**64 - 1
@@ -77,15 +78,15 @@ def step_plot(
     spans = [_range_of(each) for each in shown.values()]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     look, notes, tops = look_of(ax), [], []
-    for index, (name, each) in enumerate(shown.items()):
+    for index, (name, each) in enumerate(zip(short_names(shown), shown.values(), strict=True)):
         bands = _bands(each, alpha) if intervals and len(models) == 1 else None
-        label = shortened(name) if name else "calibrated probability"
+        label = name or "calibrated probability"
         _draw(ax, each, series(index, look), label, _limits(each, low, high), bands, alpha, alone=len(models) == 1)
         tops.append(float(each.values.max()) if len(each.values) else 1.0)
         tops += [] if bands is None or not len(bands) else [float(bands[:, 1].max())]
         if intervals and len(models) == 1:
             notes += _about(each, bands)
-    end = 1.05 if max(tops) > 0.6 else 1.15 * max(tops) or 1.0
+    end = 1.05 if max(tops) > 0.5 else 1.4 * max(tops) or 1.0  # with room for the legend
     if low >= 0.0 and high <= 1.0:
         draw_diagonal(ax, low, high, label="score itself" if low <= end else None)
     notes += _about_the_axis(list(shown.values()), low, high)
@@ -94,7 +95,8 @@ def step_plot(
     if notes:
         annotate(ax, "\n".join(notes))
     ax.set(xlim=(low, high), ylim=(0.0, end), xlabel="score", ylabel="probability")
-    return finish(ax, legend="upper left" if end > 1.0 else None)
+    few_ticks(ax)
+    return finish(ax, legend="upper left")
 
 
 def _models_by_name(given: Any) -> dict[str, BinnedModel]:

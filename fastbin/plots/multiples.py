@@ -22,8 +22,8 @@ from fastbin.plots._style import Axes, axes_or_new, draw_diagonal, finish, look_
 from fastbin.plots.reliability import draw_table, span_of
 
 PANEL = 1.9  # inches, the width and height of a small diagram
-GAP = 0.05  # on each side of a diagram, as a part of its width
-LONGEST_TITLE = 24  # of a small diagram
+GAP = 0.07  # on each side of a diagram, as a part of its width
+LETTERS = 13  # of a title that fit in an inch
 
 
 @shared_docs(axes_or_new.__doc__)
@@ -31,7 +31,7 @@ def small_multiples(
     tables: Mapping[str, Any] | ModelSet,
     *,
     alpha: float | None = 0.1,
-    columns: int = 4,
+    columns: int | None = None,
     most: int = 12,
     limit: float | None = None,
     ax: Axes | None = None,
@@ -45,8 +45,8 @@ def small_multiples(
         a set, the samples of its fits are drawn, model by model.
     alpha : float or None
         Of the intervals of what is no table: of all bins of one diagram together.
-    columns : int
-        Diagrams in a row.
+    columns : int, optional
+        Diagrams in a row; by default four, or as many as make them largest on the axes given.
     most : int
         Diagrams in all: those of the most samples, in the order given; a note says how many are left out.
     limit : float in (0, 1], optional
@@ -78,10 +78,10 @@ def small_multiples(
     if isinstance(tables, ModelSet):
         tables = {"pool" if name is None else str(name): own for name, own in tables.numbered}
     items = tables_of(tables, None, "tables", alpha=alpha)
-    columns, most = check_count(columns, "columns"), check_count(most, "most")
+    most = check_count(most, "most")
     largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]
     shown = {name: table for name, table in items.items() if name in largest}
-    columns = min(columns, len(shown))
+    columns = min(_best_columns(ax, len(shown)) if columns is None else check_count(columns, "columns"), len(shown))
     rows = math.ceil(len(shown) / columns)
     ax = axes_or_new(ax, PANEL * rows + 0.4, PANEL * columns + 0.5)
     ax.set_axis_off()
@@ -92,8 +92,7 @@ def small_multiples(
         draw_diagonal(panel, low, high)
         draw_table(panel, table, series(0, look_of(ax)), scale=0.5)
         panel.set(xlim=(low, high), ylim=(low, high), aspect="equal", xticks=[low, high], yticks=[low, high])
-        count = f"  ({table.n_samples:,})"
-        panel.set_title(f"{shortened(name, LONGEST_TITLE - len(count))}{count}", fontsize="small", pad=3)
+        panel.set_title(_title(name, table.n_samples, panel), fontsize="small", pad=3)
         finish(panel)
         panel.tick_params(labelsize="x-small", labelleft=column == 0, labelbottom=number + columns >= len(shown))
         if column == 0 and row == rows - 1:
@@ -103,6 +102,21 @@ def small_multiples(
         ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="bottom",
                 fontsize="x-small", color=look_of(ax).guide)  # fmt: skip
     return ax
+
+
+def _best_columns(ax: Axes | None, n: int) -> int:
+    """How many diagrams to a row: four in a new figure, else as many as make them largest."""
+    if ax is None:
+        return 4
+    box = ax.get_window_extent()
+    return max(range(1, n + 1), key=lambda columns: min(box.width / columns, box.height / math.ceil(n / columns)))
+
+
+def _title(name: str, n_samples: int, panel: Axes) -> str:
+    """The name and the number of samples, or as much of it as fits above the diagram."""
+    most = max(6, int(panel.get_window_extent().width / panel.figure.dpi * LETTERS))
+    count = f"  ({n_samples:,})"
+    return f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most)
 
 
 def _place(row: int, column: int, rows: int, columns: int) -> tuple[float, float, float, float]:

@@ -62,19 +62,19 @@ def epsilon_plot(
         promised = np.array([epsilon(n, int(b), alpha, kind, bound) for b in n_bins])
         promised[promised > 1.0] = np.nan  # where nothing is promised
         ax.plot(n_bins, promised, color=look.colour, linestyle=look.dashes, linewidth=1.5, label=f"n = {n:,}")
-        if own is not None and own.n_bins <= len(promised):
-            _mark(ax, own.n_bins, promised[own.n_bins - 1], look.colour)
     ax.set(xlabel="number of bins", ylabel=rf"promised $\varepsilon$  ($\alpha$ = {alpha:g})", xlim=(1, most))
     ax.set_ylim(bottom=0.0)
+    if own is not None and own.n_bins <= len(promised):
+        _mark(ax, own.n_bins, promised[own.n_bins - 1], series(0, look_of(ax)).colour)
     return finish(ax, legend="upper left" if own is None else None)
 
 
 def _mark(ax: Axes, n_bins: float, height: float, colour: str) -> None:
     """A point with its number of bins above, on the side where there is room."""
     ax.plot([n_bins], [height], marker="o", color=colour, markersize=6, linestyle="none")
-    low, high = ax.transLimits.transform([(n_bins, height)])[0]
-    aside = "left" if low < 0.1 else "right" if low > 0.9 else "center"
-    above = (0, 7) if high < 0.9 else (0, -14)
+    low, high = ax.transAxes.inverted().transform(ax.transData.transform((n_bins, height)))
+    aside = "left" if low < 0.15 else "right"
+    above = (5 if low < 0.15 else -3, 6 if high < 0.9 else -14)
     ax.annotate(
         f"B = {n_bins:g}", (n_bins, height), above, textcoords="offset points", ha=aside, fontsize="x-small", color=colour
     )

@@ -21,10 +21,11 @@ from fastbin.plots._style import (
     annotate,
     axes_or_new,
     draw_diagonal,
+    few_ticks,
     finish,
     look_of,
     series,
-    shortened,
+    short_names,
 )
 
 STRIP_HEIGHT = 0.14  # of the bin masses, as a part of the diagram's height
@@ -90,8 +91,8 @@ def reliability_diagram(
         low, high = 0.0, float(limit)
     draw_diagonal(ax, low, high)
     alone, look = len(tables) == 1, look_of(ax)
-    for index, (name, table) in enumerate(tables.items()):
-        label = f"{shortened(name)}, gap {_gap_of(table)}" if name else None
+    for index, (name, table) in enumerate(zip(short_names(tables, 20), tables.values(), strict=True)):
+        label = f"{name}, gap {_gap_of(table)}" if name else None
         aside = 0.0 if alone else 3.0 * (index - 0.5 * (len(tables) - 1))
         draw_table(
             ax, table, series(index, look), label=label, aside=aside, with_intervals=len(tables) <= MOST_WITH_INTERVALS,
@@ -99,10 +100,15 @@ def reliability_diagram(
         )  # fmt: skip
     room = (high - low) * STRIP_HEIGHT if alone else 0.0
     ax.set(xlim=(low, high), ylim=(low, high + room), xlabel="mean prediction", ylabel="positive rate", aspect="equal")
+    few_ticks(ax)
     if alone:
         _mass_strip(ax, next(iter(tables.values())), low, high)
-    _note(ax, tables, n_left_out)
-    return finish(ax)
+        ax.set_yticks([tick for tick in ax.get_xticks() if low <= tick <= high * (1.0 + 1e-9)])  # none beside the strip
+    above = (
+        sum(float(np.sum(table.masses * (table.positive_rates - table.mean_predictions))) for table in tables.values()) > 0.0
+    )
+    _note(ax, tables, n_left_out, upper_left=above and not alone)
+    return finish(ax, legend="lower right" if above else "upper left")
 
 
 def draw_table(
@@ -145,7 +151,7 @@ def _gap_of(table: ReliabilityTable) -> str:
     return f"{gap:.2g}" if gap > 1e-9 else "0"
 
 
-def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int) -> None:
+def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int, *, upper_left: bool) -> None:
     """The samples and the gap; of several the samples, and how many are not shown."""
     table = next(iter(tables.values()))
     counts = [each.n_samples for each in tables.values()]
@@ -156,7 +162,7 @@ def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int) -> 
         note += f"; and {n_left_out:,} more"
     elif len(tables) <= MOST_WITH_INTERVALS and table.alpha is not None:
         note += f"\n{sureness(table.alpha)} intervals{', all at once' if table.simultaneous else ''}"
-    annotate(ax, note)
+    annotate(ax, note, upper_left=upper_left)
 
 
 def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> None:
@@ -171,9 +177,8 @@ def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> N
     edge = {"edgecolor": look.paper, "linewidth": 0.8} if len(lefts) <= 30 else {"linewidth": 0.0}
     strip.bar(lefts, 100.0 * table.masses, widths, align="edge", color=look.bar, **edge)
     tallest = 100.0 * float(table.masses.max())
-    strip.set(xlim=(low, high), ylim=(0.0, 1.15 * tallest), xticks=[], yticks=[tallest], facecolor=look.paper)
-    strip.set_yticklabels([f"{tallest:.2g} %"], fontsize="x-small", color=look.guide)
+    strip.set(xlim=(low, high), ylim=(0.0, 1.15 * tallest), xticks=[], yticks=[tallest], facecolor=ax.get_facecolor())
+    strip.set_yticklabels([f"{tallest:.0f} %" if tallest >= 9.5 else f"{tallest:.2g} %"], fontsize="x-small", color=look.guide)
     strip.spines[["top", "right", "left"]].set_visible(False)
     strip.spines["bottom"].set_color(look.grid)
     strip.tick_params(length=2, color=look.grid)
-    ax.set_yticks([tick for tick in ax.get_yticks() if low <= tick <= high * (1.0 + 1e-9)])

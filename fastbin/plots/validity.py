@@ -9,7 +9,19 @@ import numpy as np
 
 from fastbin._docstrings import shared_docs
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
-from fastbin.plots._style import MOST_SERIES, Axes, annotate, axes_or_new, finish, items_by_name, look_of, series, shortened
+from fastbin.plots._style import (
+    MOST_IN_LARGE,
+    MOST_SERIES,
+    Axes,
+    annotate,
+    axes_or_new,
+    few_ticks,
+    finish,
+    items_by_name,
+    look_of,
+    series,
+    short_names,
+)
 from fastbin.theory import MeanValidityCurve
 
 Curve = ValidityCurve | MeanValidityCurve
@@ -66,12 +78,13 @@ def validity_plot(
     n_left_out, items = len(items) - MOST_SERIES, dict(list(items.items())[:MOST_SERIES])
     ax = axes_or_new(ax)
     last_jump = max(float(curve.epsilons[-1]) for curve in items.values())
-    end = min(1.0, max(0.02, 1.08 * last_jump)) if max_epsilon is None else float(max_epsilon)
-    for index, (name, curve) in enumerate(items.items()):
+    room = 1.08 if len(items) <= MOST_IN_LARGE else 1.6  # a long legend stands beside the curves
+    end = min(1.0, max(0.02, room * last_jump)) if max_epsilon is None else float(max_epsilon)
+    for index, (name, curve) in enumerate(zip(short_names(items, 20), items.values(), strict=True)):
         look = series(index, look_of(ax))
         x = np.concatenate([[0.0], curve.epsilons[curve.epsilons < end], [end]])
         ax.step(
-            x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=shortened(name) or None
+            x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None
         )
         if isinstance(curve, MeanValidityCurve) and curve.n_curves > 1:
             reach = curve.standard_error(x)
@@ -84,5 +97,6 @@ def validity_plot(
     axis = "validity" if kind == "marginal" else "conditional validity"
     ax.set(xlim=(0.0, end), ylim=(0.0, 1.02), xlabel=r"$\varepsilon$", ylabel=axis)
     if n_left_out > 0:
-        annotate(ax, f"and {n_left_out:,} more", above=1.0)
+        annotate(ax, f"and {n_left_out:,} more", upper_left=True)
+    few_ticks(ax)
     return finish(ax, legend="lower right")
