@@ -18,6 +18,9 @@ HEADER = Path("csrc/include/fastbin.h")
 SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
 HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
 
+EXTENSIONS = ("groups", "model", "model_set", "owner", "segments", "set_owner", "stream", "ties", "whole")
+PXDS = sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.pxd"))
+
 # No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.
 # Hidden symbols: an extension that exported the library's functions would call those of a library loaded before it. Programs
 # link the archive as before.
@@ -73,7 +76,7 @@ def extension(name: str) -> Extension:
         include_dirs=["csrc/include", "csrc/src", numpy.get_include()],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
-        depends=[*HEADERS, *SOURCES, *sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.pxd"))],
+        depends=[*HEADERS, *SOURCES, *PXDS],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=EXTENSION_FLAGS,
     )
@@ -83,7 +86,7 @@ setup(
     version=version(),
     libraries=[("fastbin", LIBRARY)],
     ext_modules=cythonize(
-        [extension(name) for name in ("model", "model_set", "owner", "set_owner", "stream", "ties")],
+        [extension(name) for name in EXTENSIONS],
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
     ),

@@ -148,6 +148,43 @@ FINE_FITS = {
     )
 }
 
+# Segments, whose rows come in random order, with keys of 20 bits; every fifth score is rounded to hundredths.
+SEGMENTS_TO_SORT = Quantity("fit of all segments / np.sort of all scores")
+ONE_BY_ONE_TO_SEGMENTS = Quantity("a fit of each segment / fit of all")
+
+
+@dataclass(frozen=True)
+class SegmentCase:
+    """Segments of equal size, fitted at once."""
+
+    n_segments: int
+    size: int
+    n_bins: int
+    targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+
+    @property
+    def n(self) -> int:
+        return self.n_segments * self.size
+
+    @property
+    def name(self) -> str:
+        return f"fit {self.n_segments} segments of {self.size} rows, B = {self.n_bins}"
+
+    def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+        """Scores, labels and keys."""
+        rng = np.random.default_rng(23)
+        scores, labels = rows("uniform", self.n)
+        keys = rng.choice(2**20, self.n_segments, replace=False).astype(np.int32)
+        tied = rng.random(self.n) < 0.2
+        return np.where(tied, scores.round(2), scores), labels, rng.permutation(np.repeat(keys, self.size))
+
+
+SEGMENT_FITS = [
+    SegmentCase(1000, 1000, 10),
+    SegmentCase(10_000, 100, 5),
+    SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
+]
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -263,6 +300,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
+    **{case.name: case.targets for case in SEGMENT_FITS},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

@@ -45,8 +45,13 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
     """
     data = read_bytes(path)
     try:
-        return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)
+        return read(data)
     except FormatError as error:
         if hasattr(path, "read"):
             raise
         raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+
+def read(data: bytes) -> BinnedModel | ModelSet:
+    """The model or the set in these bytes; FormatError as in `load`."""
+    return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)

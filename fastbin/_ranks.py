@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fastbin._typing import Int64s
@@ -19,8 +21,19 @@ def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     """
     # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, Python's integers do.
     b = np.arange(1, n_bins, dtype=np.int64 if n < 2**31 else object)
-    ranks = b * n // n_bins if scheme == "umb" else -(-b * (n if scheme == "ums" else n + 1) // n_bins)
-    return ranks.astype(np.int64, copy=False)
+    return _ranks(b, n, n_bins, scheme).astype(np.int64, copy=False)
+
+
+def _ranks(b: Any, n: Any, n_bins: Any, scheme: str) -> Any:
+    return b * n // n_bins if scheme == "umb" else -(-b * (n if scheme == "ums" else n + 1) // n_bins)
+
+
+def boundary_ranks_of_runs(n: Int64s, n_bins: Int64s, scheme: str) -> tuple[Int64s, Int64s]:
+    """The same for runs of `n` samples each, less than 2**38: all ranks, and where those of each run begin, and the end."""
+    first = np.append(0, np.cumsum(n_bins - 1))
+    run = np.repeat(np.arange(len(n)), n_bins - 1)
+    b = np.arange(len(run)) - first[run] + 1
+    return _ranks(b, n[run], n_bins[run], scheme), first
 
 
 def step_ranks(n: int, n_bins: int) -> Int64s:

@@ -11,41 +11,43 @@ import numpy as np
 from fastbin import _html
 from fastbin._errors import GuaranteeError, MissingDependencyError
 from fastbin._model_table import bin_columns, counted
+from fastbin._schemes import SCHEMES
 from fastbin._shown import View
 from fastbin._tables import as_html, as_records, as_text, number_format
 from fastbin.guarantees.words import rounded_up
 
 Models = Any  # a ModelSet, which lies above and hands itself down to here
 
-# The cells of a set of each kind: one of them, and several.
-CELLS = {
-    "given": ("cell", "cells"), "segments": ("segment", "segments"), "top-label": ("predicted class", "predicted classes"),
-    "class-wise": ("class", "classes"),
+KIND_WORDS = {
+    "given": "models", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes, each against the rest",
 }  # fmt: skip
 
 
 def set_summary(models: Models) -> str:
-    """One line: the cells, the models, the bins, the samples."""
-    pooled = f", {len(models.pooled_keys):,} of them in one pool" if models.pooled_keys else ""
-    cells = f"{len(models):,} {CELLS[models.kind][len(models) != 1]}{pooled}"
-    sizes = [counted(models.n_models, "model"), counted(models.n_bins, "bin"), f"from {counted(models.n_samples, 'sample')}"]
-    return ", ".join([cells, *sizes])
+    """One line: the kind of the set, its models, the samples."""
+    methods = {SCHEMES[model.scheme].title for _, model in models.numbered}
+    how = f" by {next(iter(methods))}" if len(methods) == 1 else ""
+    size = f"{counted(models.n_models, 'model')}, {models.n_bins:,} bins in all"
+    return f"A set of {len(models):,} {KIND_WORDS[models.kind]}{how}, {size}, from {counted(models.n_samples, 'sample')}"
 
 
-def cell_words(models: Models, epsilons: Mapping[Any, float] | None = None) -> dict[str, list[str]]:
-    """A row for each model of a set, by title; with `epsilons`, by key, what is promised about it."""
+def cell_words(
+    models: Models, parts: Mapping[Any, Any] | None = None, epsilon_title: str = "promised within"
+) -> dict[str, list[str]]:
+    """A row for each model of a set, by title; with the `parts` of a joint certificate, by key, what each promises."""
     numbered = models.numbered
-    values = [model.values for _, model in numbered]
+    values = [model.bin_values if model.kind == "step" else model.values for _, model in numbered]
     form = number_format(np.concatenate([np.zeros(0), *values]).tolist())
     columns = {
-        "cell": [f"pool of {len(models.pooled_keys):,}" if key is None else str(key) for key, _ in numbered],
+        "cell": ["the pool" if key is None else str(key) for key, _ in numbered],
         "samples": [f"{model.n_samples:,}" for _, model in numbered],
-        "label 1": [f"{model.n_positive:,}" for _, model in numbered],
+        "label 1": [f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else "" for _, model in numbered],
         "bins": [f"{model.n_bins:,}" for _, model in numbered],
-        "values": [f"{each.min():{form}} to {each.max():{form}}" if len(each) else "" for each in values],
+        "lowest value": [f"{each.min():{form}}" if len(each) else "" for each in values],
+        "highest": [f"{each.max():{form}}" if len(each) else "" for each in values],
     }
-    if epsilons is not None:
-        columns["promised within"] = [rounded_up(epsilons[key]) if key in epsilons else "" for key, _ in numbered]
+    if parts is not None:
+        columns[epsilon_title] = [rounded_up(parts[key].epsilon) if key in parts else "" for key, _ in numbered]
     return columns
 
 
@@ -65,20 +67,21 @@ def set_columns(models: Models, alpha: float | None) -> dict[str, list[Any]]:
 
 def set_as_text(models: Models) -> str:
     """What ``print`` shows: the sentence and the cells."""
-    return f"{set_summary(models)}\n\n{as_text(cell_words(models), n_text=1)}"
+    return f"{set_summary(models)}.\n\n{as_text(cell_words(models), n_text=1)}"
 
 
 def set_as_html(models: Models, alpha: float = 0.1) -> str:
     """What a notebook shows: the sentence, the joint promise and the cells."""
-    parts, epsilons = [_html.paragraph(f"{set_summary(models)}.")], None
+    parts = None
     try:
         certificate: Any = models.certificate(alpha)
-        promise, epsilons = str(certificate), {name: part.epsilon for name, part in certificate.parts}
+        promise, parts = str(certificate), dict(certificate.parts)
     except GuaranteeError as error:
         promise = f"No certificate: {error}"
     except MissingDependencyError as error:
         promise = f"The certificate is not shown: {error}"
-    return _html.notebook(*parts, _html.paragraph(promise), as_html(cell_words(models, epsilons), n_text=1))
+    sentences = map(_html.paragraph, (f"{set_summary(models)}.", promise))
+    return _html.notebook(*sentences, as_html(cell_words(models, parts), n_text=1))
 
 
 def set_as_dict(models: Models, alpha: float | None) -> dict[str, Any]:

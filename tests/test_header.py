@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin import _schemes
+from fastbin import _schemes, model_set
 from fastbin._native.owner import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -193,6 +193,8 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
         pytest.param(_schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
         pytest.param(_schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
         pytest.param(_schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
+        pytest.param(dict(enumerate(model_set.SET_KINDS)), "fastbin_set_kind", "FASTBIN_SET_", id="sets"),
+        pytest.param(dict(enumerate(model_set.UNKNOWN)), "fastbin_unknown", "FASTBIN_UNKNOWN_", id="unknown keys"),
     ],
 )
 def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str) -> None:

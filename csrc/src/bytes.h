@@ -125,8 +125,14 @@ fastbin_status fastbin_check_start(const container_kind *kind, const unsigned ch
 /* The same for all of its bytes: magic, version, length, checksum. */
 fastbin_status fastbin_check_container(const container_kind *kind, const unsigned char *bytes, size_t size);
 
-/* fastbin_check_container(), then find the sections: one payload for each that the kind knows. */
-fastbin_status fastbin_read_container(const container_kind *kind, const unsigned char *bytes, size_t size, payload *payloads);
+/* fastbin_check_container(), then find the sections: one payload for each that the kind knows. `checksum` is that of these bytes,
+   if the caller has computed it, or NULL. */
+fastbin_status fastbin_read_container(const container_kind *kind, const unsigned char *bytes, size_t size,
+                                      const uint64_t *checksum, payload *payloads);
+
+/* The checksums that belong at the ends of n containers, at most CHECKSUM_LANES, of sizes that are multiples of 8 and more than 8. */
+#define CHECKSUM_LANES 4
+void fastbin_checksums(const payload *containers, size_t n, uint64_t *checksums);
 
 /* Whether every payload that is there has its size in `sizes`, and every one that is not has a 0 there. */
 int fastbin_sizes_are(const payload *payloads, const size_t *sizes, int n_sections);

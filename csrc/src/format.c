@@ -312,7 +312,8 @@ static void decode_ties(const payload *from, fastbin_model_spec *spec, unsigned 
 }
 
 /* The model of sections whose sizes have been checked. `scratch` has room for all of them. */
-static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, fastbin_model **model) {
+static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, int is_one_of_many,
+                             fastbin_model **model) {
   fastbin_status status;
   int canonical;
   decode_ties(&payloads[TIES], spec, &scratch);
@@ -333,8 +334,27 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
   if (!canonical) return FASTBIN_ERROR_CONTENT;
-  status = fastbin_model_create(spec, model);
+  status = fastbin_make_model(spec, is_one_of_many, model);
   return status == FASTBIN_OK || status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
+}
+
+/* The sections of a model, and what those of a fixed size say. */
+static fastbin_status read_sections(const unsigned char *bytes, size_t size, const uint64_t *checksum, payload *payloads,
+                                    fastbin_model_spec *spec) {
+  fastbin_status status = fastbin_read_container(&model_kind, bytes, size, checksum, payloads);
+  if (status == FASTBIN_OK) status = take_fixed(payloads, spec);
+  if (status != FASTBIN_OK) return status;
+  /* CORE comes first, also before sections of later versions. */
+  if (payloads[CORE].start != bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
+  if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_FORMAT_VERSION;
+  return take_lengths(payloads, spec) && sections_fit(payloads, spec) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
+}
+
+fastbin_status fastbin_read_one_of_many(const unsigned char *bytes, size_t size, const read_aids *aids, fastbin_model **model) {
+  payload payloads[N_SECTIONS];
+  fastbin_model_spec spec;
+  fastbin_status status = read_sections(bytes, size, &aids->checksum, payloads, &spec);
+  return status == FASTBIN_OK ? decode(payloads, &spec, aids->scratch, 1, model) : status;
 }
 
 fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model) {
@@ -345,16 +365,11 @@ fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model 
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_read_container(&model_kind, bytes, size, payloads);
-  if (status == FASTBIN_OK) status = take_fixed(payloads, &spec);
+  status = read_sections(bytes, size, NULL, payloads, &spec);
   if (status != FASTBIN_OK) return status;
-  /* CORE comes first, also before sections of later versions. */
-  if (payloads[CORE].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
-  if (!fastbin_known_enumerators(&spec)) return FASTBIN_ERROR_FORMAT_VERSION;
-  if (!take_lengths(payloads, &spec) || !sections_fit(payloads, &spec)) return FASTBIN_ERROR_CONTENT;
   scratch = malloc(size); /* the sections are part of these bytes, so they fit in as many */
   if (!scratch) return FASTBIN_ERROR_MEMORY;
-  status = decode(payloads, &spec, scratch, model);
+  status = decode(payloads, &spec, scratch, 0, model);
   free(scratch);
   return status;
 }

@@ -11,6 +11,15 @@
 /* Cells per threshold allowed beyond that. Edges at random quantiles need about that many to be alone in their cells. */
 #define CELLS_PER_THRESHOLD 16u
 
+/*
+ * For one of the many models of a set: their tables do not fit into a first-level cache together, and reading thousands of models
+ * must not take its time for planning and filling. So the first map is taken by which a cell has few thresholds, and its table is
+ * not made smaller.
+ */
+#define FREE_CELLS_OF_MANY 64u
+#define CELLS_PER_THRESHOLD_OF_MANY 4u
+#define WINDOW_OF_MANY 4u
+
 /* Up to this size, other maps are not tried for the sake of a smaller table; below the next, fewer cells save nothing. */
 #define SMALL_TABLE 2048u
 #define MIN_CELLS 64u
@@ -167,9 +176,10 @@ static void halve_cells(score_index *ix, const fastbin_model_spec *spec) {
   }
 }
 
-static uint32_t most_cells(uint32_t n_thresholds) {
-  uint32_t cells = FREE_CELLS;
-  while (cells < CELLS_PER_THRESHOLD * n_thresholds && cells < MAX_CELLS) cells *= 2;
+static uint32_t most_cells(const score_index *ix) {
+  uint32_t cells = ix->is_one_of_many ? FREE_CELLS_OF_MANY : FREE_CELLS;
+  uint32_t wanted = (ix->is_one_of_many ? CELLS_PER_THRESHOLD_OF_MANY : CELLS_PER_THRESHOLD) * ix->n_thresholds;
+  while (cells < wanted && cells < MAX_CELLS) cells *= 2;
   return cells;
 }
 
@@ -202,18 +212,19 @@ static void choose_map(score_index *ix, const fastbin_model_spec *spec) {
   score_index best = *ix;
   for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
     score_index next = *ix;
-    if (!plan_map(&next, spec, &candidates[i], most_cells(ix->n_thresholds))) continue;
+    if (!plan_map(&next, spec, &candidates[i], most_cells(ix))) continue;
     next.window = window_of(&next, spec);
     if (i > 0 && next.window > best.window) continue;
-    shrink(&next, spec);
+    if (!ix->is_one_of_many) shrink(&next, spec);
     if (i == 0 || next.window < best.window || next.n_cells < best.n_cells) best = next;
-    if (best.window == 1 && best.n_cells <= SMALL_TABLE) break;
+    if (ix->is_one_of_many ? best.window <= WINDOW_OF_MANY : best.window == 1 && best.n_cells <= SMALL_TABLE) break;
   }
   *ix = best;
 }
 
-void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec) {
+void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec, int is_one_of_many) {
   memset(ix, 0, sizeof *ix);
+  ix->is_one_of_many = is_one_of_many;
   ix->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
   ix->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
   ix->map = INDEX_LINEAR;
@@ -231,7 +242,7 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec) {
   ix->find_cells = fastbin_cells_function(ix);
   ix->make_keys = fastbin_keys_function();
   ix->search_wide = fastbin_small_function(ix);
-  if (!ix->search_wide && spec->kind == FASTBIN_STEP) {
+  if (!ix->search_wide && spec->kind == FASTBIN_STEP && !is_one_of_many) {
     ix->search_wide = fastbin_packed_function(ix);
     ix->is_packed = ix->search_wide != NULL;
   }
@@ -294,12 +305,13 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
   for (uint32_t r = 0; r <= rank; r++) values[r] = spec->values[bins[r]];
 }
 
+/* The rank at which a cell begins: how many thresholds lie in lower ones. */
 static void fill_first(uint16_t *first, const score_index *ix) {
-  uint32_t rank = 0;
-  for (uint32_t cell = 0; cell < ix->n_cells; cell++) {
-    while (rank < ix->n_thresholds && index_cell(ix, ix->thresholds[rank]) < cell) rank++;
-    first[cell] = (uint16_t)rank;
+  uint32_t cell = 0;
+  for (uint32_t rank = 0; rank < ix->n_thresholds; rank++) {
+    for (uint32_t end = index_cell(ix, ix->thresholds[rank]); cell <= end; cell++) first[cell] = (uint16_t)rank;
   }
+  for (; cell < ix->n_cells; cell++) first[cell] = (uint16_t)ix->n_thresholds;
 }
 
 unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spec, unsigned char *tables) {

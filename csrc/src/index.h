@@ -78,6 +78,7 @@ struct score_index {
   keys_function *make_keys;   /* in that build */
   wide_function *search_wide; /* NULL where none suits this index and this processor */
   int is_packed;              /* search_wide is that of index_packed.c */
+  int is_one_of_many;         /* the model belongs to a set, and its tables are small */
 
   const uint16_t *first;     /* n_cells: the rank at which each begins */
   const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
@@ -90,9 +91,9 @@ struct score_index {
   const uint64_t *packed;    /* n_cells: see index_packed.c; NULL unless is_packed */
 };
 
-/* index.c: chooses the index of a checked spec; adds up the bytes its tables take; fills them, and returns their end. */
+/* index.c: chooses the index of a checked spec, a small one if it is one of many models; adds up the bytes its tables take; fills them, and returns their end. */
 struct fastbin_model_spec;
-void fastbin_plan_index(score_index *ix, const struct fastbin_model_spec *spec);
+void fastbin_plan_index(score_index *ix, const struct fastbin_model_spec *spec, int is_one_of_many);
 int fastbin_add_index_size(size_t *bytes, const score_index *ix, const struct fastbin_model_spec *spec);
 unsigned char *fastbin_fill_index(score_index *ix, const struct fastbin_model_spec *spec, unsigned char *tables);
 

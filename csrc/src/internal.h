@@ -89,6 +89,18 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec);
 /* model.c: whether a struct of the API has a size, and only members, that this version of the library knows. */
 int fastbin_struct_understood(const void *given, size_t struct_size, size_t first_size, size_t known_size);
 
+/* model.c: fastbin_model_create(), with small tables if it is one of the many models of a set. */
+fastbin_status fastbin_make_model(const fastbin_model_spec *spec, int is_one_of_many, fastbin_model **model);
+
+/* What is at hand where many models are read: the checksum of the bytes of this one, and memory to decode it, as many bytes. */
+typedef struct read_aids {
+  uint64_t checksum;
+  unsigned char *scratch;
+} read_aids;
+
+/* format.c: fastbin_model_read(), for one of the many models of a set. */
+fastbin_status fastbin_read_one_of_many(const unsigned char *bytes, size_t size, const read_aids *aids, fastbin_model **model);
+
 /* format.c: whether these first bytes of a model can be the start of one that is at least so long. */
 fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size);
 

@@ -144,7 +144,7 @@ static fastbin_status take_spec(const fastbin_model_spec *given, fastbin_model_s
   return FASTBIN_OK;
 }
 
-fastbin_status fastbin_model_create(const fastbin_model_spec *given, fastbin_model **model) {
+fastbin_status fastbin_make_model(const fastbin_model_spec *given, int is_one_of_many, fastbin_model **model) {
   fastbin_model_spec whole;
   fastbin_model_spec *const spec = &whole;
   fastbin_status status;
@@ -152,14 +152,11 @@ fastbin_status fastbin_model_create(const fastbin_model_spec *given, fastbin_mod
   unsigned char *free_part;
   score_index plan;
   size_t bytes;
-  if (!model) return FASTBIN_ERROR_ARGUMENT;
-  *model = NULL;
-  if (!given) return FASTBIN_ERROR_ARGUMENT;
   status = take_spec(given, &whole);
   if (status == FASTBIN_OK) status = fastbin_validate_spec(spec);
   if (status != FASTBIN_OK) return status;
   normalise_steps(spec);
-  fastbin_plan_index(&plan, spec);
+  fastbin_plan_index(&plan, spec, is_one_of_many);
   if (!model_bytes(spec, &plan, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
@@ -171,6 +168,12 @@ fastbin_status fastbin_model_create(const fastbin_model_spec *given, fastbin_mod
   made->spec.note = spec->note_size > 0 ? memcpy(free_part, spec->note, spec->note_size) : NULL;
   *model = made;
   return FASTBIN_OK;
+}
+
+fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model) {
+  if (!model) return FASTBIN_ERROR_ARGUMENT;
+  *model = NULL;
+  return spec ? fastbin_make_model(spec, 0, model) : FASTBIN_ERROR_ARGUMENT;
 }
 
 void fastbin_model_free(fastbin_model *model) { free(model); }

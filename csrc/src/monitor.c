@@ -193,7 +193,7 @@ fastbin_status fastbin_monitor_read(const void *bytes, size_t size, fastbin_moni
   if (!monitor) return FASTBIN_ERROR_ARGUMENT;
   *monitor = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_read_container(&monitor_kind, bytes, size, payloads);
+  status = fastbin_read_container(&monitor_kind, bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || !payloads[STRM].start) return FASTBIN_ERROR_CONTENT;
   if (payloads[HEAD].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;

@@ -149,7 +149,7 @@ fastbin_status fastbin_set_create(const fastbin_set_spec *spec, fastbin_set **se
   copies = malloc((size_t)spec->n_models * sizeof *copies);
   if (!copies) return FASTBIN_ERROR_MEMORY;
   for (; status == FASTBIN_OK && n_models < (size_t)spec->n_models; n_models++) {
-    status = spec->models[n_models] ? fastbin_model_create(&spec->models[n_models]->spec, &copies[n_models])
+    status = spec->models[n_models] ? fastbin_make_model(&spec->models[n_models]->spec, 1, &copies[n_models])
                                     : FASTBIN_ERROR_ARGUMENT;
     if (status != FASTBIN_OK) break;
   }

@@ -176,27 +176,55 @@ static int take_numbers(const payload *from, const int32_t **numbers, unsigned c
   return 1;
 }
 
+/* Finds the models in MODS. Returns the size of the largest, or 0 if the offsets cannot be theirs. */
+static size_t find_models(const payload *payloads, size_t n_models, payload *found) {
+  const unsigned char *at = payloads[OFFS].start;
+  uint64_t end = take_u64(&at);
+  size_t largest = 0;
+  if (end != 0 || get_u64(payloads[OFFS].start + 8 * n_models) != payloads[MODS].size) return 0;
+  for (size_t i = 0; i < n_models; i++) {
+    uint64_t start = end;
+    end = take_u64(&at);
+    if (end <= start || end > payloads[MODS].size || end - start <= CHECKSUM_SIZE || (end - start) % 8 != 0) return 0;
+    found[i] = (payload){payloads[MODS].start + start, (size_t)(end - start)};
+    if (found[i].size > largest) largest = found[i].size;
+  }
+  return largest;
+}
+
+/* Reads models until one cannot be read, several checksums at a time; *n_read are for the caller to free. */
+static fastbin_status read_models(const payload *found, size_t n_models, unsigned char *scratch, fastbin_model **models,
+                                  size_t *n_read) {
+  uint64_t checksums[CHECKSUM_LANES];
+  for (size_t i = 0; i < n_models; i++) {
+    size_t lane = i % CHECKSUM_LANES, n = n_models - i < CHECKSUM_LANES ? n_models - i : CHECKSUM_LANES;
+    read_aids aids = {0, scratch};
+    fastbin_status status;
+    if (lane == 0) fastbin_checksums(found + i, n, checksums);
+    aids.checksum = checksums[lane];
+    status = fastbin_read_one_of_many(found[i].start, found[i].size, &aids, &models[i]);
+    if (status != FASTBIN_OK) return status;
+    *n_read = i + 1;
+  }
+  return FASTBIN_OK;
+}
+
 /* All models; on failure none is left. */
 static fastbin_status take_models(const payload *payloads, size_t n_models, fastbin_model ***models) {
-  const unsigned char *at = payloads[OFFS].start;
-  fastbin_status status = FASTBIN_OK;
-  uint64_t offset = take_u64(&at);
-  size_t n_read = 0;
-  if (offset != 0 || get_u64(payloads[OFFS].start + 8 * n_models) != payloads[MODS].size) return FASTBIN_ERROR_CONTENT;
-  *models = malloc(n_models * sizeof **models); /* OFFS is as long, or twice */
-  if (!*models) return FASTBIN_ERROR_MEMORY;
-  while (status == FASTBIN_OK && n_read < n_models) {
-    uint64_t start = offset;
-    offset = take_u64(&at);
-    if (offset <= start || offset > payloads[MODS].size) {
-      status = FASTBIN_ERROR_CONTENT;
-    } else {
-      status = fastbin_model_read(payloads[MODS].start + start, (size_t)(offset - start), &(*models)[n_read]);
-    }
-    n_read += status == FASTBIN_OK;
+  payload *found = malloc(n_models * sizeof *found); /* OFFS is half as long, at least */
+  fastbin_model **read = malloc(n_models * sizeof *read);
+  size_t largest = found && read ? find_models(payloads, n_models, found) : 0, n_read = 0;
+  unsigned char *scratch = largest > 0 ? malloc(largest) : NULL;
+  fastbin_status status = FASTBIN_ERROR_MEMORY;
+  if (found && read && largest == 0) status = FASTBIN_ERROR_CONTENT;
+  if (scratch) status = read_models(found, n_models, scratch, read, &n_read);
+  free(scratch);
+  free(found);
+  if (status == FASTBIN_OK) {
+    *models = read;
+    return status;
   }
-  if (status == FASTBIN_OK) return status;
-  fastbin_free_models(*models, n_read);
+  fastbin_free_models(read, n_read);
   return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
 }
 
@@ -225,7 +253,7 @@ fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **se
   if (!set) return FASTBIN_ERROR_ARGUMENT;
   *set = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_read_container(&set_kind, bytes, size, payloads);
+  status = fastbin_read_container(&set_kind, bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || !payloads[KEYS].start || !payloads[OFFS].start || !payloads[MODS].start) {
     return FASTBIN_ERROR_CONTENT;

@@ -91,7 +91,7 @@ struct parts {
 
 static fastbin_status find_parts(const unsigned char *bytes, size_t size, struct parts *parts) {
   payload payloads[N_SECTIONS];
-  fastbin_status status = fastbin_read_container(&stream_kind, bytes, size, payloads);
+  fastbin_status status = fastbin_read_container(&stream_kind, bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || get_u32(payloads[HEAD].start + 4) != 0) return FASTBIN_ERROR_CONTENT;
   if (payloads[HEAD].start != bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;

@@ -16,7 +16,8 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, boundary_groups, require_samples
-from fastbin._native.ties import cut_groups, digest, group_keys
+from fastbin._native.groups import group_fingerprint
+from fastbin._native.ties import cut_groups, group_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
@@ -162,9 +163,7 @@ def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | N
 
 def fingerprint_of(counts: BoundaryGroups) -> int:
     """The fingerprint; 0, which is none, where there is no edge."""
-    if len(counts.score) == 0:
-        return 0
-    return counts.digest(digest(np.array([counts.n_samples, counts.n_positive], np.uint64))) or 1
+    return group_fingerprint(*counts)
 
 
 def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: BoundaryGroups) -> int:

@@ -20,6 +20,7 @@ from fastbin._fit.order import BroughtKeys, Cuts, fit_fingerprint, sort_samples
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
+from fastbin._native.groups import n_tied
 from fastbin._native.ties import rows_digest, split_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
@@ -106,14 +107,6 @@ def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
     # The first key above the boundary sample's own is the next one.
     edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
     return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
-
-
-def n_tied(scores: Float64s, sizes: Int64s) -> int:
-    """Samples in groups of two or more equal scores that hold a cut; `scores` of cuts, in order, and sizes of their groups."""
-    if not (sizes >= 2).any():
-        return 0
-    first = run_starts(scores)
-    return int(sizes[first][sizes[first] >= 2].sum())
 
 
 def divide(edges: CountedEdges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:

@@ -9,6 +9,8 @@ Given the edges, a bin holds independent draws under one condition: at least r o
 the cut among the samples at the edge, from below. So a promise about it uses its label sum with and without r samples at the
 edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
 is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out.
+
+The rule itself is compiled (`fastbin._native.whole`), for a fit of many segments places the edges of each.
 """
 
 from __future__ import annotations
@@ -26,20 +28,17 @@ from fastbin._fit.order import Boundaries, order_cuts
 from fastbin._fit.partition import (
     KEY_ABOVE,
     KEY_BELOW,
-    CountedEdges,
     FittedBins,
     Partition,
-    divide,
-    n_tied,
     split_samples,
     weigh_rows,
 )
 from fastbin._fit.quantiles import BoundaryGroups, groups_at
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
-from fastbin._native.model import draw_labels
+from fastbin._native.groups import n_tied
+from fastbin._native.whole import bins_of_groups
 from fastbin._ranks import boundary_ranks
-from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange
 
 
@@ -87,35 +86,28 @@ def whole_bins(
     everyone = seen = groups if among_all is None else among_all
     if tied is None:
         tied = n_tied(everyone.score, everyone.equal)
+    mirrored = scheme == "umb" and tied > 0
+    if mirrored:
+        groups, ranks, everyone = groups.mirrored(), (groups.n_samples + 1 - ranks)[::-1].copy(), everyone.mirrored()
+    digest = boundaries.groups.digest(seed)
+    kept, counts, label_sums, ties = bins_of_groups(groups, ranks, everyone, tied, scheme == "umd", digest)
+    edges = groups.score[kept]
+    if mirrored:
+        edges = edges[::-1].copy()
+        counts, label_sums, ties = (column[::-1].copy() for column in (counts, label_sums, ties))
+    edge_keys = np.full(len(edges), KEY_BELOW if scheme == "umb" else KEY_ABOVE, np.uint64)
+    partition, tally = Partition(edges, edge_keys, score_range), Tally(counts, label_sums)
     if not tied:
-        return _untied(boundaries, scheme, seed, score_range, weighted, everyone)
-    mirrored = scheme == "umb"
-    if mirrored:
-        groups, ranks, everyone = groups.mirrored(), (groups.n_samples + 1 - ranks)[::-1], everyone.mirrored()
-    kept = keep_edges(groups, ranks)
-    edge_score = groups.score[kept]
-    samples = np.concatenate([[0], everyone.below[kept], [everyone.n_samples]])
-    ones = np.concatenate([[0], everyone.below_ones[kept], [everyone.n_positive]])
-    ties = np.zeros((len(kept) + 1, 3), np.int64)
-    at_edge = ranks[kept] - groups.below[kept]
-    drawn = draw_labels(boundaries.groups.digest(seed), edge_score, groups.equal[kept], groups.equal_ones[kept], at_edge)
-    ties[1:] = np.stack([at_edge, *drawn], axis=1)
-    tally = Tally(np.diff(samples), np.diff(ones))
-    if len(kept) and groups.below[kept[0]] == 0:
-        # Nothing lies below the lowest edge: it is not written, and what it would bound from below is the lowest bin.
-        edge_score, ties, tally = edge_score[1:], ties[1:], Tally(tally.counts[1:], tally.label_sums[1:])
-    if mirrored:
-        edge_score, ties, tally = edge_score[::-1], ties[::-1], Tally(tally.counts[::-1], tally.label_sums[::-1])
-    edge_keys = np.full(len(edge_score), KEY_BELOW if mirrored else KEY_ABOVE, np.uint64)
-    partition = Partition(np.ascontiguousarray(edge_score), edge_keys, score_range)
+        # Boundary samples that share their scores with no other: Algorithm 1.
+        rule = "lower" if scheme == "umb" else "upper"
+        if weighted is not None:
+            tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
+        return FittedBins(partition, tally, everyone, rule, 0)
     if weighted is not None:
         # All rows are averaged, so none is left out, and no interval can be made of them.
         tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
         ties = np.zeros_like(ties)
-    elif scheme == "umd":
-        tally = Tally(tally.counts - (ties[:, 0] > 0), tally.label_sums - ties[:, 2])
-    tally.counts, tally.label_sums = (np.ascontiguousarray(column) for column in (tally.counts, tally.label_sums))
-    return FittedBins(partition, tally, seen, "whole", tied, np.ascontiguousarray(ties), edges_share)
+    return FittedBins(partition, tally, seen, "whole", tied, ties, edges_share)
 
 
 def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> FittedBins:
@@ -135,36 +127,3 @@ def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) ->
     among_all = groups_at(score, samples.scores, samples.labels)
     weighted = None if samples.weights is None else [samples]
     return whole_bins(boundaries, scheme, seed, rows.score_range, weighted, among_all=among_all, edges_share=share)
-
-
-def keep_edges(groups: BoundaryGroups, ranks: Int64s) -> Int64s:
-    """Which boundaries become edges, ascending.
-
-    From the highest down, with A samples below the last edge (all at first): a boundary of rank k is skipped if k > A, or if
-    its bin would reach from rank k to A and hold less than three quarters of the ranks up to the next boundary.
-    """
-    kept: list[int] = []
-    left = groups.n_samples
-    share_ends = np.append(ranks[1:], groups.n_samples + 1).tolist()
-    starts = groups.below.tolist()
-    for b, rank in zip(range(len(starts) - 1, -1, -1), ranks[::-1].tolist(), strict=True):
-        if rank <= left and 4 * (left - rank + 1) >= 3 * (share_ends[b] - rank):
-            kept.append(b)
-            left = starts[b]
-    return np.array(kept[::-1], np.int64)
-
-
-def _untied(
-    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None,
-    everyone: BoundaryGroups,
-) -> FittedBins:  # fmt: skip
-    """Boundary samples that share their scores with no other: Algorithm 1."""
-    score = everyone.score
-    before = np.array([everyone.below, everyone.below_ones])
-    past = before + np.array([everyone.equal, everyone.equal_ones])
-    rule, key = ("lower", KEY_BELOW) if scheme == "umb" else ("upper", KEY_ABOVE)
-    edges = CountedEdges(score, np.full(len(score), key, np.uint64), before if scheme == "umd" else past, past)
-    partition, tally = divide(edges, everyone.n_samples, everyone.n_positive, score_range)
-    if weighted is not None:
-        tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
-    return FittedBins(partition, tally, everyone, rule, 0)

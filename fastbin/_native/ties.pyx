@@ -1,4 +1,4 @@
-"""Order within groups of equal scores, by keys, and the digests that seed these keys.
+"""Order within groups of equal scores, by keys.
 
 The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
 key `fastbin_group_key(digest, score, j)` and label 1 exactly when j < ones. The digest covers the seed and what was seen: j
@@ -11,7 +11,6 @@ they are counted by their top bits, made again, and only those in the few cells 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memcpy
 
 import numpy as np
 
@@ -58,40 +57,6 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
     cdef const KeyedSample *a = <const KeyedSample *>left
     cdef const KeyedSample *b = <const KeyedSample *>right
     return -1 if precedes(a[0], b[0]) else precedes(b[0], a[0])
-
-
-def digest(const uint64_t[::1] words):
-    """int: the chain of mixes over these words; all digests are such chains."""
-    cdef Py_ssize_t i
-    cdef uint64_t state = 0
-    for i in range(words.shape[0]):
-        state = chain(state, words[i])
-    return state
-
-
-def group_digest(
-    uint64_t seed, const double[::1] scores, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] counts,
-    const int64_t[::1] ones,
-):
-    """int: the digest that seeds the keys of a fit whose boundaries are ranks of all samples.
-
-    One entry per boundary, ascending: its score, the samples with a lower score and those of them with label 1, the samples
-    with this score and those of them with label 1. Entries of one score are one group. O(n_bins) time.
-    """
-    cdef Py_ssize_t i, n_groups = 0
-    cdef uint64_t state = 0, word
-    cdef double score
-    with nogil:
-        for i in range(scores.shape[0]):
-            n_groups += i == 0 or scores[i] != scores[i - 1]
-        state = chain(chain(state, seed), <uint64_t>n_groups)
-        for i in range(scores.shape[0]):
-            if i == 0 or scores[i] != scores[i - 1]:
-                score = scores[i] + 0.0  # -0.0 and 0.0 are one score
-                memcpy(&word, &score, sizeof(word))
-                state = chain(chain(chain(state, word), <uint64_t>below[i]), <uint64_t>below_ones[i])
-                state = chain(chain(state, <uint64_t>counts[i]), <uint64_t>ones[i])
-    return state
 
 
 def rows_digest(uint64_t seed, const double[::1] scores, const uint8_t[::1] labels, weights=None):
@@ -147,61 +112,6 @@ def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):
         for i in range(n):
             filled[i] = fastbin_row_key(seed, first_row + <uint64_t>i)
     return keys
-
-
-def pack_rows(const double[::1] scores, const uint8_t[::1] labels, double low, double high):
-    """uint64 (n,): each score and its label as one integer that orders like the score, label 1 first; for scores from 0 on.
-
-    None where a score is NaN or outside [low, high], or a label is neither 0 nor 1. O(n) time.
-    """
-    cdef Py_ssize_t i, n_good = 0
-    cdef uint64_t word
-    cdef double score
-    packed = np.empty(scores.shape[0], np.uint64)
-    cdef uint64_t[::1] filled = packed
-    with nogil:
-        for i in range(scores.shape[0]):
-            n_good += (scores[i] >= low) & (scores[i] <= high) & (labels[i] <= 1)
-            score = scores[i] + 0.0  # -0.0 and 0.0 are one score
-            memcpy(&word, &score, sizeof(word))
-            filled[i] = (word << 1) | (labels[i] ^ 1)
-    return packed if n_good == scores.shape[0] else None
-
-
-def groups_at_ranks(const uint64_t[::1] packed, const int64_t[::1] ranks):
-    """The groups of equal scores at ascending ranks, from 1, of sorted packed rows. O(n) time.
-
-    Returns
-    -------
-    scores : float64 (m,)
-    columns : int64 (4, m)
-        Rows with a lower score, those of them with label 1, rows with this score, those of them with label 1.
-    n_ones : int
-        All rows with label 1.
-    """
-    cdef Py_ssize_t i, row = 0, n = packed.shape[0]
-    cdef int64_t n_ones = 0, below = 0, below_ones = 0
-    cdef uint64_t word = 0
-    scores, columns = np.empty(ranks.shape[0]), np.empty((4, ranks.shape[0]), np.int64)
-    cdef double[::1] score = scores
-    cdef int64_t[:, ::1] column = columns
-    with nogil:
-        for i in range(ranks.shape[0]):
-            if row < ranks[i]:  # the rank lies beyond the group before
-                word = packed[ranks[i] - 1] >> 1
-                while packed[row] >> 1 != word:
-                    n_ones += 1 - (packed[row] & 1)
-                    row += 1
-                below, below_ones = row, n_ones
-                while row < n and packed[row] >> 1 == word:
-                    n_ones += 1 - (packed[row] & 1)
-                    row += 1
-            memcpy(&score[i], &word, sizeof(word))
-            column[0, i], column[1, i], column[2, i], column[3, i] = below, below_ones, row - below, n_ones - below_ones
-        while row < n:
-            n_ones += 1 - (packed[row] & 1)
-            row += 1
-    return scores, columns, n_ones
 
 
 def cut_groups(

@@ -27,7 +27,9 @@ SCORE_NAMES = (
 LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "class", "actual")
 
 # Places of an error in arrays: "scores[16] is ..."
-PLACE = re.compile(r"\b(scores|labels|sample_weight|keys)\[(\d+)\]")
+PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments)\[(\d+)\]")
+PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
+ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
 POSITIVE = re.compile(r"pass labels == .* \(a fit also takes positive=(.*)\)")
 OPTION_WORDS = {
     "score_range=None at fit": "--score-range any at fit",
@@ -40,6 +42,14 @@ OPTION_WORDS = {
     "pass (labels > 0)": "give --positive 1",
     "smoothing='add-half'": "--smoothing add-half",
     "pass the rate": "give --target-rate",
+    "inputs='logits'": "--inputs logits",
+    "classes=[...]": "--class-labels",
+    "thin='pool'": "--thin pool",
+    "thin is": "--thin is",
+    "unknown='pool'": "--unknown pool",
+    "unknown is": "--unknown is",
+    "min_points": "--min-points",
+    "points_per_bin": "--points-per-bin",
 }
 
 
@@ -131,10 +141,16 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> I
         yield
     except InputError as error:
         message = str(error)
-        array = PLACE.search(message)
-        if array is not None and array[1] in columns:
-            place = f"{table.place(first_row + int(array[2]))}, column {columns[array[1]]}:"
-            message = f"{place} the value{message[array.end() :]}" if array.start() == 0 else f"{place} {message}"
+        found, name = PLACE.search(message), ""
+        if found is not None:
+            name = columns.get(found[1], "")
+        elif (found := PLACE_IN_MATRIX.search(message)) is not None:
+            name = columns.get(f"P[{found[3]}]", "")
+        if found is not None and name:
+            place = f"{table.place(first_row + int(found[2]))}, column {name}:"
+            message = f"{place} the value{message[found.end() :]}" if found.start() == 0 else f"{place} {message}"
+        elif (row := ROW_OF_MATRIX.search(message)) is not None:
+            message = f"{table.place(first_row + int(row[1]))}: it{message[row.end() :]}"
         else:
             message = f"{display_name(table.path)}: {message}"
         for word, option in OPTION_WORDS.items():

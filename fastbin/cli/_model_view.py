@@ -9,6 +9,7 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._model_table import bin_words, counted, intervals_of, log_odds, sample_words
+from fastbin._model_table import summary as summary
 from fastbin._typing import Float64s
 from fastbin.cli._console import text_table
 from fastbin.guarantees.words import moved_by, sureness
@@ -16,7 +17,7 @@ from fastbin.guarantees.words import moved_by, sureness
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fastbin.guarantees import Certificate
+    from fastbin.guarantees import Certificate, SetCertificate
     from fastbin.model import BinnedModel
 
 
@@ -102,7 +103,7 @@ def show(out: Console, model: BinnedModel, alpha: float, max_rows: int | None = 
     print_promise(out, *promise(model, alpha))
 
 
-def print_promise(out: Console, certificate: Certificate | None, sentence: str) -> None:
+def print_promise(out: Console, certificate: Certificate | SetCertificate | None, sentence: str) -> None:
     """Print the two answers of `promise`."""
     if certificate is None:
         out.print(sentence)
@@ -110,7 +111,7 @@ def print_promise(out: Console, certificate: Certificate | None, sentence: str) 
         print_certificate(out, certificate)
 
 
-def print_certificate(out: Console, certificate: Certificate, *, with_reasons: bool = True) -> None:
+def print_certificate(out: Console, certificate: Certificate | SetCertificate, *, with_reasons: bool = True) -> None:
     """Print what a certificate promises in bold, and on request the theorem and its assumptions."""
     out.print(str(certificate), style="bold")
     if with_reasons:

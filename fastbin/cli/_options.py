@@ -10,6 +10,7 @@ import click
 
 from fastbin._errors import FastbinError, InputError
 from fastbin._scalars import check_alpha, check_seed
+from fastbin.cli._cells import CellOptions
 from fastbin.cli._files import TableOptions
 from fastbin.cli._key_column import KeyOptions
 
@@ -110,6 +111,17 @@ alpha = option("--alpha A", "The probability that the stated guarantee fails.", 
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
+# Which column says what belongs to which model of a set; this becomes the argument `cells`, a `CellOptions`.
+cells = together(
+    option("--segment COLUMN", "For a set of models: the column that says which of them a row belongs to."),
+    option(
+        "--classes COLUMNS",
+        "For several classes: the columns of their probabilities, such as p_cat,p_dog,p_cow, in the order of the fit.",
+    ),
+    choice("--inputs", "What the columns of --classes hold.", "probabilities", "logits"),
+    collected("cells", CellOptions, *CellOptions.__dataclass_fields__),
+)
+
 # How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `TableOptions`.
 tables = together(
     option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
@@ -145,6 +157,7 @@ assessment = together(
     score,
     label,
     weights,
+    cells,
     option("--against MODEL", "Compare with this model too; repeatable.", PATH, multiple=True),
     option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
     alpha,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
 STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
@@ -92,16 +93,25 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
             raise InputError(f"{path} is the file that is read; write to another one")
 
 
-def load_model(path: str) -> BinnedModel:
-    """The model in a file, or on the standard input."""
-    from fastbin._load import load
-    from fastbin.model import BinnedModel
+def load_any(path: str) -> BinnedModel | ModelSet:
+    """The model or the set in a file, or on the standard input."""
+    from fastbin._load import load, read
 
     if path != "-":
         return load(path)
     if sys.stdin is None:
         raise InputError("standard input is closed; name a model file")
     try:
-        return BinnedModel.from_bytes(sys.stdin.buffer.read())
+        return read(sys.stdin.buffer.read())
     except FormatError as error:
         raise FormatError(f"standard input: {error}") from None
+
+
+def load_model(path: str) -> BinnedModel:
+    """The same where one model is needed."""
+    from fastbin.model import BinnedModel
+
+    loaded = load_any(path)
+    if not isinstance(loaded, BinnedModel):
+        raise InputError(f"{display_name(path)} is a set of {len(loaded):,} models, and one model is needed here")
+    return loaded

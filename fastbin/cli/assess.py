@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin.cli import _options as options
+from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import console, say_json, text_table
 from fastbin.cli._files import TableOptions
 from fastbin.cli._model_view import print_certificate
 from fastbin.cli._test_set import assess_file
 
 if TYPE_CHECKING:
-    from fastbin.report import Assessment
+    from fastbin.report import Assessment, SetAssessment
 
 CONTRADICTED = 3
 
@@ -25,22 +26,28 @@ CONTRADICTED = 3
         "fastbin assess credit.fbm test.csv --against isotonic.fbm",
         "fastbin assess credit.fbm test.parquet --json | jq .check.verdict",
         "fastbin assess credit.fbm test.csv --exit-code",
+        "fastbin assess regions.fbm test.csv --segment region",
     ),
 )
 @options.assessment
 @options.exit_code(CONTRADICTED, "the certificate is contradicted")
 @options.as_json
 @options.tables
-def command(model: str, file: str, exit_code: bool, as_json: bool, rows: TableOptions, **settings: Any) -> int:
+def command(
+    model: str, file: str, exit_code: bool, as_json: bool, rows: TableOptions, cells: CellOptions, **settings: Any
+) -> int:
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
     Shows the calibration error before and after, the parts of the Brier score, and whether the test samples contradict the
     certificate, confirm it, or are too few to decide, and how many are enough. A row without a score, or with a score that the
     model refuses, is left out and counted.
 
+    Of a set of models also every cell. Of a set for predicted classes the outcome is whether the prediction is right; of a
+    class-wise set every row counts once for each class.
+
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
     """
-    assessment = assess_file(model, file, rows, **settings)
+    assessment = assess_file(model, file, rows, cells, **settings)
     if as_json:
         say_json({"model": model, "file": file, **assessment.to_dict()})
     else:
@@ -49,7 +56,9 @@ def command(model: str, file: str, exit_code: bool, as_json: bool, rows: TableOp
     return CONTRADICTED if exit_code and contradicted else 0
 
 
-def _show(assessment: Assessment) -> None:
+def _show(assessment: Assessment | SetAssessment) -> None:
+    from fastbin.report import SetAssessment
+
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
     out.print(f"{assessment.n_samples:,} test samples, {assessment.n_positive:,} ({share:.3g} %) with label 1.")
@@ -60,9 +69,21 @@ def _show(assessment: Assessment) -> None:
     table.columns[0].justify = "left"
     out.print(table)
     out.print()
+    if isinstance(assessment, SetAssessment):
+        _show_cells(assessment)
     if assessment.certificates:
         print_certificate(out, assessment.certificates[0], with_reasons=False)
     if assessment.check is not None:
         out.print(str(assessment.check))
     for caution in assessment.cautions:
         out.print(f"Caution: {caution}")
+
+
+def _show_cells(assessment: SetAssessment) -> None:
+    from fastbin.report.tables import cell_columns
+
+    names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
+    columns = {"cell": names, **cell_columns(assessment.cells)}
+    out = console()
+    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
+    out.print()

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fastbin import _model_table
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._typing import Array
-from fastbin.cli import _model_view
+from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
+from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import note, reading, working
 from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._fit_sets import SetOptions, fit_set
 from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._streams import Output
 from fastbin.io import Table
@@ -26,6 +27,7 @@ from fastbin.io.replay import Replay
 if TYPE_CHECKING:
     from fastbin._calibrator import Calibrator
     from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
 # Up to this many rows are fitted as arrays. More of them are fitted in passes, if the method can: these need no second copy of
 # the rows, and the model is the same, byte for byte.
@@ -46,6 +48,8 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
+        "fastbin fit scores.csv --segment region -o regions.fbm",
+        "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
     )
     + "\n\n\b\nMethods:\n"
     + METHOD_LINES
@@ -54,6 +58,21 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.score
 @options.label
 @options.weights
+@options.cells
+@click.option(
+    "--top-label/--class-wise",
+    default=None,
+    help="--classes: the probability that the predicted class is right (default), or one for every class.",
+)
+@options.option("--class-labels LIST", "--classes: the class of each column. Default: its name, or 0, 1, ...")
+@options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", click.IntRange(1))
+@click.option("--thin", type=click.Choice(["pool", "refuse"]), help="Small cells share one model (default), or are refused.")
+@options.option("--min-points N", "The samples that a cell needs for its own model (default: 50).", click.IntRange(1))
+@click.option(
+    "--unknown",
+    type=click.Choice(["refuse", "pool"]),
+    help="--segment: what segments get that FILE does not have: an error (default), or the pool's value without a promise.",
+)
 @options.option(
     "-o --output MODEL",
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
@@ -109,6 +128,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.alpha
 @options.quiet
 @options.tables
+@options.collected("of_set", SetOptions, *SetOptions.__dataclass_fields__)
 def command(
     file: str,
     output: str | None,
@@ -117,6 +137,8 @@ def command(
     alpha: float,
     quiet: bool,
     rows: TableOptions,
+    cells: CellOptions,
+    of_set: SetOptions,
     **configuration: Any,
 ) -> None:
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
@@ -125,22 +147,37 @@ def command(
     trained on: its score and its outcome. CSV is parsed once. If the parsed rows do not fit into memory, they are kept in a
     temporary file.
 
+    With --segment, each segment gets a model of its own; with --classes, each class: the --label column then holds classes. One
+    certificate holds for all of them. Such a FILE is read into memory as a whole.
+
     Prints the bins and the certificate: what is guaranteed about new samples from the same population.
     """
-    calibrator = make_calibrator(method, _given(click.get_current_context(), configuration, method))
-    if threads > 1:
-        check_threads(method)
+    context = click.get_current_context()
+    given = _given(context, configuration, method)
+    of_set.check(cells)
     out = Output(output, reads=(file,))
-    table = rows.open(file)
-    columns = rows.columns(table)
-    model = _fit(table, columns, calibrator, {} if threads == 1 else {"n_threads": threads}, rows.positive)
+    model: BinnedModel | ModelSet
+    if cells.are_given:
+        if threads > 1:
+            raise click.UsageError("--threads does not go with --segment and --classes")
+        chosen = None if context.get_parameter_source("method") is ParameterSource.DEFAULT else method
+        model, columns = fit_set(rows.open(file), rows, cells, of_set, chosen, given)
+    else:
+        calibrator = make_calibrator(method, given)
+        if threads > 1:
+            check_threads(method)
+        table = rows.open(file)
+        columns = rows.columns(table)
+        model = _fit(table, columns, calibrator, {} if threads == 1 else {"n_threads": threads}, rows.positive)
     out.write(model.to_bytes())
     if quiet:
         return
-    named = ", ".join(f"{argument} from {column}" for argument, column in columns.items()).replace("sample_weight", "weights")
+    words = {"sample_weight": "weights", **{argument: "probabilities" for argument in columns if argument.startswith("P[")}}
+    named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
-    out.messages().print(f"{place}{_model_table.summary(model)} ({named}).")
-    _model_view.show(out.messages(), model, alpha, max_rows=30)
+    view: Any = _set_view if cells.are_given else _model_view
+    out.messages().print(f"{place}{view.summary(model)} ({named}).")
+    view.show(out.messages(), model, alpha, max_rows=30)
 
 
 def _given(ctx: click.Context, configuration: dict[str, Any], method: str) -> dict[str, Any]:

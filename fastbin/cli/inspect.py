@@ -9,35 +9,56 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin import _model_table
+from fastbin._errors import InputError
 from fastbin._typing import Float64s
-from fastbin.cli import _model_view
+from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json
-from fastbin.cli._streams import display_name, load_model
+from fastbin.cli._streams import display_name, load_any
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
 
 
 @click.command(
-    epilog=options.examples("fastbin inspect credit.fbm", "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate")
+    epilog=options.examples(
+        "fastbin inspect credit.fbm",
+        "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate",
+        "fastbin inspect regions.fbm --cell north",
+    )
 )
 @options.model
+@options.option("--cell KEY", "Of a set: show the model of this cell.")
 @options.alpha
 @options.as_json
-def command(model: str, alpha: float, as_json: bool) -> None:
+def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
     The intervals hold for all bins at once with probability 1 - alpha. A model with steps serves finer values inside its
     evidence bins: the table has the average of what is served in each bin, and --json every step too. If the method has no
     finite-sample guarantee, the reason is given instead.
+
+    Of a set of models: its cells, and the certificate of all models together. --cell shows one of them, with its own
+    certificate at its own alpha.
     """
-    loaded = load_model(model)
+    from fastbin.model_set import ModelSet
+
+    loaded, name = load_any(model), display_name(model)
+    if cell is not None:
+        if not isinstance(loaded, ModelSet):
+            raise InputError(f"{name} is one model and no set; leave out --cell")
+        own = _set_view.model_of_cell(loaded, cell)
+        if own is None:
+            raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
+        loaded, name = own, f"{name}, {cell}"
+    is_set = isinstance(loaded, ModelSet)
     if as_json:
-        say_json({"path": model, **model_as_json(loaded, alpha)})
+        content = _set_view.set_as_json(loaded, alpha) if isinstance(loaded, ModelSet) else model_as_json(loaded, alpha)
+        say_json({"path": model, **({} if cell is None else {"cell": cell}), **content})
         return
-    console().print(f"{display_name(model)}: {_model_table.summary(loaded)}.")
-    _model_view.show(console(), loaded, alpha)
+    view: Any = _set_view if is_set else _model_view
+    console().print(f"{name}: {view.summary(loaded)}.")
+    view.show(console(), loaded, alpha)
 
 
 def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:

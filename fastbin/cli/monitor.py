@@ -10,14 +10,17 @@ import numpy as np
 
 from fastbin._errors import FormatError, InputError
 from fastbin.cli import _options as options
-from fastbin.cli._console import console, reading, say_json, text_table
+from fastbin.cli._cells import CellOptions, labelled_rows
+from fastbin.cli._console import console, note, reading, say_json, text_table
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
 from fastbin.cli._state import CountedFiles, StateFile, locked
-from fastbin.cli._streams import Output, check_inputs, load_model
+from fastbin.cli._streams import Output, check_inputs, load_any
 from fastbin.guarantees.words import sureness
 from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor, MonitorReport
@@ -38,6 +41,7 @@ ALARM = 3
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @options.score
 @options.label
+@options.cells
 @options.option("--alpha A", "The probability of ever raising a false alarm.  [default: 0.05]", options.ALPHA)
 @options.option(
     "--tolerance T",
@@ -72,6 +76,7 @@ def command(
     exit_code: bool,
     as_json: bool,
     rows: TableOptions,
+    cells: CellOptions,
     **settings: Any,
 ) -> int:
     """Check the outcomes in FILE of scores that MODEL was used on.
@@ -86,24 +91,28 @@ def command(
     that were not counted before, in any order that does not depend on them. A file that was counted before is refused; it is
     recognised by its content, not by its name. The state is written after the report is printed: after a failure, run the same
     command again.
+
+    MODEL may be a set: all bins of all its models are watched together. Outcomes of segments that it does not know are left
+    out. A set for predicted classes is watched by whether its predictions are right; a class-wise set cannot be.
     """
     check_inputs(MODEL=model, FILE=files)
     with locked(state, wait):
         state_file = None if state is None else StateFile(state)
-        monitor = _begin(model, state_file, settings)
+        monitor = _begin(model, state_file, settings, cells)
         Output(state, reads=(model, *files))  # refuses a state that could not be written at the end
-        _count(monitor, files, rows, keys, again)
+        _count(monitor, files, rows, keys, again, cells)
         _print(monitor.report(), as_json)
         if state_file is not None:
             state_file.save(monitor)
     return ALARM if exit_code and monitor.alarm else 0
 
 
-def _begin(model: str, file: StateFile | None, settings: dict[str, Any]) -> CalibrationMonitor:
+def _begin(model: str, file: StateFile | None, settings: dict[str, Any], cells: CellOptions) -> CalibrationMonitor:
     """A new monitor, or that of the state file, which must be of this model and of these settings."""
     from fastbin.online import CalibrationMonitor
 
-    loaded, given = load_model(model), {name: value for name, value in settings.items() if value is not None}
+    loaded, given = load_any(model), {name: value for name, value in settings.items() if value is not None}
+    cells.check(model, loaded)
     if file is None or file.content is None:
         return CalibrationMonitor(loaded, **given)
     state = file.path
@@ -111,7 +120,7 @@ def _begin(model: str, file: StateFile | None, settings: dict[str, Any]) -> Cali
         monitor = CalibrationMonitor.from_bytes(file.content)
     except FormatError as error:
         raise FormatError(f"{state}: {error}") from None
-    if monitor.model != loaded:
+    if not monitor.belongs_to(loaded):
         raise InputError(f"{state} monitors another model than {model}; name another state file")
     if given:
         as_given = CalibrationMonitor(loaded, **{"alpha": monitor.alpha, "interval_alpha": monitor.interval_alpha, **given})
@@ -121,7 +130,9 @@ def _begin(model: str, file: StateFile | None, settings: dict[str, Any]) -> Cali
     return monitor
 
 
-def _count(monitor: CalibrationMonitor, files: tuple[str, ...], rows: TableOptions, keys: KeyOptions, again: bool) -> None:
+def _count(
+    monitor: CalibrationMonitor, files: tuple[str, ...], rows: TableOptions, keys: KeyOptions, again: bool, cells: CellOptions
+) -> None:
     """Give the monitor all rows of all files, each file once."""
     counted = CountedFiles(monitor, again)
     for file in files:
@@ -130,7 +141,10 @@ def _count(monitor: CalibrationMonitor, files: tuple[str, ...], rows: TableOptio
         if table.can_be_read_again:
             for part in table.files:
                 counted.check_file(part)
-        _count_rows(monitor, table, rows, keys)
+        if cells.are_given:
+            _count_cells(monitor, table, rows, keys, cells)
+        else:
+            _count_rows(monitor, table, rows, keys)
         if not table.can_be_read_again:
             counted.check_digest(digest.digest(), file)
     counted.check_unchanged()
@@ -142,13 +156,32 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
     columns = rows.columns(table)
     source = KeySource(table, keys) if keys.column is not None else None
     reader = ColumnReader(table, columns, label="labels", positive=rows.positive)
+    needs_key = isinstance(monitor.model, BinnedModel) and monitor.model.needs_key
     with reading(table, "counting outcomes") as watched:
         for batch in watched(table.batches()):
             first_row, needed = reader.first_row, np.full(len(batch), True)
             arrays = reader.read(batch)
-            batch_keys = None if source is None or not monitor.model.needs_key else source.keys(batch, first_row, needed)
+            batch_keys = None if source is None or not needs_key else source.keys(batch, first_row, needed)
             with errors_in(table, columns, first_row):
                 monitor.update(arrays["scores"], arrays["labels"], keys=batch_keys, seed=keys.seed)
+
+
+def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions, cells: CellOptions) -> None:
+    """Give the monitor of a set all rows of a table, which are read into memory."""
+    models = monitor.model
+    assert isinstance(models, ModelSet)
+    if keys.column is not None:
+        raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
+    arrays, columns = labelled_rows(models, table, rows, cells, more={})
+    arrays.pop("sample_weight", None)
+    with errors_in(table, columns):
+        known = models.find(arrays["cells"]) >= 0
+        if not known.all():
+            note(f"{int((~known).sum()):,} outcomes are of cells that the set does not know, and are left out")
+            arrays = {
+                name: np.asarray(column, dtype=object if name == "cells" else None)[known] for name, column in arrays.items()
+            }
+        monitor.update(**arrays, seed=keys.seed)
 
 
 def _print(report: MonitorReport, as_json: bool) -> None:
@@ -157,13 +190,26 @@ def _print(report: MonitorReport, as_json: bool) -> None:
         say_json(report.to_dict())
         return
     served = "served on average" if report.n_steps else "served"
-    titles = ["bin", served, "tolerated", "outcomes", "rate", f"{sureness(report.alpha)} interval", "evidence", "found at"]
+    titles = [
+        *(["cell"] if report.is_set else []),
+        "bin",
+        served,
+        "tolerated",
+        "outcomes",
+        "rate",
+        f"{sureness(report.alpha)} interval",
+        "evidence",
+        "found at",
+    ]
     rows = []
     for b in report.bins:
         rate = f"{b.label_sum / b.count:.4f}" if b.count else ""
         tolerated, interval = (f"{low:.4f} to {high:.4f}" for low, high in (b.tolerated, b.interval))
         since = "" if b.named_at is None else f"{b.named_at:,}"
-        rows.append([str(b.bin), f"{b.value:.4f}", tolerated, f"{b.count:,}", rate, interval, f"{b.max_e_value:.3g}", since])
+        place = ["the pool" if b.cell is None else str(b.cell)] if report.is_set else []
+        rows.append(
+            [*place, str(b.bin), f"{b.value:.4f}", tolerated, f"{b.count:,}", rate, interval, f"{b.max_e_value:.3g}", since]
+        )
     out = console()
     out.print(str(report), style="bold" if report.alarm else None)
     out.print()

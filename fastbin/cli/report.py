@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fastbin.cli import _options as options
+from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import working
 from fastbin.cli._files import TableOptions
 from fastbin.cli._streams import Output, display_name
@@ -27,18 +28,20 @@ from fastbin.cli._test_set import assess_file
 @options.assessment
 @options.quiet
 @options.tables
-def command(model: str, file: str, output: str, title: str, quiet: bool, rows: TableOptions, **settings: Any) -> None:
+def command(
+    model: str, file: str, output: str, title: str, quiet: bool, rows: TableOptions, cells: CellOptions, **settings: Any
+) -> None:
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
     One HTML file that needs no network: what the model is, what it promises, what the test shows bin by bin, the numbers before
-    and after, pictures, and cautions in words.
+    and after, pictures, and cautions in words. Of a set of models: cell by cell.
 
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
     """
     from fastbin.report import render_report
 
     out = Output(output, reads=(model, file), is_text=True)
-    assessment = assess_file(model, file, rows, **settings)
+    assessment = assess_file(model, file, rows, cells, **settings)
     with working("drawing"):
         model_name, file_name = (display_name(path if path == "-" else Path(path).name) for path in (model, file))
         page = render_report(assessment, title=title, model_source=model_name, test_source=file_name)

@@ -38,6 +38,9 @@ from fastbin.intervals import sidak
 _BY_CHANCE = 1e-6
 _DISJOINT = "each row belongs to one of the {cells}, and labels decide neither to which one, nor which of them are pooled"
 _SHARED = "each row is scored for all {cells}"
+# Where numbers of rows decide which cells are pooled, these are cells with fewer rows than expected, and their shares of the
+# pool are not quite the expected ones.
+_MIX = "the {cells} of the pool have the shares of its population that they have of its calibration samples"
 
 _Part = tuple[Any, Certificate]
 
@@ -242,28 +245,21 @@ def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, metho
 
 def _require_disjoint(cells: list[_Cell], word: str) -> None:
     """Raise where the promises of two models may rest on the same labels."""
-    seen: dict[Any, _Cell] = {}
+    seen: dict[tuple[str, int], _Cell] = {}
     for cell in cells:
-        if is_moved(cell.model) and len(cells) > 1:
-            _require_given_rates(cell, word)
-        fingerprint = getattr(cell.model, "fingerprint", 0)
-        other = seen.setdefault(id(cell.model), cell)
-        if other is cell and fingerprint and not _agrees_by_chance(cell, len(cells)):
-            other = seen.setdefault(f"fingerprint {fingerprint}", cell)
-        if other is not cell:
+        if len(cells) > 1 and cell.model.rates is not None and any(rate.origin == "counted" for rate in cell.model.rates):
+            with _naming(cell.name, word):
+                raise GuaranteeError(
+                    "its values were moved to class rates that were counted on labels, which other models may share; certify "
+                    "each model by itself, at its part of alpha, or move all by rates that are given"
+                )
+        fingerprint = int(getattr(cell.model, "fingerprint", 0))
+        other = seen.setdefault(("rows", fingerprint) if fingerprint else ("model", id(cell.model)), cell)
+        if other is not cell and (other.model is cell.model or not _agrees_by_chance(cell, len(cells))):
             raise GuaranteeError(
                 f"{name_cell(other.name)} and {name_cell(cell.name)} have models of the same samples, so their labels are not "
                 f"independent, and the {word} not disjoint; fit each to its own samples (class_wise=True is for models of "
                 "several classes, which share theirs)"
-            )
-
-
-def _require_given_rates(cell: _Cell, word: str) -> None:
-    if cell.model.rates is None or any(rate.origin == "counted" for rate in cell.model.rates):
-        with _naming(cell.name, word):
-            raise GuaranteeError(
-                "its values were moved to class rates that were counted on labels, which other models may share; certify each "
-                "model by itself, at its part of alpha, or move all by rates that are given"
             )
 
 
@@ -371,6 +367,8 @@ def _joined(
     assumptions = dict.fromkeys(sentence for part in certificates for sentence in part.assumptions)
     if len(parts) > 1:
         assumptions[(_SHARED if class_wise else _DISJOINT).format(cells=cells)] = None
+        if any(name is None for name, _ in parts):
+            assumptions[_MIX.format(cells=cells)] = None
     left_out = [(cell.name, np.flatnonzero(~cell.tally.is_covered).tolist()) for cell in every]
     sizes = [part.n_samples for part in certificates]
     return SetCertificate(

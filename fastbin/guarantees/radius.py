@@ -39,7 +39,7 @@ def failures_above(candidates: Float64s, n_in_bin: Any, width: Any, epsilon: flo
     return np.asarray(lower_tail + upper_tail)
 
 
-def _supremum(n_in_bin: int, width: int, epsilon: float) -> float:
+def _supremum(n_in_bin: int, width: int, epsilon: float, scan: int = _SCAN) -> float:
     """The largest failure probability over all frequencies, when `width` is the number of sums that a frequency accepts.
 
     As the frequency p moves, the accepted sums {X: |X / n - p| <= epsilon} change at p = x / n +- epsilon only, and between
@@ -50,11 +50,11 @@ def _supremum(n_in_bin: int, width: int, epsilon: float) -> float:
     if last < 0:
         return 0.0
     first, worst = 0, 0.0
-    if last >= _SCAN:
+    if last >= scan:
         edge = np.arange(64.0)
         worst = float(failures_above(np.concatenate([edge, last - edge]), n_in_bin, width, epsilon).max())
     while True:
-        step = max(1, (last - first) // (_SCAN // 2)) if last - first >= _SCAN else 1
+        step = max(1, (last - first) // (scan // 2)) if last - first >= scan else 1
         candidates = np.arange(first, last + 1, step, dtype=np.float64)
         failures = failures_above(candidates, n_in_bin, width, epsilon)
         peak = int(np.argmax(failures))
@@ -94,11 +94,14 @@ def worst_failure(n_in_bin: int, epsilon: float) -> float:
     >>> round(worst_failure(165, 0.1), 4)
     0.0102
     """
-    n_in_bin = check_count(n_in_bin, "n_in_bin")
-    epsilon = check_unit_interval(epsilon, "epsilon", open_left=True)
+    return failure_beyond(check_count(n_in_bin, "n_in_bin"), check_unit_interval(epsilon, "epsilon", open_left=True))
+
+
+def failure_beyond(n_in_bin: int, epsilon: float, scan: int = _SCAN) -> float:
+    """`worst_failure` of checked arguments, with as many points for its first grid."""
     # The product is at most one rounding below an exact integer, which the factor makes up for.
     width = math.floor(2.0 * n_in_bin * epsilon * (1.0 + 2.0**-52))
-    return min(1.0, _supremum(n_in_bin, width, epsilon))
+    return min(1.0, _supremum(n_in_bin, width, epsilon, scan))
 
 
 @shared_docs(worst_failure.__doc__)

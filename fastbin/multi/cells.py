@@ -1,212 +1,158 @@
-"""One binary calibrator for each cell: which cells are thin, what the pool is fitted to, and the models."""
+"""The fit of a set of models: which cells are thin, what the pool is fitted to, and how each model comes about."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
 from fastbin._cells import Key
-from fastbin._errors import FastbinError, InputError, InputTypeError
-from fastbin._fit.tally import squares_of
-from fastbin._scalars import check_count
-from fastbin._typing import Array, Int64s, UInt8s
-from fastbin._validation import (
-    UNIT,
-    as_scores,
-    check_labels,
-    check_same_length,
-    check_sample_weight,
-    check_scores,
-    compare_labels,
-)
-from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin._errors import InputError
+from fastbin._fit.rows import check_rows
+from fastbin._fit.segments import CellRows, fit_segments
+from fastbin._fit.whole import on_fewer_bins
+from fastbin._typing import Bools, Int64s
+from fastbin._validation import UNIT, check_same_length
 from fastbin.model import BinnedModel
+from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
+from fastbin.multi.binary import BinaryMethod, Given, Samples, Told, fit_named
 
 
-class Samples(NamedTuple):
-    """Rows whose values are checked, with their positions, so that the fit of a cell meets none to refuse."""
+class CellKind(NamedTuple):
+    """What the cells of a set are, and what becomes of those with few samples."""
 
-    scores: Array
-    labels: UInt8s
-    weights: Array | None
-
-    @classmethod
-    def of(
-        cls, scores: Any, labels: Any, weights: Any, calibrator: Calibrator, *, positive: Any = None, **others: Array
-    ) -> Samples:
-        """The rows as `calibrator` takes them; `others` are columns that must have their length."""
-        score_array = as_scores(scores)
-        label_array = check_labels(compare_labels(labels, positive))
-        weight_array = check_sample_weight(weights)
-        if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weight_array) == 0:
-            raise InputError("scores is empty; a calibrator needs samples")
-        if weight_array is not None and weight_array.dtype.kind == "f":
-            squares_of(weight_array)
-        return cls(check_scores(score_array, getattr(calibrator, "score_range", UNIT)), label_array, weight_array)
-
-    def take(self, at: Any) -> Samples:
-        return Samples(self.scores[at], self.labels[at], None if self.weights is None else self.weights[at])
-
-    def counts(self, cells: Int64s, n_cells: int) -> Int64s:
-        """How many samples each cell has: rows, or the sums of their frequencies."""
-        if self.weights is None or self.weights.dtype.kind == "f":
-            return np.bincount(cells, minlength=n_cells)
-        counts = np.zeros(n_cells, np.int64)
-        np.add.at(counts, cells, self.weights)
-        return counts
-
-
-@dataclass(frozen=True)
-class BinaryMethod:
-    """The calibrator of every cell, or uniform-mass bins whose number follows from the samples of a cell.
-
-    Parameters
-    ----------
-    calibrator : Calibrator
-        As it is configured for cells that are not thin.
-    points_per_bin : int or None
-        With it, a cell of n samples gets n // points_per_bin bins, at least one.
-    """
-
-    calibrator: Calibrator
-    points_per_bin: int | None = None
-
-    @property
-    def least(self) -> int:
-        """The samples that a cell needs for what was asked."""
-        return self.calibrator._least_samples() if self.points_per_bin is None else 1
-
-    def of(self, n_samples: int) -> Calibrator:
-        """The calibrator of a cell: with what was asked where there are samples enough, else as many bins as they allow."""
-        if self.points_per_bin is not None:
-            return _copy(self.calibrator, n_bins=max(1, min(n_samples // self.points_per_bin, (n_samples + 1) // 2)))
-        if n_samples >= self.least:
-            return _copy(self.calibrator)
-        low, high = 1, self.calibrator.get_params()["n_bins"]
-        while low < high:  # the most bins for which they are enough
-            middle = (low + high + 1) // 2
-            enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
-            low, high = (middle, high) if enough else (low, middle - 1)
-        return _copy(self.calibrator, n_bins=low)
-
-
-def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
-    return type(calibrator)(**{**calibrator.get_params(), **changes})
-
-
-def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None) -> BinaryMethod:
-    """What a user asked for, checked: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
-    if calibrator is not None:
-        if not isinstance(calibrator, Calibrator):
-            what = (
-                f"the class {calibrator.__name__}" if isinstance(calibrator, type) else f"of type {type(calibrator).__name__}"
-            )
-            raise InputTypeError(f"calibrator is {what}; pass a binary calibrator such as UniformMassBinning(10)")
-        if n_bins is not None:
-            raise InputError(f"n_bins is {n_bins!r}, and calibrator has its own; give one of the two")
-        return BinaryMethod(calibrator)
-    if n_bins is not None or points_per_bin is None:
-        return BinaryMethod(UniformMassBinning() if n_bins is None else UniformMassBinning(n_bins))
-    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"))
-
-
-class ThinCells(NamedTuple):
-    """Which cells have too few samples for a model of their own, and what is done about them."""
-
-    policy: str  # "pool" or "refuse"
-    least: int
+    kind: str  # of the set
     word: str  # what a cell is called in messages
+    column: str  # and the argument that says it of each row
+    thin: str = "pool"
+    min_points: float = 1  # infinity: all cells are pooled
+    unknown: str = "refuse"
 
-    def find(self, keys: Sequence[Key], counts: Int64s) -> Array:
-        """bool (cells,): the cells that go to the pool."""
-        thin: Array = counts < self.least
-        if self.policy == "refuse" and thin.any():
+    def find_thin(self, keys: Sequence[Key], counts: Int64s, least: int) -> Bools:
+        """The cells that go to the pool."""
+        needed = max(self.min_points, least)
+        thin: Bools = counts < needed
+        if self.thin == "refuse" and thin.any():
             first = int(np.argmax(thin))
             raise InputError(
-                f"{self.word} {keys[first]!r} has {counts[first]} samples, and a model of its own needs {self.least}; give it "
+                f"{self.word} {keys[first]!r} has {counts[first]} samples, and a model of its own needs {needed}; give it "
                 "more, take fewer bins or a smaller min_points, or pass thin='pool' for one model of all such cells"
             )
         return thin
 
 
-class CellModels(NamedTuple):
-    """The models of all cells, and what their fits had to say."""
+class FittedSet(NamedTuple):
+    """A set, and what the fits of its models had to say."""
 
-    models: dict[Key, BinnedModel]
-    pooled_keys: list[Key]
-    pool: BinnedModel | None
-    told: list[tuple[str, str]]  # which fit, and its warning
+    models: ModelSet
+    told: Told
 
     @property
     def warning(self) -> str | None:
         """The warnings in one."""
         if not self.told:
             return None
-        n_fits = len(self.models) + (self.pool is not None)
         first, text = self.told[0]
-        return f"{len({name for name, _ in self.told})} of {n_fits} models, the first that of {first}: {text}"
+        n_fits = len({name for name, _ in self.told})
+        return f"{n_fits} of {self.models.n_models} models, the first that of {first}: {text}"
 
 
-def fit_cells(
-    method: BinaryMethod, samples: Samples, cells: Int64s, keys: Sequence[Key], is_pooled: Array, word: str
-) -> CellModels:
-    """A model for each cell, and one for all samples of those that are pooled.
+def fit_set(
+    method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None = None
+) -> FittedSet:
+    """A model for each cell that is not thin, and one for all rows of those that are.
 
     Parameters
     ----------
     method : BinaryMethod
-    samples : Samples
-    cells : int64 (n,)
-        The number of the cell of each row, a position in `keys`.
+    given : Given
     keys : sequence of keys
-    is_pooled : bool (cells,)
-    word : str
-        What a cell is called in messages.
+        Ascending.
+    cells : CellRows
+        The cell of each row, by its position in `keys`.
+    kind : CellKind
+    columns : int64 (cells,), optional
+        The column of a matrix that belongs to each key.
 
-    Returns
-    -------
-    CellModels
+    Raises
+    ------
+    InputError
+        For the first bad row, and for the first thin cell where these are refused.
 
     Notes
     -----
-    O(n log n), and the fits.
+    Uniform-mass bins with whole ties, of scores from 0 on without weights, are made for all cells in one call, in time
+    O(n log m) for cells of m rows; other fits one by one.
     """
-    order = np.argsort(cells, kind="stable")
-    ends = np.cumsum(np.bincount(cells, minlength=len(keys)))
-    counts = samples.counts(cells, len(keys))
-    told: list[tuple[str, str]] = []
+    if method.rule is not None and given.sample_weight is None:
+        fitted = _fit_together(method, given, keys, cells, kind, columns)
+        if fitted is not None:
+            return fitted
+    samples = Samples.of(given, method.calibrator, **{kind.column: cells.codes})
+    numbers = cells.numbers()
+    counts = samples.counts(numbers, len(keys))
+    is_pooled = kind.find_thin(keys, counts, method.least)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(cells.row_counts)
+    told: Told = []
     models = {}
     for number in np.flatnonzero(~is_pooled).tolist():
-        at = order[0 if number == 0 else ends[number - 1] : ends[number]]
-        name = f"{word} {keys[number]!r}"
+        at = order[ends[number] - cells.row_counts[number] : ends[number]]
+        name = f"{kind.word} {keys[number]!r}"
         models[keys[number]] = fit_named(method.of(int(counts[number])), samples.take(at), name, told)
-    pooled = np.flatnonzero(is_pooled)
+    pooled = np.flatnonzero(is_pooled).tolist()
     pool = None
-    if len(pooled):
+    if pooled:
         n_samples = int(counts[pooled].sum())
-        calibrator, name = method.of(n_samples), f"the pool of {len(pooled)} cells"
-        rows = samples.take(is_pooled[cells])
-        pool = fit_named(calibrator, rows, name, told) if n_samples else _without_samples(calibrator)
-    return CellModels(models, [keys[number] for number in pooled.tolist()], pool, told)
+        calibrator = method.of(n_samples)
+        rows = samples.take(is_pooled[numbers])
+        pool = fit_named(calibrator, rows, _pool_name(len(pooled)), told) if n_samples else _without_samples(calibrator)
+    made = ModelSet._of(
+        models, kind=kind.kind, unknown=kind.unknown if pooled else "refuse", pool=pool,
+        pooled_keys=[keys[number] for number in pooled],
+        columns=None if columns is None else [keys[at] for at in np.argsort(columns)],
+    )  # fmt: skip
+    return FittedSet(made, told)
 
 
-def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: list[tuple[str, str]]) -> BinnedModel:
-    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`."""
-    calibrator._told = []
-    weights = {} if samples.weights is None else {"sample_weight": samples.weights}
-    try:
-        model = calibrator.fit(samples.scores, samples.labels, **weights).model_
-    except FastbinError as error:
-        raise type(error)(f"{name}: {error}") from error
-    told += [(name, text) for text in calibrator._told]
-    return model
+def _fit_together(
+    method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None
+) -> FittedSet | None:
+    """All models in one call; ``None`` where the pool has no row to be fitted to."""
+    assert method.rule is not None
+    rows = check_rows(given.scores, given.labels, None, method.rule.score_range, positive=given.positive)
+    check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
+    is_pooled = kind.find_thin(keys, cells.row_counts, method.least)
+    own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
+    counts = cells.row_counts[own]
+    if n_pooled:
+        counts = np.append(counts, len(rows) - counts.sum())
+        if counts[-1] == 0:
+            return None
+    asked = method.bins_for(counts)
+    parts = fit_segments(rows, cells, is_pooled, asked, method.rule)
+    n_bins = parts.pop("n_bins_each")
+    model_of_key = np.full(len(keys), len(own), np.int32)
+    model_of_key[own] = np.arange(len(own))
+    made = ModelSet._create_flat(
+        [*map(str, keys)] if isinstance(keys[0], str) else np.array(keys, np.int64), model_of_key, n_bins, **parts,
+        kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if n_pooled else "refuse"),
+        pool=len(own) if n_pooled else -1, columns=None if columns is None else columns.astype(np.int32),
+    )  # fmt: skip
+    told = []
+    for number in np.flatnonzero(n_bins < asked).tolist():
+        name = f"{kind.word} {keys[own[number]]!r}" if number < len(own) else _pool_name(n_pooled)
+        text = on_fewer_bins(int(n_bins[number]), int(asked[number]), may_share=bool(parts["n_tied"][number]))
+        told.append((name, text))
+    return FittedSet(made, told)
 
 
-def _without_samples(calibrator: Calibrator) -> BinnedModel:
+def _pool_name(n_cells: int) -> str:
+    return f"the pool of {n_cells} cell{'s' * (n_cells != 1)}"
+
+
+def _without_samples(calibrator: Any) -> BinnedModel:
     """One bin that nothing is known of."""
     return BinnedModel.from_parts(
         edges=[], values=[0.5], counts=[0], label_sums=[0], scheme="explicit",

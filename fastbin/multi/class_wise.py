@@ -16,7 +16,8 @@ from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.cells import CellModels, Samples, binary_method, fit_named
+from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named
+from fastbin.multi.cells import FittedSet
 from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns
 from fastbin.multi.top_label import TopLabelBinning
 
@@ -66,7 +67,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
     >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
     >>> cal = fb.multi.ClassWiseBinning(n_bins=5).fit(P, y)
     >>> cal.predict([[0.1, 0.7, 0.2]]).round(2)
-    array([[0.28, 0.44, 0.3 ]])
+    array([[0.31, 0.4 , 0.33]])
     """
 
     points_per_bin: int = 50
@@ -100,14 +101,14 @@ class ClassWiseBinning(Estimator[ModelSet]):
         classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
         truth = find_columns(labels, classes, "labels")
         check_same_length(P=matrix, labels=truth)
-        told: list[tuple[str, str]] = []
+        told: Told = []
         models = {}
         for column, key in enumerate(classes):
-            samples = Samples.of(matrix[:, column], truth == column, sample_weight, method.calibrator)
+            samples = Samples.of(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(samples.counts(np.zeros(len(truth), np.int64), 1)[0]))
             models[key] = fit_named(calibrator, samples, f"class {key!r}", told)
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes)
-        warning = CellModels(models, [], None, told).warning
+        warning = FittedSet(self.model_, told).warning
         if warning is not None:
             warnings.warn(warning, FastbinWarning, stacklevel=2)
         return self
@@ -177,6 +178,6 @@ class ClassWiseBinning(Estimator[ModelSet]):
     def _require_own_values(self, what: str) -> None:
         if self.normalize:
             raise GuaranteeError(
-                "normalize=True divides the values of a row by their sum, and and nothing is known of the quotients; what is "
+                "normalize=True divides the values of a row by their sum, and nothing is known of the quotients; what is "
                 f"certified are the values before, those of model_: ask model_.{what}(...), or pass normalize=False"
             )

@@ -101,8 +101,10 @@ def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
 
 def default_classes(labels: Any, n_columns: int) -> list[Key]:
     """0, 1, ... for each column, where labels are such numbers."""
-    cells = label_cells(labels, "labels")
+    cells = _label_cells(labels, "labels")
     if isinstance(cells, TextCells):
+        if len(cells.codes) == 0:
+            return list(range(n_columns))
         raise InputError(
             f"labels are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given; pass classes=[...], "
             "the class of each column of P"
@@ -117,18 +119,23 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
     return list(range(n_columns))
 
 
-def label_cells(labels: Any, name: str) -> Int64s | TextCells:
-    """A column of classes, as integers or texts."""
+def require_classes(labels: Any, name: str) -> None:
+    """Refuse floats, for which the words about keys would be of no help."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
     if kind == "f" and len(labels):
         first = np.asarray(labels).item(0)
         raise InputTypeError(f"{name}[0] is {first!r}, a float; classes are integers or texts: pass {name}.astype(int)")
+
+
+def _label_cells(labels: Any, name: str) -> Int64s | TextCells:
+    """A column of classes, as integers or texts."""
+    require_classes(labels, name)
     return as_cells(labels, name)
 
 
 def find_columns(labels: Any, classes: Sequence[Key], name: str) -> Int64s:
     """int64 (n,): the column of each label; the first that is none of the classes is refused. O(n log k)."""
-    cells, at_class = label_cells(labels, name), {key: column for column, key in enumerate(classes)}
+    cells, at_class = _label_cells(labels, name), {key: column for column, key in enumerate(classes)}
     if isinstance(cells, TextCells):
         columns = np.array([at_class.get(text, -1) for text in cells.texts] + [-1], np.int64)[cells.codes]
     elif isinstance(classes[0], str):

@@ -6,17 +6,17 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
 from fastbin._calibrator import FIT_PARAMETERS, Estimator
-from fastbin._cells import Cells, Key, TextCells, as_cells
+from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
+from fastbin._fit.segments import code_cells
 from fastbin._scalars import check_choice, check_count
-from fastbin._typing import Bools, Float64s, Int64s
+from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.cells import Samples, ThinCells, binary_method, fit_cells
+from fastbin.multi.binary import Given, binary_method
+from fastbin.multi.cells import CellKind, fit_set
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -67,7 +67,7 @@ class SegmentedBinning(Estimator[ModelSet]):
     >>> labels = rng.random(2000) < np.where(segments == "north", scores, scores**2)
     >>> cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(5)).fit(scores, labels, segments)
     >>> cal.predict([0.5, 0.5], ["north", "south"]).round(2)
-    array([0.51, 0.31])
+    array([0.48, 0.23])
     """
 
     calibrator: Any = None
@@ -107,19 +107,15 @@ class SegmentedBinning(Estimator[ModelSet]):
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
-        thin = ThinCells(self.thin, max(check_count(self.min_points, "min_points"), method.least), "segment")
-        keys, cells = number_cells(as_cells(segments, "segments"))
-        samples = Samples.of(scores, labels, sample_weight, method.calibrator, positive=positive, segments=cells)
-        fitted = fit_cells(method, samples, cells, keys, thin.find(keys, samples.counts(cells, len(keys))), "segment")
-        unknown = self.unknown if fitted.pool is not None else "refuse"
-        self.model_ = ModelSet._of(
-            fitted.models, kind="segments", unknown=unknown, pool=fitted.pool, pooled_keys=fitted.pooled_keys
-        )
+        kind = CellKind("segments", "segment", "segments", self.thin, check_count(self.min_points, "min_points"), self.unknown)
+        fitted = fit_set(method, Given(scores, labels, sample_weight, positive), *code_cells(segments, "segments"), kind)
+        self.model_ = fitted.models
         if fitted.warning is not None:
             warnings.warn(fitted.warning, FastbinWarning, stacklevel=2)
-        if unknown != self.unknown:
+        if self.model_.unknown != self.unknown:
             warnings.warn(
-                f"no segment has fewer than {thin.least} samples, so there is no pool; unknown segments are refused",
+                f"no segment has fewer than {max(self.min_points, method.least)} samples, so there is no pool; unknown "
+                "segments are refused",
                 FastbinWarning,
                 stacklevel=2,
             )
@@ -151,15 +147,3 @@ class SegmentedBinning(Estimator[ModelSet]):
     ) -> SetCertificate | Certificate:
         """What is guaranteed about the values of all segments at once, or of one; see `ModelSet.certificate`."""
         return self.model_.certificate(alpha, kind, bound, which)
-
-
-def number_cells(cells: Cells) -> tuple[list[Key], Int64s]:
-    """The different keys, ascending, and the position among them of the key of each row. O(n log n) for integers."""
-    if isinstance(cells, TextCells):
-        seen = np.flatnonzero(np.bincount(cells.codes, minlength=len(cells.texts)))
-        ascending = sorted(seen.tolist(), key=lambda code: cells.texts[code])
-        place = np.zeros(len(cells.texts), np.int64)
-        place[ascending] = np.arange(len(ascending))
-        return [cells.texts[code] for code in ascending], place[cells.codes]
-    keys, numbers = np.unique(cells, return_inverse=True)
-    return keys.tolist(), numbers

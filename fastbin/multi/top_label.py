@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -12,14 +13,16 @@ from fastbin._calibrator import Estimator
 from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
+from fastbin._fit.segments import CellRows, code_cells
 from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.cells import Samples, ThinCells, binary_method, fit_cells
-from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns, label_cells
-from fastbin.multi.segmented import THIN, SegmentedBinning, number_cells
+from fastbin.multi.binary import Given, binary_method
+from fastbin.multi.cells import CellKind, fit_set
+from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns, require_classes
+from fastbin.multi.segmented import THIN, SegmentedBinning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -85,7 +88,7 @@ class TopLabelBinning(Estimator[ModelSet]):
     >>> cal = fb.multi.TopLabelBinning(n_bins=5).fit(P, y)
     >>> classes, probabilities = cal.predict([[0.1, 0.7, 0.2], [0.4, 0.3, 0.3]])
     >>> classes, probabilities.round(2)
-    (array([1, 0]), array([0.4 , 0.33]))
+    (array([1, 0]), array([0.33, 0.38]))
     """
 
     points_per_bin: int = 50
@@ -157,9 +160,9 @@ class TopLabelBinning(Estimator[ModelSet]):
             Naming the argument, the first bad position, its value, and the remedy.
         """
         if self.classes is None:
-            seen = [
-                number_cells(label_cells(column, name))[0] for column, name in ((predicted, "predicted"), (labels, "labels"))
-            ]
+            require_classes(predicted, "predicted")
+            require_classes(labels, "labels")
+            seen = [code_cells(predicted, "predicted")[0], code_cells(labels, "labels")[0]]
             classes = check_classes(sorted({*seen[0], *seen[1]}, key=lambda key: (isinstance(key, str), key)))
         else:
             classes = check_classes(self.classes)
@@ -172,16 +175,13 @@ class TopLabelBinning(Estimator[ModelSet]):
         """The models of predicted columns; `fit` and `fit_top` differ in where these come from."""
         method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
         policy, min_points = check_choice(self.thin, "thin", THIN), check_count(self.min_points, "min_points")
-        samples = Samples.of(scores, is_right, sample_weight, method.calibrator)
-        if self.per_class:
-            counts = samples.counts(predicted, len(classes))
-            is_pooled = ThinCells(policy, max(min_points, method.least), "class").find(classes, counts)
-        else:
-            is_pooled = np.ones(len(classes), np.bool_)
-        fitted = fit_cells(method, samples, predicted, classes, is_pooled, "class")
-        self.model_ = ModelSet._of(
-            fitted.models, kind="top-label", pool=fitted.pool, pooled_keys=fitted.pooled_keys, columns=classes
-        )
+        kind = CellKind("top-label", "class", "predicted", policy, min_points)
+        if not self.per_class:
+            kind = kind._replace(thin="pool", min_points=math.inf)
+        columns = np.array(sorted(range(len(classes)), key=lambda column: classes[column]), np.int64)
+        keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
+        fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
+        self.model_ = fitted.models
         if fitted.warning is not None:
             warnings.warn(fitted.warning, FastbinWarning, stacklevel=3)
         return self

@@ -152,11 +152,18 @@ class CalibrationMonitor(State):
         InputError
             If it is another set, or the monitor watches one model.
         """
-        given = as_model_set(models)
-        if self._state.stream.partition.note != note_of(given):
+        if not self.belongs_to(as_model_set(models)):
             raise InputError("models is not what this monitor was begun with; a state goes on with its own set alone")
-        self._watched = watch(given)
         return self
+
+    def belongs_to(self, model: BinnedModel | ModelSet) -> bool:
+        """Whether this is the monitor of this model or set; one of a set that was read from bytes goes on with it then."""
+        if self._watched is not None or not isinstance(model, ModelSet):
+            return self._watched is not None and self._watched.model == model
+        if self._state.stream.partition.note != note_of(model):
+            return False
+        self._watched = watch(model)
+        return True
 
     def _require_watched(self) -> Watched:
         if self._watched is None:

@@ -199,5 +199,5 @@ def _draw_distances(ax: Axes, sums: Float64s) -> None:
     draw_diagonal(ax, 0.0, 1.0)
     ax.vlines(stated, stated, effective, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
     sizes = 14.0 + 50.0 * np.sqrt(shares[seen])
-    marked = {"marker": look.marker, "edgecolor": page.paper, "linewidth": 0.5}
+    marked: dict[str, Any] = {"marker": look.marker, "edgecolor": page.paper, "linewidth": 0.5}
     ax.scatter(stated, effective, s=sizes, color=look.colour, zorder=3, **marked)

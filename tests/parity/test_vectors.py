@@ -15,6 +15,7 @@ import pytest
 
 import fastbin as fb
 import reference
+from fastbin._native import groups as native_groups
 from fastbin._native import ties as native_keys
 from fastbin._native.model import draw_labels
 from fitting import FEWER_BINS
@@ -198,9 +199,9 @@ def test_digests() -> None:
         scores = np.array([float.fromhex(word) for word in columns[0]])
         if keyword == "group_digest":
             counts = [np.array(list(map(int, column)), np.int64) for column in columns[1:]]
-            assert native_keys.group_digest(seed, scores, *counts) == expected
+            assert native_groups.group_digest(seed, scores, *counts) == expected
             # Several boundaries within one group are one group.
-            assert native_keys.group_digest(seed, scores.repeat(2), *(column.repeat(2) for column in counts)) == expected
+            assert native_groups.group_digest(seed, scores.repeat(2), *(column.repeat(2) for column in counts)) == expected
         else:
             labels, weights = np.array(list(map(int, columns[1])), np.uint8), np.array(list(map(float.fromhex, columns[2])))
             assert native_keys.rows_digest(seed, scores, labels, weights) == expected

@@ -213,9 +213,10 @@ def test_close_edges_are_printed_with_the_digits_that_they_need() -> None:
 
 def test_a_printed_set_shows_its_cells(models: fb.ModelSet) -> None:
     sentence, _, head, *rows = str(models).splitlines()
-    assert sentence == "3 cells, 1 of them in one pool, 3 models, 11 bins, from 3,300 samples"
+    assert sentence.startswith("A set of 3 models by uniform-mass binning")
+    assert sentence.endswith(", 3 models, 11 bins in all, from 3,300 samples.")
     assert head.split()[0] == "cell"
-    assert [row.split()[0] for row in rows] == ["<north>", "south", "pool"]
+    assert [row.split()[0] for row in rows] == ["<north>", "south", "the"]
     assert f"{models['south'].n_samples:,}" in rows[1]
 
 

@@ -137,6 +137,7 @@ def test_what_a_set_certificate_says() -> None:
     )
     assert joint.uncovered == (("x", (0,)), ("it's", (1,)))
     assert joint.explain().count("\n- ") == len(joint.assumptions)
+    assert any("segments of the pool have the shares of its population" in sentence for sentence in joint.assumptions)
     plain = json.loads(json.dumps(joint.to_dict()))
     assert plain["parts"][2] == [None, joint.parts[2][1].to_dict()]
     assert plain["uncovered"] == [["x", [0]], ["it's", [1]]]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastbin import InputError, guarantees, intervals
+from fastbin import InputError, guarantees, intervals, theory
 from fastbin.guarantees.apriori import interior_counts
-from fastbin.guarantees.sharing import share_alpha
+from fastbin.guarantees.sharing import failure_within, share_alpha
 from reference import joint as reference
 
 # ---------------------------------------------------------------------------------------------- the common radius
@@ -77,11 +77,22 @@ def test_cells_without_samples_are_left_out_and_order_does_not_matter() -> None:
     assert guarantees.common_radius([0, 0], 0.1) == 0.0
 
 
-def test_the_common_radius_of_many_different_counts_takes_no_time() -> None:
-    counts = np.random.default_rng(5).integers(30, 3000, 10_000)
+def test_the_common_radius_of_many_different_counts_takes_seconds() -> None:
+    # Hundreds of counts, none much smaller than the others.
+    counts = np.random.default_rng(5).integers(300, 900, 10_000)
     started = time.perf_counter()
-    assert 0.2 < guarantees.common_radius(counts, 0.1) < 0.4
-    assert time.perf_counter() - started < 5.0
+    radius = guarantees.common_radius(counts, 0.1)
+    assert time.perf_counter() - started < 20.0
+    level = intervals.sidak(0.1, len(counts))
+    assert 0.5 * guarantees.exact_radius(300, level) < radius < guarantees.exact_radius(300, level)
+
+
+def test_a_coarser_grid_finds_the_same_maximum() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        count = int(math.exp(rng.uniform(math.log(260), math.log(20_000))))
+        radius = rng.uniform(0.5, 8.0) * 0.5 / math.sqrt(count)
+        assert failure_within(count, radius, 1e-300) == pytest.approx(theory.worst_failure(count, radius), rel=1e-6)
 
 
 @pytest.mark.parametrize(

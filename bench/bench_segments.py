@@ -1,0 +1,46 @@
+"""Many segments fitted at once, against one sort of all their scores, and against a fit of each."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import cases
+import numpy as np
+import pytest
+from cases import SEGMENT_FITS, SegmentCase
+from measure import paired
+
+import fastbin as fb
+
+
+def _check(case: SegmentCase, models: fb.ModelSet, scores: np.ndarray, labels: np.ndarray, segments: np.ndarray) -> None:
+    """The answer before the clock: some of the models are the fits of their own rows."""
+    assert len(models) == models.n_models == case.n_segments
+    binary = fb.UniformMassBinning(case.n_bins)
+    for key in models.keys[:: max(1, case.n_segments // 5)]:
+        rows = segments == key
+        assert models[key] == binary.fit(scores[rows], labels[rows]).model_
+
+
+def _one_by_one(binary: fb.UniformMassBinning, scores: np.ndarray, labels: np.ndarray, segments: np.ndarray) -> fb.ModelSet:
+    """What one would write without it: a stable sort of the keys, and a fit of each run."""
+    order = np.argsort(segments, kind="stable")
+    keys, starts = np.unique(segments[order], return_index=True)
+    runs = np.split(order, starts[1:])
+    return fb.ModelSet({key: binary.fit(scores[run], labels[run]).model_ for key, run in zip(keys.tolist(), runs, strict=True)})
+
+
+@pytest.mark.parametrize("case", SEGMENT_FITS, ids=lambda case: case.name)
+def bench_segments(case: SegmentCase, is_long: bool, benchmark, report) -> None:
+    if not is_long and case.n > 10**6:
+        pytest.skip("only with --long")
+    columns = case.rows()
+    binary = fb.UniformMassBinning(case.n_bins)
+    fit = partial(fb.multi.SegmentedBinning(binary).fit, *columns)
+    _check(case, fit().model_, *columns)
+    timed = paired({"np.sort": partial(np.sort, columns[0]), "fit": fit}, seconds=8 if is_long else 2)
+    report(case.name, cases.FIT_NS, 1e9 * timed.seconds("fit") / case.n)
+    report(case.name, cases.SEGMENTS_TO_SORT, timed.ratio("fit", to="np.sort"))
+    slow = paired({"fit": fit, "one by one": partial(_one_by_one, binary, *columns)}, seconds=0, min_rounds=3)
+    report(case.name, cases.ONE_BY_ONE_TO_SEGMENTS, slow.ratio("one by one", to="fit"))
+    benchmark.pedantic(fit, rounds=2)

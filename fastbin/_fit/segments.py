@@ -1,0 +1,154 @@
+"""Uniform-mass bins of many segments at once: what `UniformMassBinning.fit` would make of the rows of each.
+
+Rows are packed, score and label in one integer, brought to their segments, and sorted there; then one compiled call places the
+edges of all segments by the rule of `fastbin._fit.whole`.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._cells import Key, TextCells, as_cells
+from fastbin._fit.order import resolve_n_bins
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Tally, rising
+from fastbin._native.segments import count_codes, fit_runs, number_keys, scatter_rows
+from fastbin._ranks import boundary_ranks_of_runs
+from fastbin._schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
+from fastbin._typing import Bools, Int32s, Int64s
+
+
+class CellRows(NamedTuple):
+    """The cell of each row, by a code; cells are numbered in the order of their keys."""
+
+    codes: Int32s | Int64s  # one for each row
+    low: int  # the least code that can occur
+    n_codes: int
+    places: Int64s  # of each cell, its code less `low`
+    row_counts: Int64s  # of each cell
+
+    @classmethod
+    def of_codes(cls, codes: Int32s | Int64s, places: Int64s) -> CellRows:
+        """Codes from 0 on, of which each has a cell."""
+        return cls(codes, 0, len(places), places, count_codes(codes, 0, len(places))[places])
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def numbers(self) -> Int64s:
+        """int64 (n,): the number of the cell of each row."""
+        number = np.zeros(self.n_codes, np.int64)
+        number[self.places] = np.arange(len(self.places))
+        return number[self.codes - self.low]
+
+
+def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
+    """The keys that occur in a column, ascending, and the cell of each row.
+
+    O(n), and sorting the keys.
+    """
+    # Many rows are read where they are; any other column is checked, and converted.
+    is_plain = type(column) is np.ndarray and column.dtype == np.int32 and column.ndim == 1 and column.flags.c_contiguous
+    cells = column if is_plain else as_cells(column, name)
+    if isinstance(cells, TextCells):
+        counts = count_codes(cells.codes, 0, len(cells.texts))
+        places = np.array(sorted(np.flatnonzero(counts).tolist(), key=lambda code: cells.texts[code]), np.int64)
+        return [cells.texts[code] for code in places.tolist()], CellRows(cells.codes, 0, len(counts), places, counts[places])
+    low, high = (int(cells.min()), int(cells.max())) if len(cells) else (0, 0)
+    if high - low < 2 * len(cells) + 1024:
+        counts = count_codes(cells, low, high - low + 1)
+        places = np.flatnonzero(counts)
+        return (places + low).tolist(), CellRows(cells, low, len(counts), places, counts[places])
+    keys, codes = number_keys(cells.astype(np.int64, copy=False))
+    places = np.argsort(keys)
+    return keys[places].tolist(), CellRows.of_codes(codes, places)
+
+
+class SegmentRule(NamedTuple):
+    """How the bins of each segment are made: schemes "umd" and "ze", whole ties, no weights, scores from 0 on."""
+
+    n_bins: int | str
+    scheme: str
+    seed: int
+    score_range: tuple[float, float]
+    out_of_range: str
+    monotone: bool
+
+    def bins_for(self, n_samples: Int64s) -> Int64s:
+        """The bins of segments of so many samples: as many as asked, or as these allow."""
+        if not isinstance(self.n_bins, str):
+            return np.minimum(self.n_bins, (n_samples + 1) // 2)
+        sizes, of_size = np.unique(n_samples, return_inverse=True)
+        return np.array([resolve_n_bins(self.n_bins, n) for n in sizes.tolist()], np.int64)[of_size]
+
+
+def fit_segments(rows: Rows, cells: CellRows, is_pooled: Bools, n_bins: Int64s, rule: SegmentRule) -> dict[str, Any]:
+    """The parts of all models, for `ModelSet._create_flat`: those of cells that are not pooled, then that of the pool.
+
+    Parameters
+    ----------
+    rows : Rows
+        Without weights; their values are checked here.
+    cells : CellRows
+    is_pooled : bool (cells,)
+        Which cells share the last model.
+    n_bins : int64 (models,)
+        The bins that each model is asked for.
+    rule : SegmentRule
+
+    Raises
+    ------
+    InputError
+        For the first bad score or label.
+
+    Notes
+    -----
+    Time O(n log m) for segments of m rows, memory 8 bytes a row.
+    """
+    own, pooled = np.flatnonzero(~is_pooled), np.flatnonzero(is_pooled)
+    starts = np.append(0, np.cumsum(cells.row_counts[own]))
+    next_place = np.zeros(cells.n_codes, np.int64)
+    next_place[cells.places[own]] = starts[:-1]
+    if len(pooled):
+        ends = starts[-1] + np.cumsum(cells.row_counts[pooled])
+        next_place[cells.places[pooled]] = ends - cells.row_counts[pooled]
+        starts = np.append(starts, len(rows))
+    packed = _sorted_runs(rows, cells, next_place, starts)
+    ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, rule.scheme)
+    parts = fit_runs(packed, starts, ranks, first_rank, rule.scheme == "umd", rule.seed)
+    low, high = rule.score_range
+    return {
+        **parts, "values": _values(parts, monotone=rule.monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
+        "ties": np.where(parts["n_tied"] > 0, TIES_CODES["whole"], TIES_CODES["upper"]).astype(np.int32),
+        "n_bins_asked": n_bins, "scheme": SCHEMES[rule.scheme].code, "seed": rule.seed, "score_min": low, "score_max": high,
+        "out_of_range": OUT_OF_RANGE_CODES[rule.out_of_range], "edges_share": 1.0,
+    }  # fmt: skip
+
+
+def _sorted_runs(rows: Rows, cells: CellRows, next_place: Int64s, starts: Int64s) -> Any:
+    """uint64 (n,): the packed rows of each model, sorted; one model behind the other."""
+    packed = np.empty(len(rows), np.uint64)
+    n_bad, first = 0, 0
+    for chunk in rows.chunks():
+        end = first + len(chunk.scores)
+        codes = cells.codes[first:end]
+        n_bad += scatter_rows(codes, cells.low, next_place, chunk.scores, chunk.labels, *rows.limits, packed)
+        first = end
+    if n_bad:
+        rows.checked()  # refuses the first of them
+    for start, stop in pairwise(starts.tolist()):
+        packed[start:stop].sort()
+    return packed
+
+
+def _values(parts: dict[str, Any], *, monotone: bool) -> Any:
+    """The means of all bins; moved within each model, where they must not fall."""
+    counts = parts["counts"]
+    values = Tally(counts, parts["label_sums"]).values()
+    if monotone:
+        for start, stop in pairwise([0, *np.cumsum(parts["n_bins_each"]).tolist()]):
+            values[start:stop] = rising(values[start:stop], counts[start:stop])
+    return values

@@ -1,0 +1,137 @@
+"""Bins between whole groups of equal scores: which boundaries become edges, and what the bins count.
+
+The rule is told in fastbin/_fit/whole.py. It stands here alone, for one sample and for many segments (segments.pyx).
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memmove
+
+import numpy as np
+
+from fastbin._errors import InputError
+
+from fastbin._native.cfastbin cimport FASTBIN_OK, fastbin_draw_labels
+from fastbin._native.groups cimport Groups, groups_of
+
+
+cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *kept) noexcept nogil:
+    """Which boundaries become edges, ascending, and how many.
+
+    From the highest down, with A samples below the last edge (all at first): a boundary of rank k is skipped if k > A, or if
+    its bin would reach from rank k to A and hold less than three quarters of the ranks up to the next boundary.
+    """
+    cdef Py_ssize_t b, m = groups.n_ranks, first = m
+    cdef int64_t left = groups.n_samples, next_rank = groups.n_samples + 1
+    for b in range(m - 1, -1, -1):
+        if ranks[b] <= left and 4 * (left - ranks[b] + 1) >= 3 * (next_rank - ranks[b]):
+            first -= 1
+            kept[first] = b
+            left = groups.below[b]
+        next_rank = ranks[b]
+    memmove(kept, kept + first, (m - first) * sizeof(int64_t))
+    return m - first
+
+
+cdef Py_ssize_t place_bins(
+    const Groups *placing, const int64_t *ranks, const Groups *everyone, int64_t n_tied, bint leaves_out, uint64_t digest,
+    int64_t *kept, int64_t *counts, int64_t *label_sums, int64_t *ties,
+) noexcept nogil:
+    """How many edges there are; -1 where a group has too many samples to draw from.
+
+    `placing` are the groups at the ranks, among the samples that place the edges, `everyone` the same groups among all that
+    are counted. Filled are `kept`, the boundaries that are edges, and for the bins, one more, their counts and label sums and,
+    where samples are tied, their r, f and y in `ties`. Without ties every boundary is an edge. `leaves_out`: the sample at an
+    edge is not counted; otherwise it is counted above the edge where scores are tied, and below it where they are not
+    (Gupta & Ramdas 2021, Corollary 1).
+    """
+    cdef Py_ssize_t i, b, n_edges
+    cdef int64_t start = 0, start_ones = 0, end = 0, end_ones = 0
+    if n_tied == 0:
+        for b in range(everyone.n_ranks + 1):
+            if b == everyone.n_ranks:
+                counts[b], label_sums[b] = everyone.n_samples - start, everyone.n_positive - start_ones
+                return everyone.n_ranks
+            kept[b] = b
+            end, end_ones = everyone.below[b] + everyone.equal[b], everyone.below_ones[b] + everyone.equal_ones[b]
+            counts[b] = (everyone.below[b] if leaves_out else end) - start
+            label_sums[b] = (everyone.below_ones[b] if leaves_out else end_ones) - start_ones
+            start, start_ones = end, end_ones
+    n_edges = keep_edges(placing, ranks, kept)
+    ties[0] = ties[1] = ties[2] = 0
+    for i in range(n_edges + 1):
+        if i == n_edges:
+            end, end_ones = everyone.n_samples, everyone.n_positive
+        else:
+            b = kept[i]
+            end, end_ones = everyone.below[b], everyone.below_ones[b]
+            ties[3 * i + 3] = ranks[b] - placing.below[b]
+            if fastbin_draw_labels(
+                digest, placing.score[b], placing.equal[b], placing.equal_ones[b], ties[3 * i + 3], &ties[3 * i + 4],
+                &ties[3 * i + 5],
+            ) != FASTBIN_OK:
+                return -1
+        counts[i], label_sums[i] = end - start, end_ones - start_ones
+        if leaves_out:
+            counts[i], label_sums[i] = counts[i] - (ties[3 * i] > 0), label_sums[i] - ties[3 * i + 2]
+        start, start_ones = end, end_ones
+    if n_edges and placing.below[kept[0]] == 0:
+        # Nothing lies below the lowest edge: it is not written, and what it would bound from below is the lowest bin.
+        memmove(kept, kept + 1, (n_edges - 1) * sizeof(int64_t))
+        memmove(counts, counts + 1, n_edges * sizeof(int64_t))
+        memmove(label_sums, label_sums + 1, n_edges * sizeof(int64_t))
+        memmove(ties, ties + 3, 3 * n_edges * sizeof(int64_t))
+        n_edges -= 1
+    return n_edges
+
+
+cdef Groups as_groups(given) except *:
+    """What a `BoundaryGroups` holds, which must outlive this."""
+    cdef Groups groups = groups_of(given[0], given[1], given[2], given[3], given[4])
+    groups.n_samples, groups.n_positive = given[5], given[6]
+    return groups
+
+
+def bins_of_groups(
+    placing, const int64_t[::1] ranks, everyone, int64_t n_tied, bint leaves_out, uint64_t digest,
+):
+    """The bins between the groups of equal scores at ascending ranks.
+
+    Parameters
+    ----------
+    placing, everyone : BoundaryGroups
+        The groups among the samples that place the edges, and among all that are counted.
+    ranks : int64 (m,)
+        The boundaries, from 1, among the samples that place the edges.
+    n_tied : int
+        The samples that share a score with a boundary; 0 where every boundary is an edge.
+    leaves_out : bool
+        Whether one sample at each edge is not counted.
+    digest : int
+        What seeds the draw of tied labels.
+
+    Returns
+    -------
+    kept : int64
+        The boundaries that are edges: positions, ascending.
+    counts, label_sums : int64, one entry more
+    tie_counts : int64 (bins, 3)
+        r, f and y of each bin; zeros without ties.
+
+    Notes
+    -----
+    O(m), and one number drawn per edge.
+    """
+    cdef Groups first = as_groups(placing), every = as_groups(everyone)
+    cdef Py_ssize_t m = ranks.shape[0], n_edges
+    cdef int64_t nothing = 0
+    if first.n_ranks != m or every.n_ranks != m:
+        raise InputError("there must be one group for each rank")
+    kept, tally, tie_counts = np.empty(m, np.int64), np.empty((2, m + 1), np.int64), np.zeros((m + 1, 3), np.int64)
+    cdef int64_t[::1] kept_of = kept
+    cdef int64_t[:, ::1] tally_of = tally, ties_of = tie_counts
+    n_edges = place_bins(
+        &first, &ranks[0] if m else NULL, &every, n_tied, leaves_out, digest, &kept_of[0] if m else &nothing, &tally_of[0, 0],
+        &tally_of[1, 0], &ties_of[0, 0])
+    if n_edges < 0:
+        raise InputError("a score at a boundary is shared by more than 2**53 samples, of which none can be drawn")
+    return kept[:n_edges], tally[0, : n_edges + 1], tally[1, : n_edges + 1], tie_counts[: n_edges + 1]

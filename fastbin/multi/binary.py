@@ -1,0 +1,156 @@
+"""The binary calibrator behind every cell: how many samples and bins, and one fit of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._calibrator import Calibrator
+from fastbin._errors import FastbinError, InputError, InputTypeError
+from fastbin._fit.segments import SegmentRule
+from fastbin._fit.tally import squares_of
+from fastbin._scalars import check_count, check_score_range, check_seed
+from fastbin._typing import Array, Int64s, UInt8s
+from fastbin._validation import (
+    UNIT,
+    as_scores,
+    check_labels,
+    check_same_length,
+    check_sample_weight,
+    check_scores,
+    compare_labels,
+)
+from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin.model import BinnedModel
+
+Told = list[tuple[str, str]]  # which fit, and its warning
+
+
+class Given(NamedTuple):
+    """The rows as they were given to `fit`."""
+
+    scores: Any
+    labels: Any
+    sample_weight: Any = None
+    positive: Any = None
+
+
+class Samples(NamedTuple):
+    """Rows whose values are checked, with their positions, so that the fit of a cell meets none to refuse."""
+
+    scores: Array
+    labels: UInt8s
+    weights: Array | None
+
+    @classmethod
+    def of(cls, given: Given, calibrator: Calibrator, **others: Array) -> Samples:
+        """The rows as `calibrator` takes them; `others` are columns that must have their length."""
+        score_array = as_scores(given.scores)
+        label_array = check_labels(compare_labels(given.labels, given.positive))
+        weight_array = check_sample_weight(given.sample_weight)
+        if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weight_array) == 0:
+            raise InputError("scores is empty; a calibrator needs samples")
+        if weight_array is not None and weight_array.dtype.kind == "f":
+            squares_of(weight_array)
+        return cls(check_scores(score_array, getattr(calibrator, "score_range", UNIT)), label_array, weight_array)
+
+    def take(self, at: Any) -> Samples:
+        return Samples(self.scores[at], self.labels[at], None if self.weights is None else self.weights[at])
+
+    def counts(self, cells: Int64s, n_cells: int) -> Int64s:
+        """How many samples each cell has: rows, or the sums of their frequencies."""
+        if self.weights is None or self.weights.dtype.kind == "f":
+            return np.bincount(cells, minlength=n_cells)
+        counts = np.zeros(n_cells, np.int64)
+        np.add.at(counts, cells, self.weights)
+        return counts
+
+
+@dataclass(frozen=True)
+class BinaryMethod:
+    """The calibrator of every cell, or uniform-mass bins whose number follows from the samples of a cell.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        As it is configured for cells that are not thin.
+    points_per_bin : int or None
+        With it, a cell of n samples gets n // points_per_bin bins, at least one.
+    """
+
+    calibrator: Calibrator
+    points_per_bin: int | None = None
+
+    @property
+    def least(self) -> int:
+        """The samples that a cell needs for what was asked."""
+        return self.calibrator._least_samples() if self.points_per_bin is None else 1
+
+    @cached_property
+    def rule(self) -> SegmentRule | None:
+        """How all cells are fitted in one call, where they can be."""
+        given = self.calibrator
+        if type(given) is not UniformMassBinning or given.scheme not in ("umd", "ze") or given.ties != "whole":
+            return None
+        score_range = check_score_range(given.score_range)
+        if given.delta > 0.0 or given.edges_share < 1.0 or score_range is None or score_range[0] < 0.0:
+            return None
+        seed = check_seed(given.seed)
+        return SegmentRule(given.n_bins, given.scheme, seed, score_range, given.out_of_range, given.monotone)
+
+    def bins_for(self, n_samples: Int64s) -> Int64s:
+        """The bins of cells of so many samples under `rule`; as `of` gives them."""
+        assert self.rule is not None
+        if self.points_per_bin is None:
+            return self.rule.bins_for(n_samples)
+        return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
+
+    def of(self, n_samples: int) -> Calibrator:
+        """The calibrator of a cell: with what was asked where there are samples enough, else as many bins as they allow."""
+        if self.points_per_bin is not None:
+            return _copy(self.calibrator, n_bins=int(self.bins_for(np.array([n_samples]))[0]))
+        if n_samples >= self.least:
+            return _copy(self.calibrator)
+        low, high = 1, self.calibrator.get_params()["n_bins"]
+        while low < high:  # the most bins for which they are enough
+            middle = (low + high + 1) // 2
+            enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
+            low, high = (middle, high) if enough else (low, middle - 1)
+        return _copy(self.calibrator, n_bins=low)
+
+
+def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
+    return type(calibrator)(**{**calibrator.get_params(), **changes})
+
+
+def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None) -> BinaryMethod:
+    """What a user asked for, checked: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
+    if calibrator is not None:
+        if not isinstance(calibrator, Calibrator):
+            what = (
+                f"the class {calibrator.__name__}" if isinstance(calibrator, type) else f"of type {type(calibrator).__name__}"
+            )
+            raise InputTypeError(f"calibrator is {what}; pass a binary calibrator such as UniformMassBinning(10)")
+        if n_bins is not None:
+            raise InputError(f"n_bins is {n_bins!r}, and calibrator has its own; give one of the two")
+        calibrator._least_samples()  # refuses what cannot be used
+        drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
+        return BinaryMethod(_copy(calibrator, **drawn))
+    if n_bins is not None or points_per_bin is None:
+        return BinaryMethod(UniformMassBinning() if n_bins is None else UniformMassBinning(n_bins))
+    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"))
+
+
+def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told) -> BinnedModel:
+    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`."""
+    calibrator._told = []
+    weights = {} if samples.weights is None else {"sample_weight": samples.weights}
+    try:
+        model = calibrator.fit(samples.scores, samples.labels, **weights).model_
+    except FastbinError as error:
+        raise type(error)(f"{name}: {error}") from error
+    told += [(name, text) for text in calibrator._told]
+    return model

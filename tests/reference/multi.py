@@ -1,0 +1,114 @@
+"""Many models behind one key: which rows each cell's model is fitted to, and with how many bins.
+
+Top-label calibration is Gupta & Ramdas 2022, "Top-label calibration and multiclass-to-binary reductions", Algorithm 2 (M2B with
+a binary calibrator for each predicted class); class-wise is Algorithm 3 there; confidence calibration (Algorithm 1) forgets
+which class it was. Segments are the same with any other key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reference.step_model import StepModel
+from reference.uniform_mass import uniform_mass
+
+__all__ = ["Cells", "Part", "class_wise", "most_bins", "segmented", "softmax", "top_label"]
+
+Key = int | str
+
+
+@dataclass
+class Part:
+    """The rows of one fit, how often each stands, and the number of its bins."""
+
+    scores: list[float]
+    labels: list[int]
+    weights: list[int]
+    n_bins: int
+
+    @property
+    def n_samples(self) -> int:
+        return sum(self.weights)
+
+    def fit(self, scheme: str = "umd", seed: int = 0) -> StepModel:
+        """Uniform-mass bins between whole groups."""
+        return uniform_mass(self.scores, self.labels, self.n_bins, scheme, "whole", seed=seed, weights=self.weights)
+
+
+@dataclass
+class Cells:
+    """The fits of a set: one for each key that is not pooled, and one for all rows of those that are."""
+
+    own: dict[Key, Part]
+    pooled_keys: list[Key]
+    pool: Part | None
+
+
+def most_bins(n: int, scheme: str = "umd") -> int:
+    """As many bins as n samples allow."""
+    return max(1, n if scheme == "umb" else (n + 1) // 2)
+
+
+def bins_by_points(n: int, points_per_bin: int) -> int:
+    return min(max(1, n // points_per_bin), most_bins(n))
+
+
+def segmented(
+    scores: Sequence[float], labels: Sequence[int], segments: Sequence[Key], n_bins: int, scheme: str = "umd", *,
+    min_points: int = 50, weights: Sequence[int] | None = None,
+) -> Cells:  # fmt: skip
+    """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others pooled."""
+    needed = n_bins if scheme == "umb" else 2 * n_bins - 1
+    cells = _divided(scores, labels, segments, sorted(set(segments)), weights, max(min_points, needed))
+    for part in [*cells.own.values(), *([cells.pool] if cells.pool else [])]:
+        part.n_bins = min(n_bins, most_bins(part.n_samples, scheme))
+    return cells
+
+
+def top_label(
+    matrix: Sequence[Sequence[float]], labels: Sequence[int], points_per_bin: int = 50, *, min_points: int = 50,
+    per_class: bool = True,
+) -> Cells:  # fmt: skip
+    """Labels are columns of the matrix. The predicted one has the largest probability, of equal ones it is the first."""
+    predicted = [row.index(max(row)) for row in map(list, matrix)]
+    is_right = [int(column == label) for column, label in zip(predicted, labels, strict=True)]
+    tops = [max(row) for row in matrix]
+    least = min_points if per_class else math.inf
+    cells = _divided(tops, is_right, predicted, list(range(len(matrix[0]))), None, least)
+    for part in [*cells.own.values(), *([cells.pool] if cells.pool else [])]:
+        part.n_bins = bins_by_points(part.n_samples, points_per_bin)
+    return cells
+
+
+def class_wise(matrix: Sequence[Sequence[float]], labels: Sequence[int], points_per_bin: int = 50) -> list[Part]:
+    """One against the rest: every column on all rows."""
+    n = len(matrix)
+    return [
+        Part([row[c] for row in matrix], [int(label == c) for label in labels], [1] * n, bins_by_points(n, points_per_bin))
+        for c in range(len(matrix[0]))
+    ]
+
+
+def _divided(
+    scores: Sequence[float], labels: Sequence[int], row_keys: Sequence[Key], keys: Sequence[Key],
+    weights: Sequence[int] | None, least: float,
+) -> Cells:  # fmt: skip
+    rows = list(zip(scores, labels, [1] * len(scores) if weights is None else weights, row_keys, strict=True))
+
+    def part(chosen: list[Key]) -> Part:
+        mine = [row for row in rows if row[3] in chosen]
+        return Part([row[0] for row in mine], [row[1] for row in mine], [row[2] for row in mine], 1)
+
+    every = {key: part([key]) for key in keys}
+    pooled = [key for key in keys if every[key].n_samples < least]
+    own = {key: every[key] for key in keys if key not in pooled}
+    return Cells(own, pooled, part(pooled) if pooled else None)
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """Each over the sum; the largest logit is taken off first, so that nothing overflows."""
+    largest = max(logits)
+    powers = [math.exp(logit - largest) for logit in logits]
+    return [power / math.fsum(powers) for power in powers]

@@ -1,0 +1,208 @@
+"""Segments: what is pooled, what is refused, and that any binary calibrator serves."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+
+RNG = np.random.default_rng(20)
+N = 600
+SCORES = RNG.random(N)
+LABELS = (RNG.random(N) < SCORES).astype(np.uint8)
+SEGMENTS = np.array(["north"] * 300 + ["south"] * 290 + ["west"] * 6 + ["east"] * 4)
+
+CALIBRATORS = [
+    fb.UniformMassBinning(4),
+    fb.UniformMassBinning("auto"),
+    fb.UniformMassBinning(4, scheme="ums", ties="random"),
+    fb.UniformMassBinning(4, edges_share=0.5),
+    fb.CertifiedCalibration(4, values="isotonic"),
+    fb.ScalingBinning(4, scaler="none"),
+    fb.ScalingBinning(4, scaler="none", scheme="split"),
+    fb.FixedWidthBinning(2),
+    fb.IsotonicCalibration(),
+    fb.BetaScaling(),
+]
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
+def test_any_calibrator_serves(calibrator: Any) -> None:
+    before = repr(calibrator)
+    models = fb.multi.SegmentedBinning(calibrator).fit(SCORES, LABELS, SEGMENTS).model_
+    assert repr(calibrator) == before
+    assert not hasattr(calibrator, "model_")
+    assert models.kind == "segments"
+    assert list(models.models) == ["north", "south"]
+    assert models.pooled_keys == ("east", "west")
+    for segment in ("north", "south"):
+        rows = segment == SEGMENTS
+        assert models[segment] == type(calibrator)(**calibrator.get_params()).fit(SCORES[rows], LABELS[rows]).model_
+    assert models.pool.n_samples == 10
+
+
+def test_the_pool_has_fewer_bins_where_its_rows_are_few() -> None:
+    models = fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS).model_
+    assert models["north"].n_bins == 10
+    assert models.pool.n_bins == models.pool.n_bins_asked == 5  # of 10 rows
+    ums = fb.multi.SegmentedBinning(fb.UniformMassBinning(10, scheme="ums", ties="random")).fit(SCORES, LABELS, SEGMENTS).model_
+    assert ums.pool.n_bins_asked == 5
+
+
+def test_thin_is_what_the_bins_need_too() -> None:
+    few = np.r_[np.full(103, 1), np.full(99, 2), np.full(98, 3)]
+    fit = fb.multi.SegmentedBinning(fb.UniformMassBinning(50)).fit(SCORES[:300], LABELS[:300], few)
+    assert list(fit.model_.models) == [1, 2]
+    assert fit.model_.pooled_keys == (3,)
+    assert fit.model_.pool.n_bins == 49
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "needed"),
+    [
+        (fb.UniformMassBinning(30), 59),
+        (fb.UniformMassBinning(30, scheme="umb"), 30),
+        (fb.UniformMassBinning(30, scheme="ums"), 60),
+        (fb.UniformMassBinning(30, scheme="ums", split=0.9), 34),
+        (fb.UniformMassBinning(30, scheme="ums", split=0.1), 300),
+        (fb.UniformMassBinning(30, edges_share=0.25), 236),
+        (fb.CertifiedCalibration(30), 59),
+        (fb.ScalingBinning(30, scaler="none"), 59),
+        (fb.ScalingBinning(30, scaler="none", scheme="split"), 60),
+        (fb.ScalingBinning(30, scheme="split"), 90),
+        (fb.UniformMassBinning("auto"), 1),
+    ],
+    ids=repr,
+)
+def test_a_calibrator_knows_how_many_samples_it_needs(calibrator: Any, needed: int) -> None:
+    assert calibrator._least_samples() == needed
+    scores = (np.arange(needed) + 0.5) / needed
+    labels = np.arange(needed) % 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrator, "_told", [], raising=False)
+        calibrator.fit(scores, labels)
+        if needed > 1:
+            with pytest.raises(fb.InputError, match=r"too few|needs? at least|leave"):
+                calibrator.fit(scores[:-1], labels[:-1])
+
+
+def test_refused_thin_segments_are_named() -> None:
+    with pytest.raises(fb.InputError, match=r"^segment 'east' has 4 samples, and a model of its own needs 50; give it more"):
+        fb.multi.SegmentedBinning(thin="refuse").fit(SCORES, LABELS, SEGMENTS)
+    models = fb.multi.SegmentedBinning(fb.UniformMassBinning(2), thin="refuse", min_points=4).fit(SCORES, LABELS, SEGMENTS)
+    assert models.model_.pool is None
+
+
+def test_unknown_segments() -> None:
+    refused = fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS)
+    with pytest.raises(fb.InputError, match=r"cells\[1\] is 'mars'"):
+        refused.predict([0.5, 0.5], ["north", "mars"])
+    pooled = fb.multi.SegmentedBinning(unknown="pool").fit(SCORES, LABELS, SEGMENTS)
+    assert pooled.predict([0.5], ["mars"]) == pooled.predict([0.5], ["east"])
+    with pytest.warns(
+        fb.FastbinWarning, match="no segment has fewer than 50 samples, so there is no pool; unknown segments are"
+    ):
+        whole = fb.multi.SegmentedBinning(unknown="pool").fit(SCORES[:590], LABELS[:590], SEGMENTS[:590])
+    assert whole.model_.unknown == "refuse"
+    with pytest.raises(fb.InputError, match="unknown is 'pool' and thin is 'refuse', which makes no pool"):
+        fb.multi.SegmentedBinning(unknown="pool", thin="refuse").fit(SCORES, LABELS, SEGMENTS)
+
+
+@pytest.mark.filterwarnings("ignore:.* left .* of the .* bins:fastbin.FastbinWarning")  # of rows that are repeated
+def test_weights() -> None:
+    frequencies = RNG.integers(0, 3, N)
+    cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(3), min_points=1)
+    weighted = cal.fit(SCORES, LABELS, SEGMENTS, frequencies).model_
+    repeated = np.repeat(np.arange(N), frequencies)
+    assert cal.fit(SCORES[repeated], LABELS[repeated], SEGMENTS[repeated]).model_ == weighted
+    importance = RNG.random(N)
+    models = cal.fit(SCORES, LABELS, SEGMENTS, importance).model_
+    rows = SEGMENTS == "south"
+    assert models["south"] == fb.UniformMassBinning(3).fit(SCORES[rows], LABELS[rows], importance[rows]).model_
+
+
+def test_keys_of_any_kind() -> None:
+    pandas = pytest.importorskip("pandas")
+    cal = fb.multi.SegmentedBinning()
+    model = cal.fit(SCORES, LABELS, SEGMENTS).model_
+    for column in (
+        SEGMENTS.tolist(),
+        pandas.Series(SEGMENTS),
+        pandas.Series(SEGMENTS).astype("category"),
+        SEGMENTS.astype(object),
+    ):
+        assert cal.fit(SCORES, LABELS, column).model_ == model
+    numbers = np.unique(SEGMENTS, return_inverse=True)[1]
+    for dtype in (np.int8, np.int32, np.uint64, np.int64):
+        assert cal.fit(SCORES, LABELS, numbers.astype(dtype)).model_.keys == (0, 1, 2, 3)
+    assert cal.fit(SCORES, LABELS == 1, SEGMENTS, positive=True).model_ == model
+    order = RNG.permutation(N)
+    assert cal.fit(SCORES[order], LABELS[order], SEGMENTS[order]).model_ == model
+
+
+BAD = {
+    "NaN": (lambda s, y, g: (np.r_[s[:7], np.nan, s[8:]], y, g), r"scores\[7\] is NaN; remove such rows"),
+    "range": (lambda s, y, g: (np.r_[s[:599], 1.5], y, g), r"scores\[599\] is 1.5, outside \[0, 1\]"),
+    "label": (lambda s, y, g: (s, np.r_[y[:3], 2, y[4:]], g), r"labels\[3\] is 2; labels are 0 and 1"),
+    "lengths": (lambda s, y, g: (s, y, g[:-1]), "lengths differ: scores has 600, labels has 600, segments has 599"),
+    "missing": (lambda s, y, g: (s, y, [*g[:5].tolist(), None, *g[6:].tolist()]), r"segments\[5\] is missing"),
+    "empty": (lambda s, y, g: ([], [], []), "scores is empty; a calibrator needs samples"),
+    "float keys": (lambda s, y, g: (s, y, s), r"segments\[0\] is 0.*; a key is an integer or a text"),
+    "two types": (lambda s, y, g: (s, y, ["a", *range(599)]), r"segments\[1\] is 0, and segments\[0\] is 'a'"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), list(BAD.values()), ids=list(BAD))
+@pytest.mark.parametrize("calibrator", [None, fb.IsotonicCalibration()], ids=repr)
+def test_bad_rows_are_refused_by_position(change: Any, told: str, calibrator: Any) -> None:
+    with pytest.raises(fb.FastbinError, match=told):
+        fb.multi.SegmentedBinning(calibrator).fit(*change(SCORES, LABELS, SEGMENTS))
+
+
+def test_bad_configurations_are_refused() -> None:
+    for wrong, told in (
+        (fb.UniformMassBinning, "calibrator is the class UniformMassBinning; pass a binary calibrator"),
+        (7, "calibrator is of type int; pass a binary calibrator"),
+        (fb.multi.SegmentedBinning(), "calibrator is of type SegmentedBinning"),
+    ):
+        with pytest.raises(fb.InputTypeError, match=told):
+            fb.multi.SegmentedBinning(wrong).fit(SCORES, LABELS, SEGMENTS)
+    for options in ({"thin": "drop"}, {"unknown": "guess"}, {"min_points": 0}):
+        with pytest.raises(fb.InputError, match=next(iter(options))):
+            fb.multi.SegmentedBinning(**options).fit(SCORES, LABELS, SEGMENTS)
+    with pytest.raises(fb.InputError, match="n_bins is 0; it must be at least 1"):
+        fb.multi.SegmentedBinning(fb.UniformMassBinning(0)).fit(SCORES, LABELS, SEGMENTS)
+
+
+def test_what_the_fit_of_a_segment_says_is_told_with_its_name() -> None:
+    constant = np.where(SEGMENTS == "south", 0.5, SCORES)
+    with pytest.warns(
+        fb.FastbinWarning, match=r"^1 of 3 models, the first that of segment 'south': ties='whole' left 1 of the"
+    ):
+        fb.multi.SegmentedBinning().fit(constant, LABELS, SEGMENTS)
+    with pytest.raises(fb.InputError, match=r"^segment 'north': sample_weight is 0 for every row that a bin averages"):
+        fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS, np.where(SEGMENTS == "north", 0.0, 1.0))
+
+
+def test_it_is_an_estimator_like_others() -> None:
+    cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(4), min_points=10)
+    assert repr(cal) == "SegmentedBinning(calibrator=UniformMassBinning(n_bins=4), min_points=10)"
+    assert cal.set_params(min_points=20).get_params()["min_points"] == 20
+    with pytest.raises(
+        fb.NotFittedError, match=r"this SegmentedBinning is not fitted yet; call fit\(scores, labels, segments\)"
+    ):
+        cal.predict([0.5], ["north"])
+    with pytest.raises(fb.NotFittedError):
+        cal.predict_one(0.5, "north")
+    with pytest.raises(fb.InputError, match="bins is not a parameter of SegmentedBinning"):
+        cal.set_params(bins=3)
+    cal.fit(SCORES, LABELS, SEGMENTS)
+    again = pickle.loads(pickle.dumps(cal))
+    assert again.model_ == cal.model_
+    assert again.predict_one(0.5, "north") == cal.predict_one(0.5, "north") == cal.predict([0.5], ["north"])[0]
+    with pytest.raises(fb.InputTypeError, match="model is of type SegmentedBinning"):
+        fb.monotone_model(cal)
