@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import GuaranteeError
-from fastbin._set_table import cell_words
+from fastbin._set_table import cell_words, set_summary
 from fastbin.cli._console import text_table
 from fastbin.cli._model_view import print_promise
 from fastbin.guarantees.words import sureness
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fastbin.guarantees import SetCertificate
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+
+
+summary = set_summary  # as for one model
 
 
 def facts(models: ModelSet) -> Iterator[str]:

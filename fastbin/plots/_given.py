@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
 from fastbin.assess import ReliabilityTable, reliability_table
+from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+
+MOST_ROWS, N_GROUPS = 120, 40  # of a table of more rows than that, so many groups are drawn
 
 
 def tables_of(given: Any, labels: Any, argument: str, *, alpha: float | None, **options: Any) -> dict[str, ReliabilityTable]:
@@ -40,6 +44,28 @@ def _table_of(item: Any, place: str, alpha: float | None, options: Any) -> Relia
     raise InputTypeError(
         f"{place} is of type {type(item).__name__}; pass a ReliabilityTable, a model, or predictions together with labels"
     )
+
+
+def coarser(table: ReliabilityTable) -> ReliabilityTable:
+    """The table, or, of one with more rows than can be told apart, one of neighbouring rows joined to groups of equal mass."""
+    if len(table.counts) <= MOST_ROWS:
+        return table
+    ends = np.cumsum(table.masses)
+    groups = np.minimum((N_GROUPS * (ends - 0.5 * table.masses)).astype(np.int64), N_GROUPS - 1)
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    masses, counts, label_sums = (np.add.reduceat(column, first) for column in (table.masses, table.counts, table.label_sums))
+    means, rates = (
+        np.add.reduceat(table.masses * column, first) / masses for column in (table.mean_predictions, table.positive_rates)
+    )
+    intervals = None
+    if table.intervals is not None and not table.is_weighted and table.alpha is not None:
+        level = sidak(table.alpha, len(counts)) if table.simultaneous else table.alpha
+        intervals = clopper_pearson(label_sums, counts, level)
+    return replace(
+        table, grouping="uniform-mass", n_bins_asked=len(first), lower=table.lower[first],
+        upper=table.upper[np.append(first[1:] - 1, -1)], mean_predictions=means, positive_rates=rates, counts=counts,
+        label_sums=label_sums, masses=masses, intervals=intervals,
+    )  # fmt: skip
 
 
 def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> ReliabilityTable:

@@ -83,9 +83,7 @@ def validity_plot(
     for index, (name, curve) in enumerate(zip(short_names(items, 20), items.values(), strict=True)):
         look = series(index, look_of(ax))
         x = np.concatenate([[0.0], curve.epsilons[curve.epsilons < end], [end]])
-        ax.step(
-            x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None
-        )
+        ax.step(x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None)
         if isinstance(curve, MeanValidityCurve) and curve.n_curves > 1:
             reach = curve.standard_error(x)
             ax.fill_between(x, curve(x) - reach, curve(x) + reach, step="post", color=look.colour, alpha=0.18, linewidth=0)

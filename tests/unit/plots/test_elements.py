@@ -187,6 +187,25 @@ def test_predictions_with_labels_are_the_table_of_them(ax: Any) -> None:
     np.testing.assert_allclose(np.array(ax.collections[0].get_segments())[:, :, 1], table.intervals)
 
 
+def test_many_values_are_drawn_in_groups(ax: Any) -> None:
+    """A model of 1,000 steps on 4,000 samples: four to a value, of which single points would show noise alone."""
+    predictions = fb.CertifiedCalibration(n_bins=10).fit(SCORES, LABELS).predict(SCORES)
+    table = assess.reliability_table(predictions, LABELS, grouping="values", alpha=0.2)
+    assert len(table.counts) > 200
+    plots.reliability_diagram(table, ax=ax)
+    lines, points = ax.collections
+    x, y = points.get_offsets().T
+    assert 30 <= len(x) <= 40
+    sizes = np.array([bar.get_height() for bar in ax.child_axes[0].patches]) / 100.0
+    assert sizes.sum() == pytest.approx(1.0)
+    assert sizes @ y == pytest.approx(LABELS.mean())
+    assert sizes @ x == pytest.approx(predictions.mean())
+    counts = np.rint(sizes * len(LABELS)).astype(int)
+    level = fb.intervals.sidak(0.2, len(x))
+    expected = fb.intervals.clopper_pearson(np.rint(y * counts).astype(int), counts, level)
+    np.testing.assert_allclose(np.array(lines.get_segments())[:, :, 1], expected)
+
+
 def test_marks_of_several_stand_beside_each_other(ax: Any) -> None:
     """The points of series that share their predictions are moved apart on the page, not in the data."""
     plots.reliability_diagram({"one": (SCORES, LABELS), "other": (SCORES, LABELS)}, ax=ax)
