@@ -118,8 +118,9 @@ class ModelSet(NativeModelSet, Shown):
         every = [own[key] for key in ranked] + ([] if pool is None else [_as_binned(pool, "pool")])
         numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
         place = {key: at for at, key in enumerate([] if columns is None else columns)}
+        texts = [key for key in keys if isinstance(key, str)]
         self._fill(
-            every, keys if isinstance(keys[0], str) else np.array(keys, np.int64), numbers, kind=list(SET_KINDS).index(kind),
+            every, texts or np.array(keys, np.int64), numbers, kind=list(SET_KINDS).index(kind),
             unknown=UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN)), pool=-1 if pool is None else len(ranked),
             columns=np.array([place[key] for key in keys], np.int32) if place else None,
         )  # fmt: skip
@@ -139,7 +140,8 @@ class ModelSet(NativeModelSet, Shown):
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """All keys, ascending."""
-        return tuple(self._text_keys if self._text_keys is not None else self._int_keys.tolist())
+        integers = self._int_keys
+        return tuple(self._text_keys or () if integers is None else integers.tolist())
 
     @cached_property
     def pooled_keys(self) -> tuple[Key, ...]:
@@ -333,7 +335,7 @@ class ModelSet(NativeModelSet, Shown):
         alpha, kind, bound
             As for `BinnedModel.certificate`.
         which : "joint" or a key
-            With a key, the certificate of that model alone, at its own alpha. (A cell that is called "joint": ``set["joint"]``.)
+            With a key, the certificate of that model alone, at its own alpha. (Of a cell that is called so: ``set["joint"]``.)
 
         Returns
         -------

@@ -115,7 +115,7 @@ def test_errors_name_the_row() -> None:
         TEXT.predict([0.5, np.nan, 1.5], ["north", "south", "south"])
     with pytest.raises(fb.InputError, match="score is 2"):
         TEXT.predict_one(2.0, "north")
-    with pytest.raises(fb.InputError, match="2.*3|3.*2"):
+    with pytest.raises(fb.InputError, match=r"2.*3|3.*2"):
         TEXT.predict([0.5, 0.5, 0.5], ["north", "south"])
 
 
@@ -227,5 +227,5 @@ def test_a_model_is_not_a_set_and_a_set_not_a_model() -> None:
         fb.BinnedModel.from_bytes(TEXT.to_bytes())
     with pytest.raises(fb.FormatError):
         fb.ModelSet.from_bytes(NORTH.to_bytes())
-    with pytest.raises(fb.FormatError, match="no bytes|empty"):
+    with pytest.raises(fb.FormatError, match=r"no bytes|empty"):
         fb.ModelSet.from_bytes(b"")
