@@ -16,7 +16,9 @@ def install_command(extra: str) -> str:
 
 
 class needed_for:
-    """A block of imports that may fail: an ImportError becomes a `MissingDependencyError` that names the extra.
+    """A block of imports that may fail: an ImportError becomes a `MissingDependencyError` that names what to install.
+
+    That is an extra of this package, or another package that no extra brings.
 
     ::
 
@@ -26,9 +28,10 @@ class needed_for:
     A class and not a generator: these blocks stand in functions that are called often, and this adds a third of a microsecond.
     """
 
-    def __init__(self, purpose: str, *, extra: str) -> None:
+    def __init__(self, purpose: str, *, extra: str = "", package: str = "") -> None:
         self.purpose = purpose
         self.extra = extra
+        self.package = package
 
     def __enter__(self) -> None:
         return None
@@ -41,6 +44,5 @@ class needed_for:
             problem = f"{package}, which is not installed"
         else:  # installed, but too old or broken
             problem = f"what cannot be imported here ({error})"
-        raise MissingDependencyError(
-            f"{self.purpose} need {problem}; {install_command(self.extra)}", name=error.name
-        ) from error
+        command = f"pip install {self.package}" if self.package else install_command(self.extra)
+        raise MissingDependencyError(f"{self.purpose} need {problem}; {command}", name=error.name) from error

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
+
+from fastbin._errors import InputTypeError
 
 TEMPORARIES: set[str] = set()
 """The named temporary files that exist now. The command line removes them when a signal ends it."""
@@ -24,6 +27,20 @@ NAME_BYTES = 100  # of the target's name in a temporary file's name, which may h
 
 # The errors of O_TMPFILE on a file system or a kernel without it.
 NOT_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP)
+
+
+class SupportsWrite(Protocol):
+    """A file object that takes bytes."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write these bytes."""
+
+
+class SupportsRead(Protocol):
+    """A file object that gives bytes."""
+
+    def read(self) -> bytes:
+        """All that is left in it."""
 
 
 def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -> None:
@@ -68,6 +85,42 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     with unnamed as file:
         _fill(file, write, target, old)
         _name(file, target, old)
+
+
+def write_bytes(target: str | os.PathLike[str] | SupportsWrite, content: bytes) -> None:
+    """Write these bytes to a path, as `replace_file` does, or to a file object that is open for writing bytes.
+
+    Raises
+    ------
+    InputTypeError
+        For a file object that is open for text.
+    OSError
+        If the file cannot be written.
+    """
+    if not hasattr(target, "write"):
+        replace_file(target, lambda file: file.write(content))
+        return
+    if isinstance(target, io.TextIOBase):
+        raise InputTypeError('the file is open for text; open it for bytes, with mode "wb"')
+    target.write(content)
+
+
+def read_bytes(source: str | os.PathLike[str] | SupportsRead) -> bytes:
+    """The bytes of the file at a path, or what is left in a file object that is open for reading bytes.
+
+    Raises
+    ------
+    InputTypeError
+        For a file object that is open for text.
+    OSError
+        If the file cannot be read.
+    """
+    if not hasattr(source, "read"):
+        return Path(source).read_bytes()
+    content = source.read()
+    if not isinstance(content, bytes):
+        raise InputTypeError('the file is open for text; open it for bytes, with mode "rb"')
+    return content
 
 
 def is_replaceable(path: str | os.PathLike[str]) -> bool:

@@ -1,11 +1,11 @@
-"""Reading what was saved, by path."""
+"""Reading what was saved."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from fastbin._errors import FormatError
+from fastbin._files import SupportsRead, read_bytes
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -13,12 +13,12 @@ from fastbin.model_set import ModelSet
 SET_MAGIC = b"\x89FBT"
 
 
-def load(path: str | os.PathLike[str]) -> BinnedModel | ModelSet:
+def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
     """Read a file of a model, or of a set of models.
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, or binary file object
 
     Returns
     -------
@@ -43,10 +43,12 @@ def load(path: str | os.PathLike[str]) -> BinnedModel | ModelSet:
     ...     fb.load(path) == model
     True
     """
-    data = Path(path).read_bytes()
+    data = read_bytes(path)
     try:
         return read(data)
     except FormatError as error:
+        if hasattr(path, "read"):
+            raise
         raise FormatError(f"{os.fspath(path)}: {error}") from None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._errors import GuaranteeError
-from fastbin._files import replace_file
+from fastbin._files import SupportsWrite, write_bytes
 from fastbin._frames import like
 from fastbin._native.model import NativeModel
 from fastbin._scalars import check_alpha
@@ -32,6 +32,7 @@ from fastbin._schemes import (
     native_parts,
     rates_of_parts,
 )
+from fastbin._shown import Shown, View
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin._validation import ScoreRange
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
-class BinnedModel(NativeModel):
+class BinnedModel(NativeModel, Shown):
     """A calibrated step function: edges, one value per step, and a tally per bin.
 
     Not made directly: by `fit` of a calibrator (as its ``model_``), `fastbin.load`, `from_bytes` or `from_parts`. A sample with
@@ -367,9 +368,9 @@ class BinnedModel(NativeModel):
         """
         return cls._read(memoryview(data).cast("B") if len(data) else b"")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, under a temporary name that is renamed when all is written."""
-        replace_file(path, lambda file: file.write(self.to_bytes()))
+    def save(self, path: str | os.PathLike[str] | SupportsWrite) -> None:
+        """Write the model to a path, under a temporary name that is renamed when all is written, or to a binary file object."""
+        write_bytes(path, self.to_bytes())
 
     def __reduce__(self) -> tuple[Callable[[bytes], BinnedModel], tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -379,6 +380,11 @@ class BinnedModel(NativeModel):
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+    def _view(self) -> View:
+        from fastbin._model_table import VIEW
+
+        return VIEW
 
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"

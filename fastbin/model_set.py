@@ -15,10 +15,11 @@ import numpy as np
 
 from fastbin._cells import Key, check_key, in_order
 from fastbin._errors import InputError, InputTypeError
-from fastbin._files import replace_file
+from fastbin._files import SupportsWrite, write_bytes
 from fastbin._frames import check_same_index, like
 from fastbin._native.model_set import NativeModelSet
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._shown import Shown, View
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
 from fastbin.model import BinnedModel, IntervalMethod
 
@@ -30,7 +31,7 @@ SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted c
 UNKNOWN = ("refuse", "pool")
 
 
-class ModelSet(NativeModelSet):
+class ModelSet(NativeModelSet, Shown):
     """Models behind keys: the key of a row chooses the model that scores it.
 
     Parameters
@@ -373,9 +374,9 @@ class ModelSet(NativeModelSet):
         """The set in these bytes, as `to_bytes` made them; FormatError if they are foreign, damaged or of a newer format."""
         return cls._read(memoryview(data).cast("B") if len(data) else b"")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to a file, under a temporary name that is renamed when all is written."""
-        replace_file(path, lambda file: file.write(self.to_bytes()))
+    def save(self, path: str | os.PathLike[str] | SupportsWrite) -> None:
+        """Write the set to a path, under a temporary name that is renamed when all is written, or to a binary file object."""
+        write_bytes(path, self.to_bytes())
 
     def __reduce__(self) -> tuple[Callable[[bytes], ModelSet], tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -385,6 +386,11 @@ class ModelSet(NativeModelSet):
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+    def _view(self) -> View:
+        from fastbin._set_table import VIEW
+
+        return VIEW
 
     def __repr__(self) -> str:
         pooled = f", {len(self.pooled_keys)} of them pooled" if self.pooled_keys else ""

@@ -138,7 +138,7 @@ def draw_comparison(results: Results, sizes: Sequence[int], path: Path) -> None:
             curves = {method: results.curve(method, n, conditional=conditional) for method in METHODS}
             validity_plot(
                 curves, n_samples=n, n_bins=N_BINS, kind="conditional" if conditional else "marginal",
-                max_epsilon=0.3 if conditional else 0.15, ax=ax,
+                bound="hoeffding", max_epsilon=0.3 if conditional else 0.15, ax=ax,
             )  # fmt: skip
             ax.set_title(f"n = {n:,}", fontsize="medium")
             if (row, column) != (0, len(sizes) - 1):  # the legend stands where the curves leave room

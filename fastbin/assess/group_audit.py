@@ -14,14 +14,14 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.certificate_check import check_certificate
 from fastbin.assess.groups import Group, check_groups
 from fastbin.assess.parts import Part, Parts, parts_of
-from fastbin.assess.reliability import as_records
 from fastbin.assess.samples import rows_of_each
 from fastbin.assess.served_averages import BinSums
-from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM
+from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, verdict_as_html
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.words import name_bins, name_cell
 from fastbin.intervals import bonferroni, sidak
@@ -32,7 +32,7 @@ MOST_NAMED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class AuditedGroup:
+class AuditedGroup(Table):
     """One group of a `GroupAudit`, bin by bin; bins without a test sample of the group are left out.
 
     Attributes
@@ -82,12 +82,17 @@ class AuditedGroup:
     p_values: Float64s
     verdicts: tuple[str, ...]
 
+    def _columns(self) -> Columns:
+        cells = {} if self.cells is None else {"cell": self.cells}
+        return {**cells, **{word: getattr(self, name).tolist() for word, name in COLUMNS.items()}, "verdict": self.verdicts}
+
+    def _about(self) -> str:
+        return f"{self.name}: {self.verdict}, {self.n_samples:,} test samples"
+
     def to_dict(self) -> dict[str, Any]:
         """The group as plain dicts, lists, strings and numbers, ready for JSON."""
         head = {name: getattr(self, name) for name in ("name", "verdict", "p_value", "epsilon", "n_samples")}
-        columns: dict[str, Any] = {} if self.cells is None else {"cell": self.cells}
-        columns |= {word: getattr(self, name).tolist() for word, name in COLUMNS.items()} | {"verdict": self.verdicts}
-        return {**head, "bins": as_records(columns)}
+        return {**head, "bins": as_records(self._columns())}
 
     def _where(self, verdict: str) -> str:
         """The bins with this verdict, in words."""
@@ -107,7 +112,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, eq=False)
-class GroupAudit:
+class GroupAudit(Table):
     """The promise of a model in each group of a population; made by `audit_groups`. ``str()`` states it in sentences.
 
     Attributes
@@ -136,6 +141,13 @@ class GroupAudit:
     def __getitem__(self, name: str) -> AuditedGroup:
         """The group of this name."""
         return {group.name: group for group in self.groups}[name]
+
+    def _columns(self) -> Columns:
+        fields = {"group": "name", "verdict": "verdict", "n_samples": "n_samples", "p_value": "p_value", "epsilon": "epsilon"}
+        return {word: [getattr(group, field) for group in self.groups] for word, field in fields.items()}
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain dicts, lists, strings and numbers, ready for JSON."""

@@ -14,11 +14,13 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
+from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length
 from fastbin.assess.metrics import brier_score, log_loss
-from fastbin.assess.reliability import as_records, reliability_table
+from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import Samples, check_samples, rows_of_each
+from fastbin.guarantees.words import sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak
 
 
@@ -81,7 +83,7 @@ def _groups_of(keys: list[Any], codes: Int64s, name: str) -> list[Group]:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupTable:
+class GroupTable(Table):
     """How good predictions are in each group; made by `group_table`.
 
     Attributes
@@ -114,8 +116,7 @@ class GroupTable:
     log_losses: Float64s
     alpha: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table as plain dicts, lists, strings and numbers, ready for JSON; an infinite log loss is None."""
+    def _columns(self) -> Columns:
         columns = {
             "group": list(self.names), "count": self.counts.tolist(), "label_sum": self.label_sums.tolist(),
             "mean_prediction": self.mean_predictions.tolist(), "positive_rate": self.positive_rates.tolist(),
@@ -124,7 +125,17 @@ class GroupTable:
         }  # fmt: skip
         if self.intervals is not None:
             columns["interval"] = self.intervals.tolist()
-        return {"alpha": self.alpha, "groups": as_records(columns)}
+        return columns
+
+    def _about(self) -> str:
+        about = f"{len(self.names):,} groups of test samples"
+        if self.intervals is None:
+            return about
+        return f"{about}; {sureness(self.alpha or 1.0)} intervals of the positive rates, all at once"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain dicts, lists, strings and numbers, ready for JSON; an infinite log loss is None."""
+        return {"alpha": self.alpha, "groups": as_records(self._columns())}
 
 
 @shared_docs(check_samples.__doc__, check_groups.__doc__)

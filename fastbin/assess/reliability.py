@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +11,15 @@ import numpy as np
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
+from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.samples import grouped_samples
+from fastbin.guarantees.words import sureness
 from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
 
 
 @dataclass(frozen=True, eq=False)
-class ReliabilityTable:
+class ReliabilityTable(Table):
     """Bins of predictions, ascending, each with the mean prediction and the positive rate of its test samples.
 
     Made by `reliability_table`. Bins without a sample are not rows of the table.
@@ -91,21 +92,31 @@ class ReliabilityTable:
         mean = float(np.dot(self.masses, (gaps / largest) ** order))
         return float(min(1.0, largest * mean ** (1.0 / order)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table as plain dicts, lists, strings and numbers, ready for JSON: one dict per row under "bins"."""
+    def _columns(self) -> Columns:
         columns = {
             "lower": self.lower, "upper": self.upper, "mean_prediction": self.mean_predictions,
             "positive_rate": self.positive_rates, "count": self.counts, "label_sum": self.label_sums, "mass": self.masses,
         }  # fmt: skip
         if self.intervals is not None:
             columns["interval"] = self.intervals
+        return {name: column.tolist() for name, column in columns.items()}
+
+    def _about(self) -> str:
+        how = {"values": "by distinct prediction", "uniform-mass": "in bins of equal mass", "fixed-width": "in equal bins"}
+        about = f"{self.n_samples:,} {'weighted ' if self.is_weighted else ''}test samples {how[self.grouping]}"
+        if self.intervals is not None:
+            about += f"; {sureness(self.alpha or 1.0)} intervals{', all at once' if self.simultaneous else ' for each bin'}"
+        return f"{about}; mean gap (ECE) {self.ece():.4f}"
+
+    def _words(self) -> tuple[dict[str, list[str]], int]:
+        words, n_text = super()._words()
+        ends = ("lower", "upper") if self.grouping == "values" else ()
+        return {title: column for title, column in words.items() if title not in ends}, n_text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain dicts, lists, strings and numbers, ready for JSON: one dict per row under "bins"."""
         head = {name: getattr(self, name) for name in ("grouping", "n_bins_asked", "n_samples", "alpha", "simultaneous")}
-        return {**head, "bins": as_records({name: column.tolist() for name, column in columns.items()})}
-
-
-def as_records(columns: dict[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Columns of one length as one dict per row."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {**head, "bins": as_records(self._columns())}
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastbin._cells import Key
-from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck, finite
+from fastbin._tables import Columns, Table
+from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck, finite, verdict_as_html
 from fastbin.guarantees.words import name_bins, name_cell, name_cells
 
 MOST_NAMED = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SetCheck:
+class SetCheck(Table):
     """The verdict of a test set on the promises of all models of a set; made by `check_certificate`. ``str()`` states it.
 
     Attributes
@@ -84,6 +85,18 @@ class SetCheck:
     def names_with(self, verdict: str) -> list[Key | None]:
         """The keys of the models with this verdict; "no claim" for models that promise nothing."""
         return [name for name, check in self.parts if verdict_of(check) == verdict]
+
+    def _columns(self) -> Columns:
+        checks = [check for _, check in self.parts]
+        return {
+            "cell": [name for name, _ in self.parts],
+            "verdict": [NO_CLAIM if set(check.verdicts) == {NO_CLAIM} else check.verdict for check in checks],
+            **{name: [getattr(check, name) for check in checks] for name in ("p_value", "n_samples")},
+            "samples_to_confirm": [finite(check.samples_to_confirm) for check in checks],
+        }
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fastbin import _html
+from fastbin._tables import Columns, Table, as_html, as_records
 from fastbin._typing import Float64s, Int64s
-from fastbin.assess.reliability import as_records
 from fastbin.guarantees.words import name_bins
 
 CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "cannot tell", "no claim"
 
 
 @dataclass(frozen=True, eq=False)
-class CertificateCheck:
+class CertificateCheck(Table):
     """The verdict of a test set on a promise; made by `check_certificate`. ``str()`` states it in sentences.
 
     Attributes
@@ -77,23 +77,30 @@ class CertificateCheck:
         """The bins (from 0) with this verdict."""
         return [b for b, own in enumerate(self.verdicts) if own == verdict]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        columns: dict[str, Iterable[Any]] = {
-            "verdict": self.verdicts,
+    def _columns(self) -> Columns:
+        columns: dict[str, list[Any]] = {
+            "bin": list(range(len(self.verdicts))),
+            "verdict": list(self.verdicts),
             "claim": self.claims.tolist(),
             "interval": self.intervals.tolist(),
             "count": self.counts.tolist(),
             "label_sum": self.label_sums.tolist(),
             "p_value": self.p_values.tolist(),
-            "count_to_confirm": map(finite, self.counts_to_confirm.tolist()),
+            "count_to_confirm": [finite(count) for count in self.counts_to_confirm.tolist()],
         }
         if self.mean_served is not None:
-            columns["mean_served"] = (None if math.isnan(mean) else mean for mean in self.mean_served.tolist())
+            columns["mean_served"] = [None if math.isnan(mean) else mean for mean in self.mean_served.tolist()]
+        return columns
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
         names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
-        return {**head, **sizes, "bins": as_records(columns)}
+        return {**head, **sizes, "bins": as_records(self._columns())}
 
     def __str__(self) -> str:
         samples, p_value = f"{self.n_samples:,} test samples", f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
@@ -134,6 +141,12 @@ class CertificateCheck:
             f"{int(confirm):,} would be enough if the values were the true frequencies, so some frequencies lie near an end of "
             "the promised range"
         )
+
+
+def verdict_as_html(check: Any) -> str:
+    """What a notebook shows of a check: the verdict, the sentence and the rows."""
+    words, _ = check._words()
+    return _html.notebook(f"<p>{_html.badge(check.verdict)}</p>", _html.paragraph(str(check)), as_html(words, n_text=2))
 
 
 def finite(number: float) -> int | None:

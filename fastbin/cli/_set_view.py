@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import GuaranteeError
-from fastbin._schemes import SCHEMES
+from fastbin._set_table import cell_words, set_summary
 from fastbin.cli._console import text_table
 from fastbin.cli._model_view import print_promise
 from fastbin.guarantees.words import sureness
@@ -15,21 +15,12 @@ from fastbin.guarantees.words import sureness
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fastbin.guarantees import Certificate, SetCertificate
+    from fastbin.guarantees import SetCertificate
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
 
-KIND_WORDS = {
-    "given": "models", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes, each against the rest",
-}  # fmt: skip
 
-
-def summary(models: ModelSet) -> str:
-    """One line: the kind of the set, its models, the samples."""
-    methods = {SCHEMES[model.scheme].title for _, model in models.numbered}
-    how = f" by {next(iter(methods))}" if len(methods) == 1 else ""
-    size = f"{models.n_models:,} {'model' if models.n_models == 1 else 'models'}, {models.n_bins:,} bins in all"
-    return f"A set of {len(models):,} {KIND_WORDS[models.kind]}{how}, {size}, from {models.n_samples:,} samples"
+summary = set_summary  # as for one model
 
 
 def facts(models: ModelSet) -> Iterator[str]:
@@ -61,18 +52,10 @@ def show(out: Console, models: ModelSet, alpha: float, max_rows: int | None = No
     for fact in facts(models):
         out.print(fact)
     certificate, sentence = promise(models, alpha)
-    parts: dict[Any, Certificate] = {} if certificate is None else dict(certificate.parts)
-    titles = ["cell", "samples", "label 1", "bins", "lowest value", "highest"]
-    titles += [] if certificate is None else [f"epsilon ({sureness(alpha)} joint)"]
-    rows = []
-    for name, model in models.numbered:
-        values = model.bin_values if model.kind == "step" else model.values
-        ends = [f"{values.min():.4f}", f"{values.max():.4f}"] if len(values) else ["", ""]
-        share = f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else ""
-        row = ["the pool" if name is None else str(name), f"{model.n_samples:,}", share, f"{model.n_bins:,}", *ends]
-        rows.append(row if certificate is None else [*row, f"{parts[name].epsilon:.4f}" if name in parts else ""])
+    parts = None if certificate is None else dict(certificate.parts)
+    words = cell_words(models, parts, f"epsilon ({sureness(alpha)} joint)")
     out.print()
-    out.print(text_table(titles, rows, max_rows))
+    out.print(text_table(list(words), list(zip(*words.values(), strict=True)), max_rows))
     out.print()
     print_promise(out, certificate, sentence)
 

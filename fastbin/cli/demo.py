@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from fastbin import _model_table
 from fastbin._typing import Bools, Float64s
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
@@ -41,7 +42,7 @@ def command(output: str, seed: int, alpha: float) -> None:
         before, after = _errors(model, fresh_scores, fresh_labels, seed)
         target.write(model.to_bytes())
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
-    out.print(f"Recalibrated by {_model_view.summary(model)}:")
+    out.print(f"Recalibrated by {_model_table.summary(model)}:")
     _model_view.show(out, model, alpha)
     out.print()
     out.print(f"Expected calibration error on {N_FRESH:,} fresh samples: {before:.4f} before, {after:.4f} after.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastbin import _model_table
 from fastbin._errors import InputError
 from fastbin._typing import Float64s
 from fastbin.cli import _model_view, _set_view
@@ -17,12 +18,6 @@ from fastbin.cli._streams import display_name, load_any
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
-
-# What is shown as it is, in this order.
-FIELDS = (
-    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
-    "edges_share", "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
-)  # fmt: skip
 
 
 @click.command(
@@ -69,8 +64,8 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
 def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded."""
     certificate, sentence = _model_view.promise(model, alpha)
-    ends = _model_view.intervals(model, alpha)
-    content = {field: getattr(model, field) for field in FIELDS}
+    ends = _model_table.intervals_of(model, alpha)
+    content = {field: getattr(model, field) for field in _model_table.FIELDS}
     rates = model.rates
     content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
     content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
@@ -84,7 +79,7 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
             "parameters": list(parameters),
             "knots": None if model.knots is None else model.knots.tolist(),
             "clip": model.clip,
-            "log_odds": _model_view.log_odds(model),
+            "log_odds": _model_table.log_odds(model),
         }
     )
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
@@ -102,12 +97,12 @@ def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[st
     if model.kind == "linear":
         entry = {"knot": row, "score": float(model.edges[row])}
     else:
-        entry["from"], entry["to"] = _model_view.ends_of(model, row)
+        entry["from"], entry["to"] = _model_table.ends_of(model, row)
         if row > 0:  # which of the scores that equal `from` belong here
             entry["from_key"] = int(model.bin_edge_keys[row - 1]) if model.bin_edge_keys is not None else 0
     entry["value"] = float(model.values[row] if model.kind == "linear" else model.bin_values[row])  # the average served
     if model.has_steps:
-        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), _model_view.steps_in_bins(model)[row]
+        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), _model_table.steps_in_bins(model)[row]
     if model.tie_counts is not None:  # of the samples at the lower edge: placed there by ranks, of these label 1, and left out
         entry |= dict(zip(("r", "f", "y"), model.tie_counts[row].tolist(), strict=True))
     for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
@@ -123,7 +118,7 @@ def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
     """The values of a model of two resolutions, each with the scores that it is given to and the samples of the fit there."""
     columns = {"value": model.values, "count": model.step_counts, "unlabelled_count": model.unlabelled_counts}
     known = {name: column.tolist() for name, column in columns.items() if column is not None}
-    ends = [_model_view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
+    ends = [_model_table.ends_of(model, step, steps=True) for step in range(model.n_steps)]
     return [
         {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
         for step, (low, high) in enumerate(ends)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from fastbin import _html
 from fastbin._errors import GuaranteeError
 from fastbin._typing import Bools, Float64s
 from fastbin.guarantees.evidence import Evidence
@@ -89,6 +91,9 @@ class Certificate:
         """The theorem and the assumptions: text of several lines, one for each assumption."""
         return "\n- ".join([f"Theorem: {self.theorem}.\nAssumptions:", *self.assumptions])
 
+    def _repr_html_(self) -> str:
+        return _html.notebook(*promise_as_html(self))
+
     def __str__(self) -> str:
         samples = f"{self.n_samples:,} calibration samples"
         distance = rounded_up(self.epsilon)
@@ -130,6 +135,12 @@ class Certificate:
             f"{sure} over the {samples}, in {each}{left_out}, the average of what is served is within {distance} of the true "
             "frequency of label 1."
         )
+
+
+def promise_as_html(certificate: Any) -> tuple[str, str]:
+    """The sentence of a certificate, and what it rests on, folded."""
+    reasons = _html.paragraph(f"{certificate.theorem}.") + _html.bullets(map(escape, certificate.assumptions))
+    return f"<p><strong>{escape(str(certificate))}</strong></p>", _html.folded("theorem and assumptions", reasons)
 
 
 def certificate_of(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fastbin.guarantees.certificate import Certificate
+from fastbin import _html
+from fastbin._tables import Columns, Table, as_html
+from fastbin.guarantees.certificate import Certificate, promise_as_html
 from fastbin.guarantees.words import name_cells, rounded_up, sureness
 
 # For each word for the cells of a set: one of them, and what the values are compared with.
@@ -18,7 +20,7 @@ CELLS = {
 
 
 @dataclass(frozen=True)
-class SetCertificate:
+class SetCertificate(Table):
     """What the models of a set promise together, with which probability, and on which assumptions.
 
     ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
@@ -87,6 +89,18 @@ class SetCertificate:
     def explain(self) -> str:
         """The theorem and the assumptions: text of several lines, one for each assumption."""
         return "\n- ".join([f"Theorem: {self.theorem}.\nAssumptions:", *self.assumptions])
+
+    def _columns(self) -> Columns:
+        columns: dict[str, list[Any]] = {"cell": [name for name, _ in self.parts]}
+        for field in ("epsilon", "alpha", "n_samples", "n_bins"):
+            columns[field] = [getattr(part, field) for _, part in self.parts]
+        return columns
+
+    def _repr_html_(self) -> str:
+        words, _ = self._words()
+        words["epsilon"] = [rounded_up(part.epsilon) for _, part in self.parts]
+        words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for _, part in self.parts]
+        return _html.notebook(*promise_as_html(self), as_html(words, n_text=1))
 
     def __str__(self) -> str:
         samples, distance = f"{self.n_samples:,} calibration samples", rounded_up(self.epsilon)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -32,16 +32,6 @@ def rounded_up(epsilon: float) -> str:
     ('0.1235', '0.1234')
     """
     return f"{math.ceil(epsilon * 1e4 - 1e-9) / 1e4:.4f}"
-
-
-def number_format(values: Iterable[float]) -> str:
-    """The format of probabilities: four decimal places, or four digits if one is below 0.001.
-
-    >>> number_format([0.25, 0.0]), number_format([0.25, 1e-5])
-    ('.4f', '.3e')
-    """
-    smallest = min((value for value in values if value > 0.0), default=1.0)
-    return ".4f" if smallest >= 1e-3 else ".3e"
 
 
 def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
+from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 else:  # scoring and fitting never import matplotlib
     Axes = Any
 
-# Okabe & Ito's palette, darkest first and without its yellow, which is too light on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-GUIDE = "#6E6E6E"  # for what is not data: the diagonal, theorems' curves, notes
+
+MOST_SERIES = 7  # that can be told apart
+LONGEST_NAME = 28  # in a legend; longer ones lose their middle
+MOST_IN_LARGE, LONGEST_IN_LARGE = 4, 32  # names, and letters of one; a legend of more is set smaller
 
 
 class Series(NamedTuple):
@@ -30,20 +32,33 @@ class Series(NamedTuple):
     marker: str
 
 
-def series(index: int) -> Series:
+def series(index: int, look: Look = LIGHT_LOOK) -> Series:
     """The look of the series number `index`; after seven, colours and dashes come in new pairs."""
-    shifted = index + index // len(COLOURS)
-    return Series(COLOURS[index % len(COLOURS)], DASHES[shifted % len(DASHES)], MARKERS[shifted % len(MARKERS)])
+    shifted = index + index // len(look.colours)
+    return Series(look.colours[index % len(look.colours)], DASHES[shifted % len(DASHES)], MARKERS[shifted % len(MARKERS)])
 
 
-def axes_or_new(ax: Axes | None, height: float = 3.4) -> Axes:
+def look_of(ax: Axes) -> Look:
+    """The colours for these axes: those for dark paper if their own, or else that of the figure, is dark."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgba
+
+    for paper in (ax.get_facecolor(), ax.figure.get_facecolor()):
+        red, green, blue, opacity = to_rgba(paper)
+        if opacity >= 0.5:
+            return LIGHT_LOOK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else DARK_LOOK
+    red, green, blue, _ = to_rgba(rcParams["text.color"])  # transparent: light text is for dark paper
+    return DARK_LOOK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else LIGHT_LOOK
+
+
+def axes_or_new(ax: Axes | None, height: float = 3.4, width: float = 4.6) -> Axes:
     """The axes given, or those of a new figure, sized for a column of text.
 
     Parameters
     ----------
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
-    height : float
+    height, width : float
         Of a new figure, in inches.
 
     Returns
@@ -61,12 +76,12 @@ def axes_or_new(ax: Axes | None, height: float = 3.4) -> Axes:
         return ax
     with needed_for("plots", extra="plots"):
         import matplotlib.pyplot as plt
-    return plt.subplots(figsize=(4.6, height), layout="constrained")[1]
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def draw_diagonal(ax: Axes, low: float, high: float, **options: Any) -> None:
     """Where prediction and truth are the same."""
-    ax.plot([low, high], [low, high], color=GUIDE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, **options)
+    ax.plot([low, high], [low, high], color=look_of(ax).guide, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, **options)
 
 
 def items_by_name(given: Any, kinds: tuple[type, ...], argument: str) -> dict[str, Any]:
@@ -81,17 +96,49 @@ def items_by_name(given: Any, kinds: tuple[type, ...], argument: str) -> dict[st
     return items
 
 
+def shortened(name: str, most: int = LONGEST_NAME) -> str:
+    """A name of at most `most` characters; a longer one loses its middle.
+
+    >>> shortened("the northern and the eastern regions", 20)
+    'the northe…n regions'
+    """
+    if len(name) <= most:
+        return name
+    return f"{name[: most // 2]}…{name[len(name) - (most - 1 - most // 2) :]}"
+
+
+def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
+    """The names, shortened as far as they stay different."""
+    given = list(names)
+    longest = max(map(len, given))
+    lengths = (*range(most, longest, 4), longest)
+    return next(short for length in lengths if len(set(short := [shortened(name, length) for name in given])) == len(given))
+
+
+def few_ticks(ax: Axes) -> None:
+    """At most six labels along the scores, at round numbers: those of small numbers are long."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+
+
 def finish(ax: Axes, *, legend: str | None = None) -> Axes:
     """No box, a light grid behind the data, and a legend where something has a name."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="#E3E3E3", linewidth=0.6)
+    ax.grid(color=look_of(ax).grid, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.tick_params(labelsize="small")
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc=legend or "best", fontsize="small", frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.6)
+    names = ax.get_legend_handles_labels()[1]
+    if names:
+        size = "small" if len(names) <= MOST_IN_LARGE and max(map(len, names)) <= LONGEST_IN_LARGE else "x-small"
+        ax.legend(loc=legend or "best", fontsize=size, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.6)
     return ax
 
 
-def annotate(ax: Axes, text: str) -> None:
-    """A small note in the lower right corner of the axes."""
-    ax.text(0.98, 0.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=GUIDE)
+def annotate(ax: Axes, text: str, *, upper_left: bool = False) -> None:
+    """A small note in the lower right corner of the axes, or in the upper left one."""
+    x, y, align, stand = (0.02, 0.97, "left", "top") if upper_left else (0.98, 0.03, "right", "bottom")
+    ax.text(
+        x, y, text, transform=ax.transAxes, ha=align, va=stand, fontsize="x-small", color=look_of(ax).guide, zorder=4,
+        bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+    )  # fmt: skip

@@ -10,24 +10,28 @@ import numpy as np
 
 from fastbin._cells import as_cells
 from fastbin._classes import in_one_code
-from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_count
 from fastbin._typing import Float64s
 from fastbin._validation import check_same_length
-from fastbin.assess import ReliabilityTable, reliability_table
+from fastbin.assess import reliability_table
 from fastbin.assess.samples import check_samples, rows_of_each
-from fastbin.plots._style import GUIDE, Axes, axes_or_new, draw_diagonal, finish, items_by_name, series
-from fastbin.plots.reliability import draw_table, limit_of
+from fastbin.model_set import ModelSet
+from fastbin.plots._given import coarser, tables_of
+from fastbin.plots._style import Axes, axes_or_new, draw_diagonal, finish, look_of, series, shortened
+from fastbin.plots.reliability import draw_table, span_of
 
 PANEL = 1.9  # inches, the width and height of a small diagram
+GAP = 0.07  # on each side of a diagram, as a part of its width
+LETTERS = 13  # of a title that fit in an inch
 
 
 @shared_docs(axes_or_new.__doc__)
 def small_multiples(
-    tables: Mapping[str, ReliabilityTable],
+    tables: Mapping[str, Any] | ModelSet,
     *,
-    columns: int = 4,
+    alpha: float | None = 0.1,
+    columns: int | None = None,
     most: int = 12,
     limit: float | None = None,
     ax: Axes | None = None,
@@ -36,14 +40,17 @@ def small_multiples(
 
     Parameters
     ----------
-    tables : mapping from name to ReliabilityTable
-        As `fastbin.assess.reliability_table` makes them for the rows of each.
-    columns : int
-        Diagrams in a row.
+    tables : mapping from name to ReliabilityTable, or ModelSet
+        As `fastbin.assess.reliability_table` makes them for the rows of each; or whatever else `reliability_diagram` takes. Of
+        a set, the samples of its fits are drawn, model by model.
+    alpha : float or None
+        Of the intervals of what is no table: of all bins of one diagram together.
+    columns : int, optional
+        Diagrams in a row; by default four, or as many as make them largest on the axes given.
     most : int
         Diagrams in all: those of the most samples, in the order given; a note says how many are left out.
     limit : float in (0, 1], optional
-        Where all axes end. By default 1, or less where all points and intervals lie far below.
+        Where all axes end. By default they show where the points and intervals are.
     ax : matplotlib Axes, optional
         What to divide into diagrams, with no ticks of its own; by default a new figure.
 
@@ -68,36 +75,55 @@ def small_multiples(
     >>> [panel.get_title() for panel in ax.child_axes]
     ['north  (4)', 'south  (4)']
     """
-    items = items_by_name(tables, (ReliabilityTable,), "tables")
-    columns, most = check_count(columns, "columns"), check_count(most, "most")
+    if isinstance(tables, ModelSet):
+        tables = {"pool" if name is None else str(name): own for name, own in tables.numbered}
+    items = {name: coarser(table) for name, table in tables_of(tables, None, "tables", alpha=alpha).items()}
+    most = check_count(most, "most")
     largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]
     shown = {name: table for name, table in items.items() if name in largest}
-    columns = min(columns, len(shown))
+    columns = min(_best_columns(ax, len(shown)) if columns is None else check_count(columns, "columns"), len(shown))
     rows = math.ceil(len(shown) / columns)
-    if ax is None:
-        with needed_for("plots", extra="plots"):
-            import matplotlib.pyplot as plt
-        ax = plt.subplots(figsize=(PANEL * columns + 0.5, PANEL * rows + 0.4), layout="constrained")[1]
+    ax = axes_or_new(ax, PANEL * rows + 0.4, PANEL * columns + 0.5)
     ax.set_axis_off()
-    top, gap = limit_of(shown.values()) if limit is None else float(limit), 0.16
+    low, high = span_of(shown.values()) if limit is None else (0.0, float(limit))
     for number, (name, table) in enumerate(shown.items()):
         row, column = divmod(number, columns)
-        width, height = 1.0 / columns, 1.0 / rows
-        left, bottom = column * width + 0.5 * gap * width, 1.0 - (row + 1) * height + 0.5 * gap * height
-        panel = ax.inset_axes((left, bottom, (1.0 - gap) * width, (1.0 - 1.5 * gap) * height))
-        draw_diagonal(panel, 0.0, top)
-        draw_table(panel, table, series(0), scale=0.5)
-        panel.set(xlim=(0.0, top), ylim=(0.0, top), aspect="equal", xticks=[0.0, top], yticks=[0.0, top])
-        panel.set_title(f"{name}  ({table.n_samples:,})", fontsize="small", pad=3)
+        panel = ax.inset_axes(_place(row, column, rows, columns), facecolor=ax.get_facecolor())
+        draw_diagonal(panel, low, high)
+        draw_table(panel, table, series(0, look_of(ax)), scale=0.5)
+        panel.set(xlim=(low, high), ylim=(low, high), aspect="equal", xticks=[low, high], yticks=[low, high])
+        panel.set_title(_title(name, table.n_samples, panel), fontsize="small", pad=3)
         finish(panel)
         panel.tick_params(labelsize="x-small", labelleft=column == 0, labelbottom=number + columns >= len(shown))
         if column == 0 and row == rows - 1:
             panel.set_xlabel("mean prediction", fontsize="x-small", labelpad=-4)
             panel.set_ylabel("positive rate", fontsize="x-small", labelpad=-4)
     if len(shown) < len(items):
-        ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="top",
-                fontsize="x-small", color=GUIDE)  # fmt: skip
+        ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="bottom",
+                fontsize="x-small", color=look_of(ax).guide)  # fmt: skip
     return ax
+
+
+def _best_columns(ax: Axes | None, n: int) -> int:
+    """How many diagrams to a row: four in a new figure, else as many as make them largest."""
+    if ax is None:
+        return 4
+    box = ax.get_window_extent()
+    return max(range(1, n + 1), key=lambda columns: min(box.width / columns, box.height / math.ceil(n / columns)))
+
+
+def _title(name: str, n_samples: int, panel: Axes) -> str:
+    """The name and the number of samples, or as much of it as fits above the diagram."""
+    most = max(6, int(panel.get_window_extent().width / panel.figure.dpi * LETTERS))
+    count = f"  ({n_samples:,})"
+    return f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most)
+
+
+def _place(row: int, column: int, rows: int, columns: int) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a panel, in parts of the axes; labels of the ends find room inside them."""
+    left, bottom, top = 0.06, 0.09 / rows, 0.12 / rows
+    width, height = (1.0 - left) / columns, (1.0 - bottom) / rows
+    return left + column * width + GAP * width, 1.0 - (row + 1) * height, (1.0 - 2.0 * GAP) * width, height - top - GAP * height
 
 
 @shared_docs(axes_or_new.__doc__)
@@ -157,20 +183,21 @@ def top_label_diagram(
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     ax.set(xlabel="stated probability of the predicted class", ylabel="share of right predictions")
     error = f"top-label error in {n_bins} bins: {sums[3].sum() / sums[0].sum():.4f}"
-    ax.text(0.02, 0.97, error, transform=ax.transAxes, va="top", fontsize="x-small", color=GUIDE)
+    ax.text(0.02, 0.97, error, transform=ax.transAxes, va="top", fontsize="x-small", color=look_of(ax).guide)
     return finish(ax)
 
 
 def _draw_distances(ax: Axes, sums: Float64s) -> None:
     """Points as far from the diagonal as the bins are off, and bars of the shares."""
-    look, n_bins = series(0), sums.shape[1]
+    page, look, n_bins = look_of(ax), series(0, look_of(ax)), sums.shape[1]
     masses, seen = sums[0], sums[0] > 0.0
     stated, right, distances = sums[1:, seen] / masses[seen]
     effective = stated + np.where(right >= stated, distances, -distances)
     shares = masses / masses.sum()
     lefts = np.arange(n_bins) / n_bins
-    ax.bar(lefts, shares, 1.0 / n_bins, align="edge", color="#8DBAD8", edgecolor="white", zorder=1)
+    ax.bar(lefts, shares, 1.0 / n_bins, align="edge", color=page.bar, edgecolor=page.paper, zorder=1)
     draw_diagonal(ax, 0.0, 1.0)
     ax.vlines(stated, stated, effective, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
     sizes = 14.0 + 50.0 * np.sqrt(shares[seen])
-    ax.scatter(stated, effective, s=sizes, color=look.colour, marker=look.marker, edgecolor="white", linewidth=0.5, zorder=3)
+    marked: dict[str, Any] = {"marker": look.marker, "edgecolor": page.paper, "linewidth": 0.5}
+    ax.scatter(stated, effective, s=sizes, color=look.colour, zorder=3, **marked)

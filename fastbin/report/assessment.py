@@ -23,6 +23,7 @@ from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.cautions import cautions_of
+from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut, Scorecard, n_positive, predictions_given, rows_kept
 from fastbin.report.set_assessment import SetAssessment, assess_set
 
@@ -30,8 +31,8 @@ Predictor = BinnedModel | Calibrator | Any
 
 
 @dataclass(frozen=True, eq=False)
-class Assessment:
-    """How good a model is on a test set; made by `assess_model`.
+class Assessment(Findings):
+    """How good a model is on a test set; made by `assess_model`. ``str()`` is the short of it; as a frame, a row per predictor.
 
     Attributes
     ----------
@@ -77,11 +78,6 @@ class Assessment:
     def cautions(self) -> tuple[str, ...]:
         """What a reader should know before relying on the model, a sentence or two each; empty if all is well."""
         return tuple(cautions_of(self))
-
-    @property
-    def scorecards(self) -> tuple[Scorecard, ...]:
-        """Before, after, and the others."""
-        return (*(() if self.before is None else (self.before,)), self.after, *self.others)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dicts, lists, strings and numbers, ready for JSON."""

@@ -11,11 +11,15 @@ from typing import Any
 from fastbin._dependencies import needed_for
 from fastbin.guarantees.words import name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
+from fastbin.plots._looks import LIGHT_LOOK, follow_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.set_assessment import SetAssessment
 
 VALIDITY = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
 MOST_PANELS = 12
+INKED = dict.fromkeys(
+    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "patch.edgecolor"), LIGHT_LOOK.ink
+) | {"axes.facecolor": LIGHT_LOOK.paper, "figure.facecolor": LIGHT_LOOK.paper}
 
 
 def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
@@ -76,11 +80,11 @@ def _svg(size: tuple[float, float], draw: Callable[..., object]) -> str:
     with needed_for("reports", extra="plots"):
         import matplotlib
         from matplotlib.figure import Figure
-    with matplotlib.rc_context({"svg.hashsalt": "fastbin", "svg.fonttype": "path"}):
+    with matplotlib.rc_context({**INKED, "svg.hashsalt": "fastbin", "svg.fonttype": "path"}):
         figure = Figure(figsize=size, layout="constrained")
         draw(ax=figure.add_subplot())
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
     text = file.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return text.replace("<svg ", '<svg role="img" ', 1)
+    return follow_page(text.replace("<svg ", '<svg role="img" ', 1))

@@ -10,17 +10,17 @@ from html import escape
 from typing import Any
 
 from fastbin._docstrings import shared_docs
-from fastbin._files import replace_file
+from fastbin._files import SupportsWrite, write_bytes
+from fastbin._html import badge, bullets, facts_table, paragraph
 from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEMES
+from fastbin._tables import as_html
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import pictures_of, pictures_of_set
 from fastbin.report.set_assessment import SetAssessment
 from fastbin.report.style import STYLE
-from fastbin.report.tables import bins_table, cells_table, facts_table, scores_table, set_facts
-
-VERDICT_CLASS = {"confirmed": "good", "contradicted": "bad", "cannot tell": "open"}
+from fastbin.report.tables import bins_table, cells_table, set_facts
 
 
 def render_report(
@@ -66,37 +66,37 @@ def render_report(
     True
     """
     if isinstance(assessment, SetAssessment):
-        about = ("The set", set_facts(assessment.models, model_source))
-        detail, pictures = ("Cell by cell", cells_table(assessment)), pictures_of_set(assessment)
+        about = {"The set": facts_table(set_facts(assessment.models, model_source))}
+        detail, pictures = {"Cell by cell": cells_table(assessment)}, pictures_of_set(assessment)
     else:
-        about = ("The model", _model_facts(assessment.model, model_source))
-        detail, pictures = ("Bin by bin", bins_table(assessment)), pictures_of(assessment)
-    sections = [
-        _section("In short", _summary(assessment)),
-        _section("Cautions", _list(map(escape, assessment.cautions), " class='cautions'") if assessment.cautions else ""),
-        _section(about[0], facts_table(about[1])),
-        _section("What is promised", _promises(assessment)),
-        _section("The test set", facts_table(_test_facts(assessment, test_source))),
-        _section(*detail),
-        _section("Before and after", scores_table(assessment.scorecards)),
-        _section("Pictures", _figures(pictures)),
-        _section("How to read this", READING),
-    ]
+        about = {"The model": facts_table(_model_facts(assessment.model, model_source))}
+        detail, pictures = {"Bin by bin": bins_table(assessment)}, pictures_of(assessment)
+    contents = {
+        "In short": _summary(assessment),
+        "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
+        **about,
+        "What is promised": _promises(assessment),
+        "The test set": facts_table(_test_facts(assessment, test_source)),
+        **detail,
+        "Before and after": as_html(assessment.score_words(), n_text=1),
+        "Pictures": _figures(pictures),
+        "How to read this": READING,
+    }
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
     made = f"Made with fastbin {escape(library_version())} on {(date or datetime.date.today()).isoformat()}."
-    body = f"<header><h1>{escape(title)}</h1><p class='made'>{made}</p></header>{''.join(sections)}"
+    body = f"<header><h1>{escape(title)}</h1>{_badge(assessment)}<p class='made'>{made}</p></header>{_sections(contents)}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n'
     )
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str], assessment: Assessment | SetAssessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment | SetAssessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, or binary file object
     {assessment}
     **options
         As in `render_report`.
@@ -114,49 +114,40 @@ def write_report(path: str | os.PathLike[str], assessment: Assessment | SetAsses
     >>> assessment = fb.report.assess_model(model, [0.1, 0.8], [0, 1])
     >>> write_report("report.html", assessment, title="Scorecard 7", model_source="credit.fbm")
     """
-    page = render_report(assessment, **options).encode()
-    replace_file(path, lambda file: file.write(page))
+    write_bytes(path, render_report(assessment, **options).encode())
 
 
-def _section(title: str, content: str) -> str:
-    return f"\n<section><h2>{title}</h2>{content}</section>" if content else ""
+def _badge(assessment: Assessment | SetAssessment) -> str:
+    """What the test set says of the certificate, to be seen first."""
+    if assessment.check is None:
+        return ""
+    return f"<p>The certificate on this test set: {badge(assessment.check.verdict)}</p>"
 
 
-def _paragraph(text: str, kind: str = "") -> str:
-    attribute = f' class="{kind}"' if kind else ""
-    return f"<p{attribute}>{escape(text)}</p>"
-
-
-def _list(texts: Iterable[str], attribute: str = "") -> str:
-    return f"<ul{attribute}>{''.join(f'<li>{text}</li>' for text in texts)}</ul>"
+def _sections(contents: dict[str, str]) -> str:
+    """The sections that have content, below links to them."""
+    shown = {title: (title.lower().replace(" ", "-"), content) for title, content in contents.items() if content}
+    links = (f"<a href='#{name}'>{title}</a>" for title, (name, _) in shown.items())
+    sections = (f"\n<section id='{name}'><h2>{title}</h2>{content}</section>" for title, (name, content) in shown.items())
+    return f"<nav>{' '.join(links)}</nav>{''.join(sections)}"
 
 
 def _summary(assessment: Assessment | SetAssessment) -> str:
-    promise = str(next(iter(assessment.certificates), "This model carries no finite-sample guarantee."))
-    page = _paragraph(promise, "promise")
-    if assessment.check is not None:
-        page += _paragraph(str(assessment.check), f"verdict {VERDICT_CLASS[assessment.check.verdict]}")
-    after, before = assessment.after, assessment.before
-    by_bin = after.ece_by_bin is not None
-    errors = [(card.ece_by_bin if by_bin else card.ece) for card in (after, before) if card is not None]
-    what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
-    ece = f"On {assessment.n_samples:,} test samples the {what} is {errors[0]:.4f}"
-    if before is not None:
-        ece += f", and that of the scores themselves {errors[1]:.4f}"
+    promise, *others = assessment.in_short
     n = len(assessment.cautions)
     cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
-    return page + _paragraph(f"{ece} (plug-in estimates, which noise makes too large).") + _paragraph(cautions)
+    return paragraph(promise, "promise") + "".join(map(paragraph, [*others, cautions]))
 
 
 def _promises(assessment: Assessment | SetAssessment) -> str:
     certificates = assessment.certificates
     if not certificates:
-        return _paragraph(f"Nothing: {assessment.why_no_certificate}.")
+        return paragraph(f"Nothing: {assessment.why_no_certificate}.")
     promises = (f"{escape(str(each))}<br><small>{escape(each.theorem)}.</small>" for each in certificates)
     assumptions = dict.fromkeys(escape(text) for each in certificates for text in each.assumptions)
     return (
-        f"<p>Each by itself, at alpha = {assessment.alpha:g}:</p>{_list(promises)}"
-        f"<p>Assumed, and not checked by these promises:</p>{_list(assumptions)}"
+        f"<p>Each by itself, at alpha = {assessment.alpha:g}:</p>{bullets(promises)}"
+        f"<p>Assumed, and not checked by these promises:</p>{bullets(assumptions)}"
         "<p>Not covered: other populations, later times, and single cases; the promises are about frequencies within a bin.</p>"
     )
 

@@ -64,7 +64,9 @@ class Scorecard:
         labels, weights = samples.labels, {"sample_weight": samples.weights}
         options: dict[str, Any] = {"n_bins": n_bins, **weights}
         table = assess.reliability_table(predictions, labels, alpha=alpha, **options)
-        curve = assess.validity_curve(predictions, labels, **options)
+        # The many values of a model of two resolutions have few samples each: compared one by one, they would show noise.
+        grouping = "auto" if evidence_bins is None else "uniform-mass"
+        curve = assess.validity_curve(predictions, labels, grouping=grouping, **options)
         try:
             squared = assess.squared_ece(predictions, labels, alpha=alpha, **options)
         except InputError:  # the input is valid, as the table shows, so every bin holds a single sample

@@ -26,6 +26,7 @@ from fastbin.guarantees.words import name_cells
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.cautions import about_left_out, about_the_gain
+from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut, Scorecard, n_positive, predictions_given, rows_kept
 
 # Of a cell, below which little can be said about it.
@@ -76,7 +77,7 @@ class CellResult:
 
 
 @dataclass(frozen=True, eq=False)
-class SetAssessment:
+class SetAssessment(Findings):
     """How good a set of models is on a test set; made by `assess_model`.
 
     Attributes
@@ -126,11 +127,6 @@ class SetAssessment:
     def cautions(self) -> tuple[str, ...]:
         """What a reader should know before relying on the set, a sentence or two each; empty if all is well."""
         return tuple(_cautions_of(self))
-
-    @property
-    def scorecards(self) -> tuple[Scorecard, ...]:
-        """Before, after, and the others."""
-        return (*(() if self.before is None else (self.before,)), self.after, *self.others)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dicts, lists, strings and numbers, ready for JSON."""

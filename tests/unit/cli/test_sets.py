@@ -248,7 +248,7 @@ def test_report_of_a_set() -> None:
     pytest.importorskip("matplotlib")
     run("report", "regions.fbm", "test.csv", "--segment", "region", "-o", "page.html", "--title", "By region")
     page = Path("page.html").read_text()
-    for told in ("<h1>By region</h1>", "Cell by cell", "<td>the pool</td>", "3 (segments)", "are refused"):
+    for told in ("<h1>By region</h1>", "Cell by cell", "<td class='text'>the pool</td>", "3 (segments)", "are refused"):
         assert told in page
     assert page.count("<svg") == 4
 

@@ -13,6 +13,7 @@ import pytest
 import fastbin as fb
 from fastbin import assess, plots, theory
 from fastbin.guarantees import epsilon
+from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
 from fastbin.plots._style import series
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -48,15 +49,21 @@ def legend_of(ax: Any) -> list[str]:
 
 
 def test_series_differ_in_print_and_for_the_colour_blind() -> None:
-    looks = [series(index) for index in range(14)]
-    assert len({(look.colour, str(look.dashes)) for look in looks}) == 14
-    for left, right in itertools.pairwise(looks):
-        assert left.colour != right.colour
-        assert left.dashes != right.dashes
-        assert left.marker != right.marker
-    for look in looks:  # dark enough on white: a contrast of 2 and more
-        red, green, blue = (channel if channel <= 0.04 else ((channel + 0.055) / 1.055) ** 2.4 for channel in rgb(look.colour))
-        assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 2.0
+    for look in (LIGHT_LOOK, DARK_LOOK):
+        looks = [series(index, look) for index in range(14)]
+        assert len({(each.colour, str(each.dashes)) for each in looks}) == 14
+        for left, right in itertools.pairwise(looks):
+            assert left.colour != right.colour
+            assert left.dashes != right.dashes
+            assert left.marker != right.marker
+        for colour in (*look.colours, look.guide, look.ink):  # a contrast of 2 and more
+            one, other = sorted((luminance(colour), luminance(look.paper)))
+            assert (other + 0.05) / (one + 0.05) >= 2.0
+
+
+def luminance(colour: str) -> float:
+    red, green, blue = (channel / 12.92 if channel <= 0.04 else ((channel + 0.055) / 1.055) ** 2.4 for channel in rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def rgb(colour: str) -> tuple[float, float, float]:
@@ -91,14 +98,18 @@ def test_reliability_diagram_shows_rates_intervals_and_masses(ax: Any, data: tup
     (strip,) = ax.child_axes
     np.testing.assert_allclose([bar.get_height() for bar in strip.patches], 100 * table.masses)
     np.testing.assert_allclose([bar.get_x() for bar in strip.patches], table.lower)
-    assert ax.get_xlim() == ax.get_ylim() == (0.0, 1.0)
+    assert ax.get_xlim() == (0.0, 1.0)
+    assert ax.get_ylim()[0] == 0.0
+    assert max(ax.get_yticks()) <= 1.0 < ax.get_ylim()[1]  # above 1 lies the strip
     assert legend_of(ax) == []
+    (note,) = ax.texts
+    assert note.get_text() == f"n = 2,000, mean gap {table.ece():.2g}\n90 % intervals, all at once"
 
 
 def test_several_tables_have_a_legend_and_no_strip(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
     tables = {"before": assess.reliability_table(*data), "after": assess.reliability_table(data[0] ** 2, data[1])}
     plots.reliability_diagram(tables, ax=ax)
-    assert legend_of(ax) == ["before", "after"]
+    assert legend_of(ax) == [f"{name}, gap {table.ece():.2g}" for name, table in tables.items()]
     assert ax.child_axes == []
 
 
@@ -133,7 +144,7 @@ def test_bands_and_promises(ax: Any) -> None:
     rng = np.random.default_rng(2)
     curves = [assess.validity_curve(rng.choice([0.2, 0.6], 300), rng.random(300) < 0.4) for _ in range(5)]
     mean = theory.mean_validity_curve(curves)
-    plots.validity_plot({"UMD": mean}, n_samples=1000, n_bins=10, max_epsilon=0.3, ax=ax)
+    plots.validity_plot({"UMD": mean}, n_samples=1000, n_bins=10, bound="hoeffding", max_epsilon=0.3, ax=ax)
     assert legend_of(ax) == ["UMD", "promised (Theorem 4)"]
     (band,) = ax.collections
     heights = band.get_paths()[0].vertices[:, 1]
@@ -155,7 +166,7 @@ def test_the_conditional_promise_a_priori(ax: Any) -> None:
 
 
 def test_epsilon_plot_is_figure_2(ax: Any) -> None:
-    plots.epsilon_plot((100, 1000), max_n_bins=60, ax=ax)
+    plots.epsilon_plot((100, 1000), max_n_bins=60, bound="hoeffding", ax=ax)
     small, large = ax.lines
     np.testing.assert_allclose(large.get_ydata(), [epsilon(1000, b, 0.1, "conditional", "hoeffding") for b in range(1, 61)])
     assert small.get_xdata()[-1] == 50  # n // 2
@@ -236,8 +247,16 @@ def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> N
 
 
 def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
-    with pytest.raises(fb.InputError, match="tables is a BinnedModel; it must be a ReliabilityTable"):
-        plots.reliability_diagram(model)  # type: ignore[arg-type]
+    with pytest.raises(
+        fb.InputTypeError, match=r"predictions is of type float; pass a ReliabilityTable, a model, or predictions"
+    ):
+        plots.reliability_diagram(0.5)
+    with pytest.raises(fb.InputTypeError, match=r"predictions\['a'\] is of type str"):
+        plots.reliability_diagram({"a": "b"})
+    with pytest.raises(fb.InputError, match="predictions is empty"):
+        plots.reliability_diagram({})
+    with pytest.raises(fb.InputError, match="no samples by bin to draw; pass predictions and labels"):
+        plots.reliability_diagram(fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4]))
     with pytest.raises(fb.InputError, match=r"curves\['a'\] is a float; it must be a ValidityCurve or MeanValidityCurve"):
         plots.validity_plot({"a": 0.5})  # type: ignore[dict-item]
     with pytest.raises(fb.InputError, match="curves is empty"):
@@ -248,6 +267,8 @@ def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
         plots.risk_plot([2, 4], [0.1, 0.2], [0.2])
     with pytest.raises(fb.InputTypeError, match="model is of type int"):
         plots.step_plot(3)  # type: ignore[arg-type]
+    with pytest.raises(fb.InputError, match="n_samples has 8 entries; at most 7 curves"):
+        plots.epsilon_plot(range(10, 18))
 
 
 def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,13 @@ def test_the_page(found: SetAssessment) -> None:
     pytest.importorskip("matplotlib")
     page = render_report(found, title="By <region>", model_source="regions.fbm")
     assert "<h1>By &lt;region&gt;</h1>" in page
-    for told in ("Cell by cell", "<td>north</td>", "<td>the pool</td>", "3 (segments)", str(found.check)):
+    for told in (
+        "Cell by cell",
+        "<td class='text'>north</td>",
+        "<td class='text'>the pool</td>",
+        "3 (segments)",
+        str(found.check),
+    ):
         assert told in page or told.replace("'", "&#x27;") in page
     assert page.count("<svg") == 4
     assert page == render_report(found, title="By <region>", model_source="regions.fbm")

@@ -1,0 +1,209 @@
+"""A model in one sentence, and its bins as a table: numbers for programs, words for people."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fastbin import _html
+from fastbin._errors import GuaranteeError, MissingDependencyError
+from fastbin._schemes import SCHEMES
+from fastbin._shown import View
+from fastbin._tables import as_html, as_records, as_text, number_format
+from fastbin._typing import Float64s
+from fastbin.guarantees.words import sureness
+
+Model = Any  # a BinnedModel, which lies above and hands itself down to here
+
+# What is told of a model as it is, in this order.
+FIELDS = (
+    "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
+    "edges_share", "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
+)  # fmt: skip
+
+LAST_KEY = 2**64 - 1
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "bin"), counted(1200, "sample")
+    ('1 bin', '1,200 samples')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def summary(model: Model) -> str:
+    """One line: the method, the bins, the samples."""
+    bins = (
+        f"{counted(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else counted(model.n_bins, "bin")
+    )
+    size = {"step": f", {bins}", "linear": f", {counted(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
+    samples = ""
+    if model.n_samples:
+        share = 100.0 * model.n_positive / model.n_samples
+        samples = f", from {counted(model.n_samples, 'sample')} of which {model.n_positive:,} ({share:.3g} %) have label 1"
+    return SCHEMES[model.scheme].title + size + samples
+
+
+def intervals_of(model: Model, alpha: float | None) -> Float64s | None:
+    """The simultaneous intervals of the bins, or ``None`` where the model supports none, or none are asked for."""
+    if alpha is None or model.kind != "step":
+        return None
+    try:
+        return model.interval(alpha)
+    except GuaranteeError:
+        return None
+
+
+# ---------------------------------------------------------------------- the bins of a model
+
+
+def ends_of(model: Model, row: int, *, steps: bool = False) -> tuple[float | None, float | None]:
+    """The least score of a bin (or step) and the one at which the next begins; ``None`` where there is no limit."""
+    edges = model.edges if steps else model.bin_edges
+    low, high = model.score_range if model.score_range is not None else (None, None)
+    if row > 0:
+        low = float(edges[row - 1])
+    if row < len(edges):
+        high = float(edges[row])
+    return low, high
+
+
+def bin_columns(model: Model, alpha: float | None) -> dict[str, list[Any]]:
+    """The bins in numbers, one entry for each; intervals where `alpha` is given and the model supports them."""
+    if model.kind == "linear":
+        return {"knot": list(range(model.n_bins)), "score": model.edges.tolist(), "value": model.values.tolist()}
+    if model.kind == "smooth":
+        return {"bin": [], "lower": [], "upper": [], "value": []}
+    lower, upper = map(list, zip(*(ends_of(model, row) for row in range(model.n_bins)), strict=True))
+    columns: dict[str, list[Any]] = {"bin": list(range(model.n_bins)), "lower": lower, "upper": upper}
+    if model.has_steps:
+        columns["n_steps"] = steps_in_bins(model)
+    columns["value"] = model.bin_values.tolist()
+    if model.counts is not None:
+        columns |= {"count": model.counts.tolist(), "label_sum": model.label_sums.tolist()}
+    if model.is_weighted:
+        columns |= {"weight_sum": model.weight_sums.tolist(), "weighted_label_sum": model.weighted_label_sums.tolist()}
+    intervals = intervals_of(model, alpha)
+    if intervals is not None:
+        columns["interval"] = [[None if math.isnan(end) else end for end in ends] for ends in intervals.tolist()]
+    return columns
+
+
+def steps_in_bins(model: Model) -> list[int]:
+    """The number of values in each bin."""
+    return np.diff(model.first_step, append=model.n_steps).tolist()
+
+
+def edge_words(model: Model) -> list[str]:
+    """The edges of the bins, each told apart from the others.
+
+    Where a random key decides about the scores that equal an edge, the share of them that falls below it is added: several
+    edges may lie at one score.
+    """
+    edges = model.bin_edges.tolist()
+    keys = [0] * len(edges) if model.bin_edge_keys is None else model.bin_edge_keys.tolist()
+    n_different, times, words = len(set(zip(edges, keys, strict=True))), Counter(edges), []
+    for digits in range(6, 18):
+        words = [f"{edge:.{digits}g}" for edge in edges]
+        for at, (edge, key) in enumerate(zip(edges, keys, strict=True)):
+            if 0 < key < LAST_KEY or (key == LAST_KEY and times[edge] > 1):  # a lone edge of the last key lies behind it
+                words[at] += f" ({100 * key / 2**64:.{digits - 4}g} %)"
+        if len(set(words)) == n_different:
+            break
+    return words
+
+
+def bin_words(
+    model: Model, intervals: Float64s | None, interval_title: str, more: Mapping[str, Iterable[str]] | None = None
+) -> dict[str, list[str]]:
+    """The bins or knots in words, by title: the scores, more columns, the value and, where they are known, its ends.
+
+    Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served.
+    """
+    values = model.bin_values if model.kind == "step" else model.values
+    form = number_format(values.tolist())
+    columns: dict[str, Iterable[str]]
+    if model.kind == "linear":
+        columns = {"knot": map(str, range(model.n_bins)), "score": [f"{edge:.6g}" for edge in model.edges]}
+    else:
+        low, high = ("", "") if model.score_range is None else (f"{end:.6g}" for end in model.score_range)
+        edges = edge_words(model)
+        columns = {"bin": map(str, range(model.n_bins)), "scores from": [low, *edges], "to": [*edges, high]}
+    columns |= more or {}
+    if model.has_steps:
+        columns["steps"] = [f"{steps:,}" for steps in steps_in_bins(model)]
+    columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in values]
+    if intervals is not None:
+        columns[interval_title] = [f"{low:{form}} to {high:{form}}" for low, high in intervals.tolist()]
+    return {title: list(column) for title, column in columns.items()}
+
+
+def sample_words(model: Model) -> dict[str, list[str]]:
+    """The samples of each bin in words, where the model has a tally."""
+    if model.counts is None:
+        return {}
+    columns = {"samples": model.counts, "label 1": model.label_sums}
+    return {title: [f"{number:,}" for number in column.tolist()] for title, column in columns.items()}
+
+
+def sentence(model: Model) -> str:
+    """The summary with a capital and a full stop, and what the shares beside edges are."""
+    text = summary(model)
+    shares = "(n %): of the scores that equal this edge, n % fall below it, by a random key."
+    is_random = model.kind == "step" and any("%" in word for word in edge_words(model))
+    return f"{text[0].upper()}{text[1:]}.{f' {shares}' if is_random else ''}"
+
+
+def model_as_text(model: Model) -> str:
+    """What ``print`` shows: the sentence and the bins, without anything that needs more than NumPy."""
+    if model.kind == "smooth":
+        return f"{sentence(model)} Log-odds = {log_odds(model)}."
+    return f"{sentence(model)}\n\n{as_text(bin_words(model, None, '', sample_words(model)))}"
+
+
+def model_as_html(model: Model, alpha: float = 0.1) -> str:
+    """What a notebook shows: the sentence, the promise and the bins with their intervals."""
+    parts, intervals = [_html.paragraph(sentence(model))], None
+    try:
+        promise = str(model.certificate(alpha))
+        intervals = intervals_of(model, alpha)
+    except GuaranteeError as error:
+        promise = f"No certificate: {error}"
+    except MissingDependencyError as error:
+        promise = f"The certificate is not shown: {error}"
+    parts.append(_html.paragraph(promise))
+    if model.kind != "smooth":
+        parts.append(as_html(bin_words(model, intervals, f"{sureness(alpha)} interval", sample_words(model))))
+    else:
+        parts.append(_html.paragraph(f"Log-odds = {log_odds(model)}."))
+    return _html.notebook(*parts)
+
+
+def model_as_dict(model: Model, alpha: float | None) -> dict[str, Any]:
+    """The model in plain values, its bins as records."""
+    head = {name: getattr(model, name) for name in FIELDS}
+    head["score_range"] = None if model.score_range is None else list(model.score_range)
+    return {**head, "alpha": alpha, "bins": as_records(bin_columns(model, alpha))}
+
+
+def log_odds(model: Model) -> str:
+    """The formula of the smooth map, for a score s and its logit z."""
+    name, parameters = model.map
+    if name == "logistic":
+        return f"{parameters[0]:.6g} s {parameters[1]:+.6g}"
+    if name == "spline":
+        formula = f"the natural spline of z = log(s) - log(1 - s) through {len(np.asarray(model.knots))} knots"
+    elif name == "quadratic":
+        formula = f"{parameters[0]:.6g} {parameters[1]:+.6g} z {parameters[2]:+.6g} z^2, z = log(s) - log(1 - s)"
+    else:
+        formula = f"{parameters[0]:.6g} log(s) {-parameters[1]:+.6g} log(1 - s) {parameters[2]:+.6g}"
+    return formula + (f", s kept in [{model.clip:.6g}, 1 - {model.clip:.6g}]" if model.clip else "")
+
+
+VIEW = View(model_as_text, model_as_html, bin_columns, model_as_dict)

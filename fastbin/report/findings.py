@@ -1,0 +1,62 @@
+"""What the assessments of a model and of a set of models say in short: in words, printed, in a notebook, as a data frame."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from fastbin import _html
+from fastbin._tables import Columns, Table, as_html, as_text
+from fastbin.report.scorecard import Scorecard
+
+
+class Findings(Table):
+    """What both assessments share. ``str()`` is the short of it; as a data frame, there is a row for each predictor."""
+
+    n_samples: int
+    after: Scorecard
+    before: Scorecard | None
+    others: tuple[Scorecard, ...]
+    certificates: Any
+    check: Any
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader should know, a sentence or two each."""
+        raise NotImplementedError
+
+    @property
+    def scorecards(self) -> tuple[Scorecard, ...]:
+        """Before, after, and the others."""
+        return (*(() if self.before is None else (self.before,)), self.after, *self.others)
+
+    @property
+    def in_short(self) -> tuple[str, ...]:
+        """What is promised, what the test set says of it, and the calibration error; a sentence or two each."""
+        promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
+        by_bin = self.after.ece_by_bin is not None
+        errors = [(card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None]
+        what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
+        ece = f"On {self.n_samples:,} test samples the {what} is {errors[0]:.4f}"
+        if self.before is not None:
+            ece += f", and that of the scores themselves {errors[1]:.4f}"
+        ece += " (plug-in estimates, which noise makes too large)."
+        return (promise, *(() if self.check is None else (str(self.check),)), ece)
+
+    def score_words(self) -> dict[str, list[str]]:
+        """The numbers to show, rounded: their names under the empty title, and a column for each predictor."""
+        names = list(self.scorecards[0].numbers())
+        return {"": names, **{card.name: [card.numbers().get(name, "") for name in names] for card in self.scorecards}}
+
+    def _columns(self) -> Columns:
+        entries = [scorecard.to_dict() for scorecard in self.scorecards]
+        names = [name for name in entries[0] if name != "reliability"]
+        return {name: [entry.get(name) for entry in entries] for name in names}
+
+    def __str__(self) -> str:
+        return "\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions])
+
+    def _repr_html_(self) -> str:
+        badge = "" if self.check is None else f"<p>{_html.badge(self.check.verdict)}</p>"
+        cautions = _html.bullets(map(escape, self.cautions)) if self.cautions else ""
+        return _html.notebook(badge, *map(_html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)
