@@ -134,6 +134,39 @@ static void save_set(const char *name, const fastbin_set_spec *spec) {
   fastbin_set_free(set);
 }
 
+/* Five models under texts of all lengths of characters; three hundred keys of one hash, which share a model. */
+static void save_many_keys(void) {
+  static const char text[] = "a long name of a segment" "b" "\xc3\xa9" "\xe2\x82\xac" "\xf0\x9f\x98\x80";
+  static const uint64_t offsets[] = {0, 24, 25, 27, 30, 34};
+  static int32_t pooled[300];
+  static int64_t keys[300];
+  fastbin_set_spec spec = int_set_spec();
+  const fastbin_model *half = spec.models[2];
+  spec.n_models = spec.n_keys = 5;
+  spec.key_type = FASTBIN_KEYS_TEXT;
+  spec.models = (const fastbin_model *const[]){half, half, spec.models[0], half, half};
+  spec.int_keys = NULL;
+  spec.text = text;
+  spec.text_offsets = offsets;
+  save_set("five", &spec);
+  for (int i = 0; i < 300; i++) keys[i] = key_of_hash((uint64_t)i << 40);
+  for (int i = 1; i < 300; i++) { /* ascending */
+    for (int k = i; k > 0 && keys[k] < keys[k - 1]; k--) {
+      int64_t key = keys[k];
+      keys[k] = keys[k - 1];
+      keys[k - 1] = key;
+    }
+  }
+  spec = int_set_spec();
+  spec.n_models = 1;
+  spec.pool = 0;
+  spec.models = &half;
+  spec.n_keys = 300;
+  spec.int_keys = keys;
+  spec.model_of_key = pooled;
+  save_set("one-hash", &spec);
+}
+
 static void save_sets(void) {
   static const int32_t pooled[] = {0, 0, 0};
   fastbin_model_spec smooth = spline_spec();
@@ -153,6 +186,7 @@ static void save_sets(void) {
   spec.model_of_key = pooled;
   save_set("one", &spec);
   fastbin_model_free(model);
+  save_many_keys();
   free_set_models();
 }
 

@@ -67,4 +67,14 @@ static inline fastbin_set *must_create_set(const fastbin_set_spec *spec) {
   return set;
 }
 
+/* The inverse of the mixing of the hash: the key of this hash. */
+static inline int64_t key_of_hash(uint64_t z) {
+  z ^= z >> 31 ^ z >> 62;
+  z *= UINT64_C(0x319642B2D24D8EC3);
+  z ^= z >> 27 ^ z >> 54;
+  z *= UINT64_C(0x96DE1B173F119089);
+  z ^= z >> 30 ^ z >> 60;
+  return (int64_t)(z - UINT64_C(0x9E3779B97F4A7C15));
+}
+
 #endif /* FASTBIN_TESTS_SETS_H */

@@ -209,16 +209,6 @@ static int by_value(const void *one, const void *other) {
   return (x > y) - (x < y);
 }
 
-/* The inverse of the mixing of the hash: the key of this hash. */
-static int64_t key_of_hash(uint64_t z) {
-  z ^= z >> 31 ^ z >> 62;
-  z *= UINT64_C(0x319642B2D24D8EC3);
-  z ^= z >> 27 ^ z >> 54;
-  z *= UINT64_C(0x96DE1B173F119089);
-  z ^= z >> 30 ^ z >> 60;
-  return (int64_t)(z - UINT64_C(0x9E3779B97F4A7C15));
-}
-
 static void test_finding_ints(void) {
   static int64_t keys[30000];
   const size_t sizes[] = {1, 2, 3, 64, 1000, 30000};
