@@ -127,7 +127,7 @@ class Estimator(Generic[M]):
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn, from 1.6 on: scores are (n,) or (n, 1), or a matrix of classes; its own checks send features."""
+        """Asked by scikit-learn, from 1.6 on: scores are (n,), (n, 1) or a matrix of classes."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(

@@ -1,20 +1,172 @@
-"""Matrices with one column per class, checked, and what columns of classes have in common."""
+"""Classes: probability matrices with a column for each of them, checked, and columns of class labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._cells import Cells, Key, TextCells, as_cells
+from fastbin._cells import Cells, Key, TextCells, as_cells, in_order
 from fastbin._errors import InputError, InputTypeError
 from fastbin._frames import refuse_lazy
+from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
 
-# How far a row of probabilities may be from a sum of 1: its entries are rounded, those of float32 to seven digits.
-ROUNDING, ROUNDING_OF_FLOAT32 = 1e-6, 1e-4
+INPUTS = ("probabilities", "logits")
+
+# How far the sum of a row may be from 1: rounding of a softmax in the precision of the matrix.
+TOLERANCE, TOLERANCE_FLOAT32 = 1e-6, 1e-4
+
+
+def check_matrix(
+    P: Any, inputs: str | None = None, n_columns: int | None = None, *, name: str = "P", sum_to_one: bool = True
+) -> Float64s:
+    """float64 (n, k): a matrix of probabilities, checked; logits become probabilities by a softmax.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, k)
+        Of two classes or more.
+    inputs : {"probabilities", "logits"} or None
+        None: probabilities, where the caller cannot say otherwise.
+    n_columns : int, optional
+        The number of classes that are known.
+    name : str
+        Of the argument, for messages.
+    sum_to_one : bool
+        Whether rows of probabilities must.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the first bad position; for rows of probabilities whose sum is not 1.
+    """
+    if inputs is not None:
+        check_choice(inputs, "inputs", INPUTS)
+    array = _as_matrix(P, name)
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise InputError(
+            f"{name} has {array.shape[1]} columns, and there are {n_columns} classes; give one column for each class"
+        )
+    matrix = np.asarray(array, np.float64)
+    refuse_first(~np.isfinite(matrix), lambda i: f"{_place(i, matrix, name)}; remove such rows, or impute them first")
+    if inputs == "logits":
+        powers = np.exp(matrix - matrix.max(axis=1, keepdims=True, initial=-np.inf))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    or_logits = "their softmax, if they are logits" if inputs is None else "logits with inputs='logits'"
+    refuse_first(
+        (matrix < 0.0) | (matrix > 1.0),
+        lambda i: f"{_place(i, matrix, name)}, outside [0, 1]; pass probabilities, or {or_logits}",
+    )
+    sums, tolerance = matrix.sum(axis=1), TOLERANCE_FLOAT32 if array.dtype == np.float32 else TOLERANCE
+    refuse_first(
+        sum_to_one & (np.abs(sums - 1.0) > tolerance),
+        lambda i: (
+            f"row {i} of {name} sums to {float(sums[i])!r}, not to 1; pass the probabilities of all classes (P / P.sum(axis=1, "
+            f"keepdims=True) scales a matrix P of them), or {or_logits}"
+        ),
+    )
+    return matrix
+
+
+def _as_matrix(P: Any, name: str) -> Array:
+    refuse_lazy(P, name)
+    try:
+        array = np.asarray(P)
+    except (ValueError, TypeError) as error:
+        raise InputTypeError(f"{name} is not a matrix of numbers: {error}") from error
+    if array.ndim != 2:
+        raise InputTypeError(f"{name} must have a row for each sample and a column for each class, got shape {array.shape}")
+    if array.shape[1] < 2:
+        raise InputError(
+            f"{name} has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least; scores "
+            "of one class go to a binary calibrator, such as UniformMassBinning"
+        )
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"{name} must hold numbers, got dtype {array.dtype}: {error}") from error
+    return array
+
+
+def _place(at: int, matrix: Float64s, name: str) -> str:
+    value = float(matrix.flat[at])
+    return f"{name}[{at // matrix.shape[1]}, {at % matrix.shape[1]}] is {'NaN' if np.isnan(value) else value}"
+
+
+def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
+    """The classes in the order of the columns: different integers, or different texts."""
+    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
+        raise InputTypeError(f"classes is {classes!r}; pass the class of each column of P, as a list")
+    given = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+    in_order(given, "classes")
+    if len(given) < 2:
+        raise InputError(
+            f"classes has {len(given)} entries; give the class of each column of P, of which there are two or more"
+        )
+    if n_columns is not None and len(given) != n_columns:
+        raise InputError(f"classes has {len(given)} entries, and P has {n_columns} columns; give the class of each column")
+    return given
+
+
+def default_classes(labels: Any, n_columns: int) -> list[Key]:
+    """0, 1, ... for each column, where labels are such numbers."""
+    cells = _label_cells(labels, "labels")
+    if isinstance(cells, TextCells):
+        if len(cells.codes) == 0:
+            return list(range(n_columns))
+        raise InputError(
+            f"labels are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given; pass classes=[...], "
+            "the class of each column of P"
+        )
+    refuse_first(
+        (cells < 0) | (cells >= n_columns),
+        lambda i: (
+            f"labels[{i}] is {cells[i]}, and without classes the {n_columns} columns of P are the classes 0 to "
+            f"{n_columns - 1}; pass classes=[...], the class of each column"
+        ),
+    )
+    return list(range(n_columns))
+
+
+def require_classes(labels: Any, name: str) -> None:
+    """Refuse floats, for which the words about keys would be of no help."""
+    kind = getattr(getattr(labels, "dtype", None), "kind", "")
+    if kind == "f" and len(labels):
+        first = np.asarray(labels).item(0)
+        raise InputTypeError(f"{name}[0] is {first!r}, a float; classes are integers or texts: pass {name}.astype(int)")
+
+
+def _label_cells(labels: Any, name: str) -> Int64s | TextCells:
+    """A column of classes, as integers or texts."""
+    require_classes(labels, name)
+    return as_cells(labels, name)
+
+
+def find_columns(labels: Any, classes: Sequence[Key], name: str) -> Int64s:
+    """int64 (n,): the column of each label; the first that is none of the classes is refused. O(n log k)."""
+    cells, at_class = _label_cells(labels, name), {key: column for column, key in enumerate(classes)}
+    if isinstance(cells, TextCells):
+        columns = np.array([at_class.get(text, -1) for text in cells.texts] + [-1], np.int64)[cells.codes]
+    elif isinstance(classes[0], str):
+        columns = np.full(len(cells), -1)
+    else:
+        order = np.argsort(classes)
+        ascending = np.array(classes, np.int64)[order]
+        place = np.minimum(np.searchsorted(ascending, cells), len(classes) - 1)
+        columns = np.where(ascending[place] == cells, order[place], -1)
+    if len(columns) and columns.min() < 0:
+        _refuse_class(cells, int(np.argmax(columns < 0)), classes, name)
+    return columns
+
+
+def _refuse_class(cells: Int64s | TextCells, at: int, classes: Sequence[Key], name: str) -> NoReturn:
+    value = cells.texts[cells.codes[at]] if isinstance(cells, TextCells) else int(cells[at])
+    shown = ", ".join(map(repr, classes[:5])) + (", ..." if len(classes) > 5 else "")
+    raise InputError(f"{name}[{at}] is {value!r}, which is none of the {len(classes)} classes: {shown}; remove such rows")
 
 
 def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
@@ -32,57 +184,3 @@ def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
     numbers = [np.asarray(column) for column in columns.values()]
     values, joined = np.unique(np.concatenate(numbers), return_inverse=True)
     return values.tolist(), np.split(joined.ravel(), np.cumsum([len(column) for column in numbers])[:-1])
-
-
-def as_class_matrix(values: Any, name: str = "probabilities") -> Array:
-    """A float32 or float64 matrix with a row per sample and a column per class. Values are not looked at."""
-    refuse_lazy(values, name)
-    try:
-        array = np.asarray(values)
-        array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} is not a matrix of numbers: {error}") from error
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise InputTypeError(f"{name} must have a row per sample and a column for each of 2 or more classes, got {array.shape}")
-    return array
-
-
-def check_probabilities(values: Any, name: str = "probabilities", *, sum_to_one: bool = True) -> Float64s:
-    """A matrix of probabilities as float64 (n, k), whose rows add up to 1 where that is asked for. O(n k)."""
-    given = as_class_matrix(values, name)
-    array = given.astype(np.float64, copy=False)
-
-    def outside(at: int) -> str:
-        i, j = divmod(at, array.shape[1])
-        return f"{name}[{i}, {j}] is {float(array[i, j])!r}, outside [0, 1]; give probabilities, for logits their softmax"
-
-    refuse_first(~((array >= 0.0) & (array <= 1.0)), outside)
-    if sum_to_one:
-        sums, most = array.sum(axis=1), ROUNDING_OF_FLOAT32 if given.dtype == np.float32 else ROUNDING
-        refuse_first(
-            np.abs(sums - 1.0) > most,
-            lambda i: f"{name}[{i}] adds up to {float(sums[i])!r}; the probabilities of all classes add up to 1",
-        )
-    return array
-
-
-def columns_of(labels: Any, classes: Sequence[Key] | None, n_columns: int, name: str = "labels") -> Int64s:
-    """The column of each row's class: its place in `classes`, or, without these, the integer from 0 itself. O(n log n)."""
-    column = as_cells(labels, name)
-    if classes is None:
-        if isinstance(column, TextCells):
-            first = f"{name}[0] is {column.texts[column.codes[0]]!r}" if len(column.codes) else f"{name} is text"
-            raise InputError(f"{first}; say which column is which class: classes=[...], in their order")
-        classes = range(n_columns)
-    named = as_cells(list(classes), "classes")
-    keys, (codes, places) = in_one_code(**{name: column, "classes": named})
-    if len(places) != n_columns or len(set(places.tolist())) != n_columns:
-        raise InputError(f"classes holds {len(set(places.tolist()))} different ones for {n_columns} columns; give each its own")
-    columns = np.full(len(keys), -1)
-    columns[places] = np.arange(n_columns)
-    known = ", ".join(map(repr, list(classes)[:8])) + (", ..." if n_columns > 8 else "")
-    refuse_first(
-        columns[codes] < 0,
-        lambda i: f"{name}[{i}] is {keys[codes[i]]!r}, which is none of the {n_columns} classes: {known}",
-    )
-    return columns[codes]

@@ -295,11 +295,8 @@ class ModelSet(NativeModelSet, Shown):
         return self._lookup(tables, (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
 
     def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
-        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; both for unknown cells.
-
-        In each bin of each model the label of a new sample is outside its set with probability at most alpha; see
-        `BinnedModel.predict_set`.
-        """
+        """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row (`BinnedModel.predict_set`), at alpha in
+        every bin of every model; both for unknown cells."""
         from fastbin import guarantees
 
         tables = np.concatenate([guarantees.bin_sets(model._evidence(), alpha) for _, model in self.numbered])
@@ -347,12 +344,7 @@ class ModelSet(NativeModelSet, Shown):
 
         Returns
         -------
-        SetCertificate; Certificate for one key
-
-        Raises
-        ------
-        GuaranteeError
-            If a model does not support it; the message names its key.
+        SetCertificate; Certificate for one key; GuaranteeError if a model has none, naming its key
         """
         from fastbin import guarantees
 

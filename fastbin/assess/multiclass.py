@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._cells import as_cells
-from fastbin._classes import check_probabilities, columns_of, in_one_code
+from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, in_one_code
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._frames import check_same_index
@@ -128,9 +128,11 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, probabilities: Any, labels: Any, classes: Any, sample_weight: Any, *, sum_to_one: bool) -> _Rows:
         check_same_index(probabilities=probabilities, labels=labels, sample_weight=sample_weight)
-        matrix = check_probabilities(probabilities, sum_to_one=sum_to_one)
+        matrix = check_matrix(probabilities, name="probabilities", sum_to_one=sum_to_one)
         weights = check_sample_weight(sample_weight)
-        columns = columns_of(labels, classes, matrix.shape[1])
+        n_columns = matrix.shape[1]
+        known = default_classes(labels, n_columns) if classes is None else check_classes(classes, n_columns)
+        columns = find_columns(labels, known, "labels")
         check_same_length(probabilities=matrix, labels=columns, sample_weight=weights)
         if weights is not None:
             kept = weights > 0

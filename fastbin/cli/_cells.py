@@ -151,7 +151,7 @@ def matrix_of(arrays: Mapping[str, Array]) -> Array:
 
 def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -> Float64s:
     """Probabilities of all classes of a set, checked."""
-    from fastbin.multi.columns import check_matrix
+    from fastbin._classes import check_matrix
 
     return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
 
@@ -200,7 +200,7 @@ def labelled_rows(
 def _rows_of_classes(
     models: ModelSet, table: Table, rows: TableOptions, cells: CellOptions, more: Mapping[str, str], texts: Mapping[str, str]
 ) -> LabelledRows:
-    from fastbin.multi.columns import find_columns
+    from fastbin._classes import find_columns
     from fastbin.multi.top_label import top_of
 
     label = rows.label_column(table)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastbin._calibrator import Estimator
 from fastbin._cells import Key
+from fastbin._classes import check_classes, check_matrix, default_classes, find_columns
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
@@ -19,7 +20,6 @@ from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named
 from fastbin.multi.cells import FittedSet
-from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns
 from fastbin.multi.top_label import TopLabelBinning
 
 if TYPE_CHECKING:

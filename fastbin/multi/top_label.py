@@ -10,6 +10,7 @@ import numpy as np
 
 from fastbin._calibrator import Estimator
 from fastbin._cells import Key
+from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, require_classes
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.segments import CellRows, code_cells
@@ -21,7 +22,6 @@ from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given, binary_method
 from fastbin.multi.cells import CellKind, fit_set
-from fastbin.multi.columns import check_classes, check_matrix, default_classes, find_columns, require_classes
 from fastbin.multi.segmented import THIN, SegmentedBinning
 
 if TYPE_CHECKING:

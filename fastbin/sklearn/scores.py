@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._classes import check_matrix
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
-from fastbin.multi.columns import check_matrix
 
 
 def has_probabilities(estimator: Any) -> bool:

@@ -127,18 +127,21 @@ ROWS = [[0.2, 0.8], [0.5, 0.5]]
         (lambda: assess.top_label_ece([0.5, 0.5], ["a", ""], ["a", "b"]), r"predicted\[1\] is ''"),
         (lambda: assess.top_label_ece([], [], []), "no sample to assess"),
         (lambda: assess.top_label_ece([0.5], [1], [1], sample_weight=[0]), "no sample of positive weight"),
-        (lambda: assess.class_wise_ece(ROWS, [0, 2]), r"labels\[1\] is 2, which is none of the 2 classes: 0, 1"),
-        (lambda: assess.class_wise_ece(ROWS, ["a", "b"]), r"say which column is which class"),
+        (
+            lambda: assess.class_wise_ece(ROWS, [0, 2]),
+            r"labels\[1\] is 2, and without classes the 2 columns of P are the classes 0 to 1",
+        ),
+        (lambda: assess.class_wise_ece(ROWS, ["a", "b"]), r"classes is not given; pass classes="),
         (
             lambda: assess.class_wise_ece(ROWS, ["a", "c"], ["a", "b"]),
             r"labels\[1\] is 'c', which is none of the 2 classes: 'a', 'b'",
         ),
-        (lambda: assess.class_wise_ece(ROWS, ["a", "b"], ["a", "a"]), "1 different ones for 2 columns"),
-        (lambda: assess.class_wise_ece(ROWS, ["a", "b"], [1, 2]), "labels holds text and classes holds integers"),
-        (lambda: assess.class_wise_ece([0.2, 0.8], [0, 1]), "a column for each of 2 or more classes"),
-        (lambda: assess.class_wise_ece([[0.2, math.nan]], [0]), r"probabilities\[0, 1\] is nan, outside"),
+        (lambda: assess.class_wise_ece(ROWS, ["a", "b"], ["a", "a"]), "classes holds 'a' twice"),
+        (lambda: assess.class_wise_ece(ROWS, ["a", "b"], [1, 2]), r"labels\[0\] is 'a', which is none of the 2 classes: 1, 2"),
+        (lambda: assess.class_wise_ece([0.2, 0.8], [0, 1]), "a column for each class, got shape"),
+        (lambda: assess.class_wise_ece([[0.2, math.nan]], [0]), r"probabilities\[0, 1\] is NaN; remove such rows"),
         (lambda: assess.multiclass_brier([[0.2, 0.8], [-1.0, 2.0]], [0, 0]), r"probabilities\[1, 0\] is -1.0.*softmax"),
-        (lambda: assess.multiclass_log_loss([[0.2, 0.8], [0.2, 0.7]], [0, 0]), r"probabilities\[1\] adds up to 0.899"),
+        (lambda: assess.multiclass_log_loss([[0.2, 0.8], [0.2, 0.7]], [0, 0]), r"row 1 of probabilities sums to 0.899"),
     ],
 )
 def test_what_cannot_be_assessed_is_refused(call: Any, message: str) -> None:
