@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -229,10 +229,11 @@ def _like_arrow(pa: Any, given: Any, values: Array, names: Sequence[str]) -> Any
     if values.ndim == 2:
         columns = [np.ascontiguousarray(values[:, at]) for at in range(values.shape[1])]
         return pa.table([_like_arrow(pa, given, column, ()) for column in columns], names=list(names))
+    array = pa.array(values)
     if not hasattr(given, "chunks"):
-        return pa.array(values)
-    ends = np.cumsum([0, *map(len, given.chunks)]).tolist()
-    return pa.chunked_array([pa.array(values[start:end]) for start, end in pairwise(ends)], pa.from_numpy_dtype(values.dtype))
+        return array
+    ends = accumulate(map(len, given.chunks), initial=0)
+    return pa.chunked_array([array.slice(start, end - start) for start, end in pairwise(ends)], array.type)
 
 
 # ------------------------------------------------------------------------------------------------- one index
