@@ -129,6 +129,27 @@ def bench_predict_small(m: int, benchmark, report) -> None:
     benchmark.pedantic(predict, rounds=100, iterations=1000)
 
 
+def bench_predict_chunks(is_long: bool, benchmark, report) -> None:
+    """A column in ten chunks, beside the same scores in one array; the results are made in the type of the scores.
+
+    Chunks lie where their library allocates them, as those of a file do.
+    """
+    pa, pl = (pytest.importorskip(name, reason=f"{name} is not installed") for name in ("pyarrow", "polars"))
+    model, scores = _model("uniform", 100), np.array(rows("uniform", 10**6)[0])
+    chunks = [chunk.tolist() for chunk in np.split(scores, 10)]
+    columns = {
+        "Arrow": pa.chunked_array(chunks, pa.float64()),
+        "Polars": pl.concat([pl.Series(chunk) for chunk in chunks], rechunk=False),
+    }
+    for column in columns.values():
+        assert np.array_equal(np.asarray(model.predict(column, seed=1)), model.predict(scores, seed=1))
+    contestants = {name: partial(model.predict, column, seed=1) for name, column in {"NumPy": scores, **columns}.items()}
+    timed = paired(contestants, seconds=5 if is_long else 2)
+    for name, quantity in cases.CHUNKS_TO_ARRAY.items():
+        report(cases.IN_CHUNKS, quantity, timed.ratio(name, to="NumPy"))
+    benchmark.pedantic(contestants["Arrow"], rounds=20)
+
+
 def _loop(call: Callable[[float], object], scores: list[float]) -> None:
     for score in scores:
         call(score)
@@ -159,6 +180,31 @@ def bench_predict_one(n_bins: int, benchmark, report) -> None:
     report(one_score(n_bins), cases.ONE_TO_EMPTY, timed.ratio("predict_one", to="empty call", less="loop"))
     report(one_score(n_bins), cases.BISECT_TO_ONE, timed.ratio("bisect", to="predict_one", less="loop"))
     benchmark.pedantic(loops["predict_one"], rounds=20)
+
+
+def bench_predict_one_with_a_key(benchmark, report) -> None:
+    """What the key of one score costs, for a model and for a set; keys are Python's integers of 64 bits."""
+    model = _model("uniform", 100)
+    models = fb.ModelSet(dict.fromkeys(range(1000), model))
+    drawn = np.random.default_rng(6)
+    scores, cells = drawn.random(1000).tolist(), drawn.integers(0, 1000, 1000).tolist()
+    keys = [int(key) for key in drawn.integers(0, 2**64 - 1, 1000, dtype=np.uint64)]
+    calls = {
+        "plain": (model.predict_one, (scores,)),
+        "key": (model.predict_one, (scores, keys)),
+        "set": (models.predict_one, (scores, cells)),
+        "set and key": (models.predict_one, (scores, cells, keys)),
+    }
+    loops = {name: partial(_loop_over, call, list(zip(*columns, strict=True))) for name, (call, columns) in calls.items()}
+    timed = paired(loops)
+    report(cases.one_score(100), cases.KEY_TO_NO_KEY, timed.ratio("key", to="plain"))
+    report(cases.one_score(100), cases.KEY_OF_SET_TO_NO_KEY, timed.ratio("set and key", to="set"))
+    benchmark.pedantic(loops["key"], rounds=20)
+
+
+def _loop_over(call: Callable[..., object], rows_of_arguments: list[tuple[object, ...]]) -> None:
+    for arguments in rows_of_arguments:
+        call(*arguments)
 
 
 def bench_predict_one_against_isotonic(benchmark, report) -> None:

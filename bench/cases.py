@@ -196,6 +196,9 @@ PREDICT_TO_ADD = Quantity("predict / np.add")
 ONE_TO_EMPTY = Quantity("predict_one / empty call")
 BISECT_TO_ONE = Quantity("bisect / predict_one")
 ISOTONIC_TO_ONE = Quantity("IsotonicRegression.predict / predict_one")
+KEY_TO_NO_KEY = Quantity("predict_one with a key / without")
+KEY_OF_SET_TO_NO_KEY = Quantity("predict_one of a set with a key / without")
+CHUNKS_TO_ARRAY = {library: Quantity(f"{library} in ten chunks / NumPy") for library in ("Arrow", "Polars")}
 STEPS_TO_BINS = Quantity("predict of 1,000 steps / of 10")
 ASSIGN_TO_PREDICT = Quantity("assign / predict, both of 1,000 steps")
 C_THROUGHPUT, C_LATENCY = Quantity("throughput", "ns"), Quantity("latency", "ns")  # as csrc/bench/bench_score.c prints them
@@ -247,6 +250,7 @@ TWO_RESOLUTIONS = {
     for m in (4096, 10**6)
     for scores in ("float64", "float32")
 }
+IN_CHUNKS = "predict uniform, m = 1e6, B = 100, of a column"
 HEAVY_TIES = "predict 50 values, each an edge, m = 1e6"
 
 
@@ -320,7 +324,8 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{case.name: case.targets for case in [*FITS, LARGEST_FIT, *SETS]},
     FIRST_FIT: {CPU_WARM: Asked(at_most=1.0)},
     one_score(100): {
-        ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000)
+        ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000),
+        KEY_TO_NO_KEY: Asked(at_most=1.5), KEY_OF_SET_TO_NO_KEY: Asked(at_most=1.5),
     },
     **{
         one_score_in_c(shape, 100): {C_THROUGHPUT: Asked(at_most=throughput), C_LATENCY: Asked(at_most=latency)}
@@ -330,6 +335,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     SMALL_BATCHES[16]: {CALL_NS: Asked(at_most=400)},
     **{case.name: case.targets for case in SCORES},
     **{case: {STEPS_TO_BINS: Asked(at_most=1.6)} for case in TWO_RESOLUTIONS.values()},
+    IN_CHUNKS: {quantity: Asked(at_most=1.3) for quantity in CHUNKS_TO_ARRAY.values()},
     HEAVY_TIES: {KEYS_TO_NONE: Asked(at_most=1.3)},
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},

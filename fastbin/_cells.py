@@ -19,6 +19,8 @@ from fastbin._validation import is_missing
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
 
+ABOUT_MISSING = "missing; give every row a key"
+
 Key = int | str
 
 
@@ -58,7 +60,7 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
     coded = _categories(cells)
     if coded is not None:
         return _from_categories(*coded, name)
-    array = read_column(cells, name)
+    array = read_column(cells, name, said_of_null=ABOUT_MISSING)
     if array is None:
         if isinstance(cells, (str, bytes)) or not isinstance(cells, Iterable):
             raise InputTypeError(f"{name} is {cells!r}; pass one key for each row, as a list or an array")
@@ -134,7 +136,7 @@ def _is_key(item: Any) -> bool:
 
 
 def _refuse(name: str, position: int, item: Any) -> NoReturn:
-    what = "missing; give every row a key" if is_missing(item) else f"{item!r}; a key is an integer or a text"
+    what = ABOUT_MISSING if is_missing(item) else f"{item!r}; a key is an integer or a text"
     raise InputError(f"{name}[{position}] is {what}")
 
 

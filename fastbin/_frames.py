@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from fastbin._typing import Array, Bools
 
 # Packages whose tables hold no rows until they are asked to compute them.
 LAZY_PACKAGES = ("dask", "dask_expr", "duckdb", "ibis", "pyspark")
+
+ABOUT_NULLS = "null; remove or fill missing rows first"
 
 
 class Piece(NamedTuple):
@@ -35,7 +37,9 @@ class Column(NamedTuple):
     library: str  # "pandas", "polars" or "pyarrow"
     pieces: Sequence[Any]
 
-    def arrays(self, name: str, first_row: int = 0, *, keep_nulls: bool = False) -> Iterator[tuple[Array, int]]:
+    def arrays(
+        self, name: str, first_row: int = 0, *, keep_nulls: bool = False, said_of_null: str = ABOUT_NULLS
+    ) -> Iterator[tuple[Array, int]]:
         """The pieces as arrays, at least one, each with the number of its first row. Nulls are refused, or become NaN.
 
         Each is made when it is asked for, so no more than one conversion is in memory.
@@ -45,7 +49,7 @@ class Column(NamedTuple):
         for array, is_null in map(_READ[self.library], self.pieces):
             if is_null is not None and not keep_nulls:
                 at = first_row + int(np.argmax(is_null))
-                raise InputError(f"{name}[{at}] is null; remove or fill missing rows first")
+                raise InputError(f"{name}[{at}] is {said_of_null}")
             yield array, first_row
             first_row += len(array)
 
@@ -96,12 +100,12 @@ def column_of(values: Any, name: str) -> Column | None:
     return None
 
 
-def read_column(values: Any, name: str, first_row: int = 0) -> Array | None:
+def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: str = ABOUT_NULLS) -> Array | None:
     """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
     column = column_of(values, name)
     if column is None:
         return None
-    arrays = [array for array, _ in column.arrays(name, first_row)]
+    arrays = [array for array, _ in column.arrays(name, first_row, said_of_null=said_of_null)]
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
@@ -229,10 +233,11 @@ def _like_arrow(pa: Any, given: Any, values: Array, names: Sequence[str]) -> Any
     if values.ndim == 2:
         columns = [np.ascontiguousarray(values[:, at]) for at in range(values.shape[1])]
         return pa.table([_like_arrow(pa, given, column, ()) for column in columns], names=list(names))
+    array = pa.array(values)
     if not hasattr(given, "chunks"):
-        return pa.array(values)
-    ends = np.cumsum([0, *map(len, given.chunks)]).tolist()
-    return pa.chunked_array([pa.array(values[start:end]) for start, end in pairwise(ends)], pa.from_numpy_dtype(values.dtype))
+        return array
+    ends = accumulate(map(len, given.chunks), initial=0)
+    return pa.chunked_array([array.slice(start, end - start) for start, end in pairwise(ends)], array.type)
 
 
 # ------------------------------------------------------------------------------------------------- one index

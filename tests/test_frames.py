@@ -291,7 +291,7 @@ def test_nulls_are_refused_by_their_row(hold: Callable[[list[Any]], Any]) -> Non
         fit(plain, [0, 1, 0, 1], labels)
     with pytest.raises(fb.InputError, match=r"^keys\[2\] is null"):
         MODEL.predict(plain, keys=labels)
-    with pytest.raises(fb.InputError, match=r"^cells\[2\] is null"):
+    with pytest.raises(fb.InputError, match=r"^cells\[2\] is missing; give every row a key"):
         fb.ModelSet({0: MODEL, 1: MODEL}).predict(plain, labels)
 
 
