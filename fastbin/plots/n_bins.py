@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_count
@@ -131,7 +132,8 @@ def risk_plot(
 
 def _few_ticks(ax: Axes, n_bins: Any) -> None:
     """Labels at powers of ten, or, where there are hardly two of these, at three of the points."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
+    with needed_for("plots", extra="plots"):
+        from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 
     if n_bins.max() < 100.0 * n_bins.min():
         middle = n_bins[np.argmin(np.abs(np.log(n_bins) - np.log(n_bins.min() * n_bins.max()) / 2.0))]
