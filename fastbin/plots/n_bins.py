@@ -70,12 +70,17 @@ def epsilon_plot(
     return finish(ax, legend="upper left" if own is None else None)
 
 
-def _mark(ax: Axes, n_bins: float, height: float, colour: str) -> None:
-    """A point with its number of bins above, on the side where there is room."""
+def _mark(ax: Axes, n_bins: float, height: float, colour: str, *, rises: bool = True) -> None:
+    """A point with its number of bins beside it: clear of a curve that rises, or that falls to a least value."""
     ax.plot([n_bins], [height], marker="o", color=colour, markersize=6, linestyle="none")
     low, high = ax.transAxes.inverted().transform(ax.transData.transform((n_bins, height)))
-    aside = "left" if low < 0.15 else "right"
-    above = (5 if low < 0.15 else -3, 6 if high < 0.9 else -14)
+    aside, above = ("right", (-3, 6)) if rises else ("center", (0, 7))
+    if low < 0.15:
+        aside, above = "left", (5, 6)
+    elif not rises and low > 0.85:
+        aside, above = "right", (-3, -14)
+    if high > 0.9:
+        above = (above[0], -14)
     ax.annotate(
         f"B = {n_bins:g}", (n_bins, height), above, textcoords="offset points", ha=aside, fontsize="x-small", color=colour
     )
@@ -126,7 +131,7 @@ def risk_plot(
     marked = int(np.argmin(total if best is None else np.abs(x - best)))
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
     _few_ticks(ax, x)
-    _mark(ax, x[marked], total[marked], series(0, look_of(ax)).colour)
+    _mark(ax, x[marked], total[marked], series(0, look_of(ax)).colour, rises=False)
     return finish(ax)
 
 
