@@ -47,7 +47,7 @@ class Shown:
         >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1]).model_
         >>> model.to_pandas()[["lower", "upper", "count", "interval_upper"]].round(3)
            lower  upper  count  interval_upper
-        0    0.0    0.5      3           0.929
+        0    0.0    0.5      3           0.904
         1    0.5    1.0      3           0.991
         """
         from fastbin._tables import to_pandas

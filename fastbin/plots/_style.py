@@ -40,8 +40,9 @@ def series(index: int, look: Look = LIGHT_LOOK) -> Series:
 
 def look_of(ax: Axes) -> Look:
     """The colours for these axes: those for dark paper if their own, or else that of the figure, is dark."""
-    from matplotlib import rcParams
-    from matplotlib.colors import to_rgba
+    with needed_for("plots", extra="plots"):
+        from matplotlib import rcParams
+        from matplotlib.colors import to_rgba
 
     for paper in (ax.get_facecolor(), ax.figure.get_facecolor()):
         red, green, blue, opacity = to_rgba(paper)
@@ -117,7 +118,8 @@ def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
 
 def few_ticks(ax: Axes) -> None:
     """At most six labels along the scores, at round numbers: those of small numbers are long."""
-    from matplotlib.ticker import MaxNLocator
+    with needed_for("plots", extra="plots"):
+        from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
 

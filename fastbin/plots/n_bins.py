@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
+from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_count
@@ -69,12 +70,17 @@ def epsilon_plot(
     return finish(ax, legend="upper left" if own is None else None)
 
 
-def _mark(ax: Axes, n_bins: float, height: float, colour: str) -> None:
-    """A point with its number of bins above, on the side where there is room."""
+def _mark(ax: Axes, n_bins: float, height: float, colour: str, *, rises: bool = True) -> None:
+    """A point with its number of bins beside it: clear of a curve that rises, or that falls to a least value."""
     ax.plot([n_bins], [height], marker="o", color=colour, markersize=6, linestyle="none")
     low, high = ax.transAxes.inverted().transform(ax.transData.transform((n_bins, height)))
-    aside = "left" if low < 0.15 else "right"
-    above = (5 if low < 0.15 else -3, 6 if high < 0.9 else -14)
+    aside, above = ("right", (-3, 6)) if rises else ("center", (0, 7))
+    if low < 0.15:
+        aside, above = "left", (5, 6)
+    elif not rises and low > 0.85:
+        aside, above = "right", (-3, -14)
+    if high > 0.9:
+        above = (above[0], -14)
     ax.annotate(
         f"B = {n_bins:g}", (n_bins, height), above, textcoords="offset points", ha=aside, fontsize="x-small", color=colour
     )
@@ -125,13 +131,14 @@ def risk_plot(
     marked = int(np.argmin(total if best is None else np.abs(x - best)))
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
     _few_ticks(ax, x)
-    _mark(ax, x[marked], total[marked], series(0, look_of(ax)).colour)
+    _mark(ax, x[marked], total[marked], series(0, look_of(ax)).colour, rises=False)
     return finish(ax)
 
 
 def _few_ticks(ax: Axes, n_bins: Any) -> None:
     """Labels at powers of ten, or, where there are hardly two of these, at three of the points."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
+    with needed_for("plots", extra="plots"):
+        from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 
     if n_bins.max() < 100.0 * n_bins.min():
         middle = n_bins[np.argmin(np.abs(np.log(n_bins) - np.log(n_bins.min() * n_bins.max()) / 2.0))]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._calibrator import Calibrator
+from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin.assess import ReliabilityTable
 from fastbin.guarantees.words import sureness
@@ -118,7 +119,8 @@ def draw_table(
     with_intervals: bool = True, joined: bool = False,
 ) -> None:  # fmt: skip
     """The points and intervals of a table, moved aside by some points; marks are larger in bins of more samples."""
-    from matplotlib.transforms import ScaledTranslation
+    with needed_for("plots", extra="plots"):
+        from matplotlib.transforms import ScaledTranslation
 
     moved = ax.transData + ScaledTranslation(aside / 72.0, 0.0, ax.figure.dpi_scale_trans)
     x, y = table.mean_predictions, table.positive_rates

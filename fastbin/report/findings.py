@@ -31,6 +31,13 @@ class Findings(Table):
         return (*(() if self.before is None else (self.before,)), self.after, *self.others)
 
     @property
+    def verdict(self) -> str:
+        """What the test set says of the certificate; "no certificate" or "not tested" where there is nothing to say."""
+        if self.check is None:
+            return "not tested" if self.certificates else "no certificate"
+        return str(self.check.verdict)
+
+    @property
     def in_short(self) -> tuple[str, ...]:
         """What is promised, what the test set says of it, and the calibration error; a sentence or two each."""
         promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
@@ -57,6 +64,6 @@ class Findings(Table):
         return "\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions])
 
     def _repr_html_(self) -> str:
-        badge = "" if self.check is None else f"<p>{_html.badge(self.check.verdict)}</p>"
+        badge = f"<p>{_html.badge(self.verdict)}</p>"
         cautions = _html.bullets(map(escape, self.cautions)) if self.cautions else ""
         return _html.notebook(badge, *map(_html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)

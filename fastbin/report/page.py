@@ -84,7 +84,8 @@ def render_report(
     }
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
     made = f"Made with fastbin {escape(library_version())} on {(date or datetime.date.today()).isoformat()}."
-    body = f"<header><h1>{escape(title)}</h1>{_badge(assessment)}<p class='made'>{made}</p></header>{_sections(contents)}"
+    verdict = f"<p>The certificate on this test set: {badge(assessment.verdict)}</p>"
+    body = f"<header><h1>{escape(title)}</h1>{verdict}<p class='made'>{made}</p></header>{_sections(contents)}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n'
     )
@@ -115,13 +116,6 @@ def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Asses
     >>> write_report("report.html", assessment, title="Scorecard 7", model_source="credit.fbm")
     """
     write_bytes(path, render_report(assessment, **options).encode())
-
-
-def _badge(assessment: Assessment | SetAssessment) -> str:
-    """What the test set says of the certificate, to be seen first."""
-    if assessment.check is None:
-        return ""
-    return f"<p>The certificate on this test set: {badge(assessment.check.verdict)}</p>"
 
 
 def _sections(contents: dict[str, str]) -> str:

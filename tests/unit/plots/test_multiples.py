@@ -90,8 +90,8 @@ def test_weights_count() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(fb.InputError, match="tables is empty"):
         plots.small_multiples({})
-    with pytest.raises(fb.InputError, match=r"tables\['a'\] is a list"):
-        plots.small_multiples({"a": []})  # type: ignore[dict-item]
+    with pytest.raises(fb.InputTypeError, match=r"tables\['a'\] is of type list"):
+        plots.small_multiples({"a": []})
     with pytest.raises(fb.InputError, match="columns is 0"):
         plots.small_multiples(TABLES, columns=0)
     with pytest.raises(fb.InputError, match=r"probabilities\[0\] is 2.0"):
