@@ -36,7 +36,7 @@ def test_recipes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     X, y = make_classification(3000, flip_y=0.2, random_state=0)
     session = {"fb": fb, "np": np, "X_train": X[:1500], "y_train": y[:1500], "X_calibration": X[1500:2500]}
     session |= {"y_calibration": y[1500:2500], "X_new": X[2500:]}
-    exec(RECIPES[name], session)  # noqa: S102
+    exec(RECIPES[name], session)
     probabilities = session["probabilities"]
     assert probabilities.shape == (500,)
     assert np.mean((probabilities > 0.5) == y[2500:]) > 0.75
