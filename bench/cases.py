@@ -258,6 +258,40 @@ def one_score_in_c(shape: str, n_bins: int) -> str:
     return f"C predict_one {shape}, B = {n_bins}"
 
 
+# ------------------------------------------------------------------------------------------------- sets of models
+
+READ_MS, READ_NS_A_BYTE = Quantity("CPU, reading the set", "ms"), Quantity("CPU, reading a byte", "ns")
+SORTED_TO_ONE = Quantity("rows sorted by cell / rows of one model")
+RANDOM_TO_ONE = Quantity("rows in random order of cells / rows of one model")
+FIND_SORTED_NS, FIND_RANDOM_NS = Quantity("find, sorted", "ns"), Quantity("find, in random order", "ns")
+FIND_TEXT_NS = {name: Quantity(f"find, {name}", "ns") for name in ("array", "sorted array", "objects")}
+FIND_TEXTS = "10,000 texts, m = 1e6"
+SET_OF_ONE_ROW = "predict_one by a set of 10,000 models"
+INT_CELL_TO_MODEL = Quantity("predict_one by an integer key / of one model")
+TEXT_CELL_TO_MODEL = Quantity("predict_one by a text / of one model")
+
+
+@dataclass(frozen=True)
+class SetCase:
+    """A set of models, each of a fit of n_fit rows, and 1e6 rows; `has_steps`: of two resolutions, about a row to a step."""
+
+    shape: str
+    n_models: int
+    n_bins: int
+    n_fit: int
+    has_steps: bool = False
+    targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.n_models:,} models of {self.n_bins} bins{' of steps' * self.has_steps}, m = 1e6"
+
+
+SETS = [
+    SetCase("uniform", 10_000, 10, 1000, targets={READ_MS: Asked(at_most=25), SORTED_TO_ONE: Asked(at_most=3)}),
+    SetCase("Beta(.5, 5)", 1000, 10, 1000, has_steps=True, targets={READ_NS_A_BYTE: Asked(at_most=4)}),
+]
+
 # ------------------------------------------------------------------------------------------------- other packages
 
 PEERS = (
@@ -283,7 +317,7 @@ CPU_WARM, CPU_COLD = Quantity("CPU, compiled code cached", "s"), Quantity("CPU, 
 # ------------------------------------------------------------------------------------------------- what is asked
 
 _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
-    **{case.name: case.targets for case in [*FITS, LARGEST_FIT]},
+    **{case.name: case.targets for case in [*FITS, LARGEST_FIT, *SETS]},
     FIRST_FIT: {CPU_WARM: Asked(at_most=1.0)},
     one_score(100): {
         ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000)

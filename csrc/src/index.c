@@ -225,6 +225,7 @@ static void choose_map(score_index *ix, const fastbin_model_spec *spec) {
 void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec, int is_one_of_many) {
   memset(ix, 0, sizeof *ix);
   ix->is_one_of_many = is_one_of_many;
+  ix->is_plain = spec->kind == FASTBIN_STEP && !(spec->delta > 0.0);
   ix->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
   ix->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
   ix->map = INDEX_LINEAR;
@@ -332,7 +333,7 @@ unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spe
     packed = (uint64_t *)(void *)tables;
     tables += ix->n_cells * sizeof(uint64_t);
   }
-  ix->values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
+  ix->values = ix->bin_values = spec->kind == FASTBIN_STEP ? spec->values : NULL;
   if (ix->run_window > 1) {
     double *values = (double *)(void *)tables;
     uint32_t *bins = (uint32_t *)(void *)(values + ix->n_thresholds + 1);

@@ -57,6 +57,7 @@ typedef uint64_t cells_function(const score_index *ix, const double *restrict sc
  */
 typedef int wide_function(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins);
 
+/* In the order in which searches read it: those for one score need the first two cache lines. */
 struct score_index {
   index_map map;
   uint32_t n_cells;          /* 1 ... MAX_CELLS */
@@ -64,31 +65,33 @@ struct score_index {
   uint32_t window;           /* a power of two; 0 when there are no thresholds */
   uint32_t run_window;       /* the same for the search among the edges of one threshold; 1 when each has a single one */
   uint32_t run_width;        /* 1, 2 or 4: no threshold has more edges than this; 0: one does */
+  int shift;                 /* LOW, BOTH */
+  int is_plain;              /* a step function without randomised values: what scoring is tuned for */
   double check_min;          /* the model's range, with the infinities replaced by the largest doubles: two comparisons */
   double check_max;          /*   refuse NaN, infinity and scores out of range alike */
   double origin;
   double scale;              /* LINEAR */
   double low_min, low_max;   /* (s - origin) * scale or, without a scale, s - origin is clamped to these ... */
   uint64_t low_offset;       /* LOW, BOTH: ... and its cell is (its bits >> shift) - low_offset */
-  double end, middle;        /* BOTH */
-  double high_min, high_max; /* BOTH: end - s is clamped to these ... */
-  uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
-  int shift;
-  cells_function *find_cells; /* for this map, in the build that suits this processor */
-  keys_function *make_keys;   /* in that build */
-  wide_function *search_wide; /* NULL where none suits this index and this processor */
-  int is_packed;              /* search_wide is that of index_packed.c */
-  int is_one_of_many;         /* the model belongs to a set, and its tables are small */
-
   const uint16_t *first;     /* n_cells: the rank at which each begins */
-  const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
-  const uint64_t *orders;    /* order_of() each of these, [-1] and the following ones included */
+  const uint64_t *orders;    /* order_of() each threshold, [-1] and the following ones included */
   const uint64_t *tie_keys;  /* NULL if no key decides anywhere. With a run_width: for each rank the keys of the edges at the
                                 threshold below it, filled up with 0 to that many. Without: the key of each edge, and
                                 2 * run_window zeros. 0 stands for an edge where no key decides */
   const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
+  const double *bin_values;  /* the value of each bin; NULL for models that are not steps */
+
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
+  const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
+  wide_function *search_wide; /* NULL where none suits this index and this processor */
+  cells_function *find_cells; /* for this map, in the build that suits this processor */
+  keys_function *make_keys;   /* in that build */
   const uint64_t *packed;    /* n_cells: see index_packed.c; NULL unless is_packed */
+  double end, middle;        /* BOTH */
+  double high_min, high_max; /* BOTH: end - s is clamped to these ... */
+  uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
+  int is_packed;             /* search_wide is that of index_packed.c */
+  int is_one_of_many;        /* the model belongs to a set, and its tables are small */
 };
 
 /* index.c: chooses the index of a checked spec, a small one if it is one of many models; adds up the bytes its tables take; fills them, and returns their end. */

@@ -28,15 +28,26 @@ typedef struct table {
   __m512d low, high;
 } table;
 
-TARGET_AVX512 static inline table load_table(const double *from) {
+/* The first `n` of these, at most sixteen; the others are filled up. */
+TARGET_AVX512 static inline table load_table(const double *from, uint32_t n, double filling) {
+  uint32_t here = (1u << n) - 1u;
   table t;
-  t.low = _mm512_loadu_pd(from);
-  t.high = _mm512_loadu_pd(from + 8);
+  t.low = _mm512_mask_loadu_pd(_mm512_set1_pd(filling), (__mmask8)here, from);
+  t.high = _mm512_mask_loadu_pd(_mm512_set1_pd(filling), (__mmask8)(here >> 8), from + 8);
   return t;
 }
 
 TARGET_AVX512 static inline __m512d look_up(table t, __m512i index) {
   return _mm512_permutex2var_pd(t.low, index, t.high);
+}
+
+/* The table that has at i what this one has at i + by, modulo 16. */
+TARGET_AVX512 static inline table turned(table t, int64_t by) {
+  __m512i index = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(by));
+  table other;
+  other.low = look_up(t, index);
+  other.high = look_up(t, _mm512_add_epi64(index, _mm512_set1_epi64(8)));
+  return other;
 }
 
 /* Four views of the thresholds: what each step of the bisection compares with, by the rank so far. */
@@ -48,14 +59,12 @@ typedef struct steps {
 
 /* Fewer than sixteen are filled up with INFINITY, which no score reaches; it is also what lies below rank 0. */
 TARGET_AVX512 static inline steps load_steps(const score_index *ix) {
-  double turned[32];
   steps s;
-  for (uint32_t i = 0; i < 32; i++) turned[i] = i % 16 < ix->n_thresholds ? ix->thresholds[i % 16] : infinity();
-  s.middle = _mm512_set1_pd(turned[7]);
-  s.four = load_table(turned + 3);
-  s.two = load_table(turned + 1);
-  s.one = load_table(turned);
-  s.below = load_table(turned + 15);
+  s.one = load_table(ix->thresholds, ix->n_thresholds, infinity());
+  s.middle = _mm512_set1_pd(ix->n_thresholds > 7 ? ix->thresholds[7] : infinity());
+  s.four = turned(s.one, 3);
+  s.two = turned(s.one, 1);
+  s.below = turned(s.one, 15);
   return s;
 }
 
@@ -98,13 +107,11 @@ TARGET_AVX512 static ALWAYS_INLINE void search_eight(small_search *f, __mmask8 h
  * invalid. The mask is a constant in the loop, as masked stores are slow on some processors.
  */
 TARGET_AVX512 static int search_small(const score_index *ix, const double *scores, size_t n, double *values, int32_t *bins) {
-  double value_of_rank[16] = {0.0};
   __mmask8 rest = (__mmask8)((1u << n % 8) - 1u);
   size_t i = 0;
   small_search f;
-  if (values) memcpy(value_of_rank, ix->values, (ix->n_thresholds + 1) * sizeof(double));
   f.steps = load_steps(ix);
-  f.values = load_table(value_of_rank);
+  f.values = load_table(ix->values, ix->values ? ix->n_thresholds + 1 : 0, 0.0);
   f.least = _mm512_set1_pd(ix->check_min);
   f.most = _mm512_set1_pd(ix->check_max);
   f.changed = _mm512_setzero_si512();

@@ -46,7 +46,6 @@
 
 struct fastbin_model {
   score_index index;          /* first, so that what a search reads lies in few cache lines */
-  int is_plain;               /* a step function without randomised values: what scoring is tuned for */
   const int32_t *bin_of_step; /* n_steps; NULL where each bin is one step */
   fastbin_model_spec spec;    /* what describe() shows; its pointers point into this allocation */
 };

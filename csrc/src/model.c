@@ -161,8 +161,7 @@ fastbin_status fastbin_make_model(const fastbin_model_spec *given, int is_one_of
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
   made->index = plan;
-  made->is_plain = spec->kind == FASTBIN_STEP && !(spec->delta > 0.0);
-  free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
+    free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
   free_part = fill_bin_of_step(made, free_part);
   free_part = fastbin_fill_index(&made->index, &made->spec, free_part);
   made->spec.note = spec->note_size > 0 ? memcpy(free_part, spec->note, spec->note_size) : NULL;

@@ -285,7 +285,7 @@ static fastbin_status smooth_values(batch *b, double *values, size_t *bad_row) {
 }
 
 static fastbin_status values_of_block(batch *b, double *values, size_t *bad_row) {
-  if (b->model->is_plain) return search_block(b, values, NULL, bad_row);
+  if (b->model->index.is_plain) return search_block(b, values, NULL, bad_row);
   if (b->model->spec.kind == FASTBIN_STEP) return randomised_values(b, values, bad_row);
   if (b->model->spec.kind == FASTBIN_LINEAR) return linear_values(b, values, bad_row);
   return smooth_values(b, values, bad_row);

@@ -125,12 +125,12 @@ static NEVER_INLINE fastbin_status value_outside(const fastbin_model *model, dou
 fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value) {
   const score_index *ix = &model->index;
   if (!(score >= ix->check_min && score <= ix->check_max)) return value_outside(model, score, key, value);
-  if (!model->is_plain) {
+  if (!model->index.is_plain) {
     *value = special_value(model, score, key);
     return FASTBIN_OK;
   }
   /* Copied as bits, which do not pass through a floating-point register. */
-  memcpy(value, &model->spec.values[index_bin(ix, score, key)], sizeof *value);
+  memcpy(value, &ix->bin_values[index_bin(ix, score, key)], sizeof *value);
   return FASTBIN_OK;
 }
 
