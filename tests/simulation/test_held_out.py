@@ -40,7 +40,7 @@ def population(n_classes: int) -> Population:
     """Four features; the chances bend in a way that no classifier here knows."""
     rng = np.random.default_rng(n_classes)
     points = rng.normal(size=(3000, 4))
-    logits = 1.5 * points @ rng.normal(size=(4, n_classes)) + np.sin(3.0 * points[:, :1]) * np.arange(n_classes)
+    logits = 0.7 * points @ rng.normal(size=(4, n_classes)) + np.sin(3.0 * points[:, :1]) * np.arange(n_classes)
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     return Population(points, chances / chances.sum(axis=1, keepdims=True))
 
@@ -119,4 +119,4 @@ def test_rows_that_trained_the_estimator_break_it(n_classes: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fb.FastbinWarning)
             broken += fails(clf.fit(X, y), of)[0]
-    assert broken == 10
+    assert broken >= 8  # of 10, where one is promised
