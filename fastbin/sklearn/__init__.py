@@ -2,6 +2,7 @@
 
 ==========================  ==============================================================================
 `CalibratedClassifier`      a classifier and its calibrator in one estimator, with a certificate
+`ReliabilityDisplay`        its reliability diagram
 ==========================  ==============================================================================
 
 The calibrators of fastbin are scikit-learn estimators of their own, which take scores in place of features; they need no
@@ -27,5 +28,6 @@ if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
     )
 
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
+from fastbin.sklearn.display import ReliabilityDisplay  # noqa: E402
 
-__all__ = ["CalibratedClassifier"]
+__all__ = ["CalibratedClassifier", "ReliabilityDisplay"]

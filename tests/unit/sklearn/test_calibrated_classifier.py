@@ -382,3 +382,29 @@ def test_a_saved_model_serves_the_same(tmp_path: Path) -> None:
     scores = clf.estimator_.predict_proba(X3)
     served = fb.load(tmp_path / "model.fbm").predict(scores.max(axis=1), scores.argmax(axis=1))
     np.testing.assert_array_equal(served, clf.predict_top(X3)[1])
+
+
+def test_float32_probabilities() -> None:
+    """Boosters give them; their rows sum to 1 within 1e-7 at best."""
+
+    class Single(LogisticRegression):
+        def predict_proba(self, X: Any) -> Any:
+            return super().predict_proba(X).astype(np.float32)
+
+    for multiclass in ("top-label", "one-vs-rest"):
+        clf = CalibratedClassifier(Single(), multiclass=multiclass, random_state=0).fit(X3, Y3)
+        plain = CalibratedClassifier(LogisticRegression(), multiclass=multiclass, random_state=0).fit(X3, Y3)
+        assert clf.predict_proba(X3).dtype == np.float64
+        np.testing.assert_allclose(clf.predict_proba(X3).sum(axis=1), 1.0, rtol=1e-14)
+        np.testing.assert_allclose(clf.predict_proba(X3), plain.predict_proba(X3), atol=1e-3)
+
+
+def test_small_data_never_fail() -> None:
+    for n in (4, 8, 15, 30):
+        y = np.arange(n) % 2
+        clf = CalibratedClassifier(GaussianNB(), random_state=0).fit(X[:n], y)
+        assert ((clf.predict_proba(X) >= 0.0) & (clf.predict_proba(X) <= 1.0)).all()
+    for multiclass in ("top-label", "one-vs-rest"):
+        few = np.r_[:12, 100:112, 200:212]
+        clf = CalibratedClassifier(GaussianNB(), multiclass=multiclass, random_state=1).fit(X3[few], np.repeat([0, 1, 2], 12))
+        np.testing.assert_allclose(clf.predict_proba(X3).sum(axis=1), 1.0)

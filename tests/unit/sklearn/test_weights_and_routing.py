@@ -99,7 +99,7 @@ def test_weights_go_to_the_estimator_too() -> None:
     held = np.setdiff1d(np.arange(800), clf.estimator_.marks_)
     assert clf.model_.weight_sums.sum() == pytest.approx(weights[held].sum())
     with pytest.warns(fb.FastbinWarning, match="fit of KNeighborsClassifier takes no sample_weight"):
-        CalibratedClassifier(KNeighborsClassifier(), random_state=0).fit(X_LATER, Y_LATER, weights)
+        CalibratedClassifier(KNeighborsClassifier(), calibrator=fb.FixedWidthBinning(1)).fit(X_LATER, Y_LATER, weights)
 
 
 # ------------------------------------------------------------------------------------------------- repetitions

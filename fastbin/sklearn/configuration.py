@@ -1,0 +1,69 @@
+"""What a calibrated classifier is configured with, checked, and what that says about its promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn import get_config
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin.sklearn.splits import Part
+
+WEIGHT_KINDS = ("importance", "frequency")
+
+
+def estimator_of(estimator: Any) -> Any:
+    """The classifier to train, or the frozen one; by default a logistic regression, which takes weights."""
+    if estimator is None:
+        estimator = LogisticRegression()
+        if get_config()["enable_metadata_routing"]:
+            estimator.set_fit_request(sample_weight=True)
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
+        raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
+    return estimator
+
+
+def check_ensemble(ensemble: Any) -> None:
+    """Refuse what `CalibratedClassifierCV` does by default."""
+    if ensemble is not False and ensemble != "auto":
+        raise InputError(
+            f"ensemble is {ensemble!r}; an average of several calibrated classifiers has no model to save and no certificate: "
+            "leave it out, and give cv where all rows shall train and calibrate"
+        )
+
+
+def check_parts(estimator: Any, holdout: Any, cv: Any) -> None:
+    """Refuse more than one answer to the question which rows train and which calibrate."""
+    if holdout is not None and cv is not None:
+        raise InputError(
+            f"holdout is {holdout!r} and cv is {cv!r}; give one of the two: with holdout there is a certificate, with cv all "
+            "rows train and calibrate"
+        )
+    if isinstance(estimator, FrozenEstimator) and (holdout is not None or cv is not None):
+        name = "cv" if holdout is None else "holdout"
+        raise InputError(f"estimator is frozen, and all rows calibrate it; leave out {name}")
+
+
+def reason_to_void(whole: Part, cv: Any, sample_weight_kind: str) -> str | None:
+    """Why nothing can be certified of a fit to these rows; ``None`` where it can."""
+    if cv is not None:
+        return (
+            "cv was given, so the calibrator has seen scores of other fits of the estimator than the one that serves; pass "
+            "holdout, or FrozenEstimator(classifier) and rows that it was not trained on"
+        )
+    if whole.weights is None:
+        return None
+    if sample_weight_kind == "importance":
+        return (
+            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
+            "rows, pass them as integers, with sample_weight_kind='frequency'"
+        )
+    if whole.weights.dtype.kind == "f":
+        raise InputTypeError(
+            f"sample_weight[{whole.at[0]}] is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'; frequencies "
+            "are integers: pass sample_weight.astype(int)"
+        )
+    return None
