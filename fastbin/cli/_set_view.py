@@ -28,7 +28,8 @@ def facts(models: ModelSet) -> Iterator[str]:
     pooled = models.pooled_keys
     if pooled:
         named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
-        yield f"The pool is one model for {len(pooled):,} cells with too few samples for their own: {named}."
+        cells = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}"
+        yield f"The pool is the model of {cells} with too few samples for a model of their own: {named}."
     if models.unknown == "pool":
         yield "Rows of other cells get the value of the pool, without an interval and without a promise."
     else:

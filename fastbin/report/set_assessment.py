@@ -249,7 +249,7 @@ def _cautions_of(assessment: SetAssessment) -> Iterator[str]:
     pooled = assessment.models.pooled_keys
     if pooled:
         share = f"{len(pooled):,} of {len(assessment.models):,} cells"
-        yield f"{share} have no model of their own and share the pool: its promise is about all of them together, not each."
+        yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
     unseen = [cell.cell for cell in assessment.cells if cell.n_samples == 0]
     if unseen:
         yield f"No test sample is of {name_cells(unseen)}: the test says nothing about {_them(unseen)}."

@@ -90,7 +90,7 @@ def test_the_sets_are_those_of_python() -> None:
 def test_fit_shows_cells_and_the_joint_promise() -> None:
     shown = run("fit", "fit.csv", "--segment", "region").stdout
     assert "A set of 3 segments by uniform-mass binning" in shown
-    assert "The pool is one model for 1 cells with too few samples for their own: isle." in shown
+    assert "The pool is the model of 1 cell with too few samples for a model of their own: isle." in shown
     assert "Rows of other cells are refused." in shown
     assert str(REGIONAL.certificate(0.1)) in shown
 

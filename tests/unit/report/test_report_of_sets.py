@@ -68,7 +68,7 @@ def test_rows_that_cannot_be_scored_and_cells_that_are_unknown(models: fb.ModelS
     assert assessed.check is not None
     assert assessed.check.n_samples == 2976
     assert any("20 test samples are of cells that the set does not know" in caution for caution in assessed.cautions)
-    assert any("1 of 3 cells have no model of their own" in caution for caution in assessed.cautions)
+    assert any("1 of 3 cells without a model of their own" in caution for caution in assessed.cautions)
 
 
 def test_weights(models: fb.ModelSet) -> None:
