@@ -156,6 +156,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             draws = check_random_state(self.random_state)
             split = self._split(rows.whole, draws)  # the first draw, so that it depends on random_state alone
             training = self._training(estimator, classes, draws, sample_weight, fit_params)
+            if rows.whole.weights is not None and not (training.takes_weights or get_config()["enable_metadata_routing"]):
+                warnings.warn(
+                    f"fit of {type(estimator).__name__} takes no sample_weight, so the weights serve its calibrator alone",
+                    FastbinWarning,
+                    stacklevel=2,
+                )
             if split is None:
                 part, scores = rows.whole, training.out_of_fold(rows, check_cv_argument(self.cv))
                 fitted = training.fit(rows, part, "the rows")
@@ -166,6 +172,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
+            elif hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
         columns, names = columns_of(rows.y[part.at], classes), np.array(keys_of(classes))
         calibration = CalibrationRows(scores, columns, names, part.weights, self.multiclass)
         calibrator = fit_calibrator(self.calibrator, fitted, calibration)
@@ -193,12 +201,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 del fit_params["sample_weight"]
         else:
             takes_weights = has_fit_parameter(estimator, "sample_weight")
-            if sample_weight is not None and not takes_weights:
-                warnings.warn(
-                    f"fit of {type(estimator).__name__} takes no sample_weight, so the weights serve its calibrator alone",
-                    FastbinWarning,
-                    stacklevel=3,
-                )
         estimator = clone(estimator)
         if self.random_state is not None:
             for name, value in sorted(estimator.get_params().items()):

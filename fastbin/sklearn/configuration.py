@@ -28,7 +28,7 @@ def estimator_of(estimator: Any) -> Any:
 
 def check_ensemble(ensemble: Any) -> None:
     """Refuse what `CalibratedClassifierCV` does by default."""
-    if ensemble is not False and ensemble != "auto":
+    if ensemble not in (False,):
         raise InputError(
             f"ensemble is {ensemble!r}; an average of several calibrated classifiers has no model to save and no certificate: "
             "leave it out, and give cv where all rows shall train and calibrate"

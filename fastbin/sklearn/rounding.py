@@ -4,7 +4,7 @@ A matrix product of a batch differs in its last bits from that of one row, so a 
 in different company. Edges of bins stand at scores of the fit, and such a row would change its bin. Here a model is fitted to
 scores that are rounded to a grid, and its edges are then moved half a step of the grid down: of all scores, rounded or not,
 those lie above a moved edge that lie above the old one when they are rounded. So the model is exactly that of the rounded
-scores, takes scores as they are, and a row changes its bin in one of 1e5 cases where it did in every other.
+scores, and takes scores as they are; of rows whose score stood at an edge, one in 1e5 may still change its bin.
 """
 
 from __future__ import annotations

@@ -284,6 +284,7 @@ def test_out_of_fold_scores_are_those_of_the_folds() -> None:
         ({"cv": 1}, "cv is 1; pass the number of folds, from 2 on"),
         ({"cv": True}, "cv is True"),
         ({"cv": [([0, 1, 2], [3])]}, "is missing from the training part of fold 0|cv does not put each row into one test part"),
+        ({"ensemble": "auto"}, "ensemble is 'auto'; an average"),
         ({"ensemble": True}, "ensemble is True; an average of several calibrated classifiers has no model"),
         ({"holdout": 0.0}, "holdout is 0.0; as a share it is between 0 and 1"),
         ({"holdout": 1.5}, "holdout is 1.5"),
@@ -337,7 +338,8 @@ def test_attributes_of_the_estimator_inside() -> None:
     assert clf.n_features_in_ == 8
     assert clf.feature_names_in_.tolist() == list(frame.columns)
     np.testing.assert_array_equal(clf.predict_proba(frame), CalibratedClassifier(random_state=0).fit(X, Y).predict_proba(X))
-    assert not hasattr(CalibratedClassifier(random_state=0).fit(X, Y), "feature_names_in_")
+    assert not hasattr(clf.fit(X, Y), "feature_names_in_")
+    clf.fit(frame, Y)
     sparse = CalibratedClassifier(random_state=0).fit(scipy.sparse.csr_matrix(X), Y)
     np.testing.assert_allclose(sparse.predict_proba(X), clf.predict_proba(frame), atol=1e-6)
 
