@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import partial
+from statistics import median
 
 import cases
 import numpy as np
@@ -17,10 +20,7 @@ N_ROWS = 10**6
 
 def _models(case: SetCase) -> fb.ModelSet:
     """Models of a few different fits, under the keys 3, 6, 9, ..."""
-    if case.n_steps == case.n_bins:
-        method = fb.UniformMassBinning(case.n_bins)
-    else:
-        method = fb.CertifiedCalibration(n_bins=case.n_bins)
+    method = fb.CertifiedCalibration(n_bins=case.n_bins) if case.has_steps else fb.UniformMassBinning(case.n_bins)
     fitted = [method.fit(*(column[i::50] for column in rows(case.shape, 50 * case.n_fit))).model_ for i in range(50)]
     return fb.ModelSet({3 * i: fitted[i % 50] for i in range(1, case.n_models + 1)})
 
@@ -30,6 +30,16 @@ def _check(models: fb.ModelSet, scores: np.ndarray, cells: np.ndarray, values: n
     for key in models.keys[:: len(models) // 20]:
         mine = cells == key
         assert np.array_equal(values[mine], models[key].predict(scores[mine]))
+
+
+def _processor_seconds(call: Callable[[], object], rounds: int) -> float:
+    """The median; what is asked of reading is a time and no ratio, and others who use the machine must not count."""
+    times = []
+    for _ in range(rounds):
+        started = time.process_time()
+        call()
+        times.append(time.process_time() - started)
+    return median(times)
 
 
 @pytest.mark.parametrize("case", SETS, ids=lambda case: case.name)
@@ -51,11 +61,11 @@ def bench_sets(case: SetCase, is_long: bool, benchmark, report) -> None:
         "random": lambda: models._predict(numbers["random"], scores, None, 1, out, "error"),
         "find sorted": partial(models.find, ordered),
         "find random": partial(models.find, mixed),
-        "read": read,
     }
     timed = paired(contestants, seconds=10 if is_long else 3)
-    report(case.name, cases.READ_MS, 1e3 * timed.seconds("read"))
-    report(case.name, cases.READ_NS_A_BYTE, 1e9 * timed.seconds("read") / len(data))
+    seconds = _processor_seconds(read, 30 if is_long else 10)
+    report(case.name, cases.READ_MS, 1e3 * seconds)
+    report(case.name, cases.READ_NS_A_BYTE, 1e9 * seconds / len(data))
     report(case.name, cases.SORTED_TO_ONE, timed.ratio("sorted", to="one model"))
     report(case.name, cases.RANDOM_TO_ONE, timed.ratio("random", to="one model"))
     report(case.name, cases.FIND_SORTED_NS, 1e9 * timed.seconds("find sorted") / N_ROWS)

@@ -77,10 +77,11 @@ class SegmentRule(NamedTuple):
     out_of_range: str
     monotone: bool
 
-    def bins_for(self, n_samples: Int64s) -> Int64s:
-        """The bins of segments of so many samples: as many as asked, or as these allow."""
+    def bins_for(self, n_samples: Int64s, needed: int) -> Int64s:
+        """The bins of segments of so many samples: as many as asked from `needed` samples on, else in proportion."""
         if not isinstance(self.n_bins, str):
-            return np.minimum(self.n_bins, (n_samples + 1) // 2)
+            share = np.maximum(1, self.n_bins * np.minimum(n_samples, needed) // needed)
+            return np.minimum(share, (n_samples + 1) // 2)
         sizes, of_size = np.unique(n_samples, return_inverse=True)
         return np.array([resolve_n_bins(self.n_bins, n) for n in sizes.tolist()], np.int64)[of_size]
 

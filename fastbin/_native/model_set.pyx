@@ -103,8 +103,7 @@ cdef class NativeModelSet(SetOwner):
             return NOT_PLAIN
         return fastbin_set_find_text(self.set, text, size) if 0 < size <= FASTBIN_MAX_KEY_SIZE else NOT_PLAIN
 
-    def _find_one(self, cell):
-        """The number of the model of one key, -1 where it is unknown or of the other type; refuses what is no key."""
+    cdef int32_t _look_up(self, cell) except? NOT_PLAIN:
         cdef int32_t number
         self._refuse_empty()
         number = self._number_of(<PyObject *>cell)
@@ -112,6 +111,10 @@ cdef class NativeModelSet(SetOwner):
             cell = check_cell(cell)  # an int or a str of NumPy becomes a plain one
             number = self._number_of(<PyObject *>cell)
         return max(number, -1)
+
+    def _find_one(self, cell):
+        """The number of the model of one key, -1 where it is unknown or of the other type; refuses what is no key."""
+        return self._look_up(cell)
 
     cdef bint _find_objects(self, PyObject **items, cnp.ndarray found) except -1:
         """Whether all of these are plain keys, so that `found` holds the numbers of their models."""
@@ -180,7 +183,7 @@ cdef class NativeModelSet(SetOwner):
             raise InputError(f"cells[0] is {first!r}, and the keys of this set are {self._words()}; pass such keys")
         if is_text:
             # One number more, as an empty column has no texts.
-            found = np.array([self._find_one(text) for text in known.texts] + [-1], np.int32)
+            found = np.array([self._look_up(text) for text in known.texts] + [-1], np.int32)
             return found[known.codes]
         return self._find_ints(known)
 
@@ -223,7 +226,7 @@ cdef class NativeModelSet(SetOwner):
         cdef double value = 0.0
         cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
         cdef uint64_t tie_key = 0
-        cdef int32_t model = self._find_one(cell)
+        cdef int32_t model = self._look_up(cell)
         cdef fastbin_status status
         if key is not None:
             tie_key = check_key(key)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._typing import Array, Float64s
 from fastbin.cli._console import reading
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._streams import display_name
@@ -110,21 +110,25 @@ def read_text(table: Table, name: str, batch: Any, first_row: int) -> Any:
     return column
 
 
-def read_rows(table: Table, numbers: Mapping[str, str], keys: str | None, **options: Any) -> tuple[dict[str, Array], Any]:
-    """All rows of a table: an array for each argument, and a column of text. `options` are those of `ColumnReader`."""
-    reader, arrays, texts = ColumnReader(table, numbers, **options), [], []
-    names = list(dict.fromkeys([*reader.names, *([] if keys is None else [table.check_column(keys)])]))
+def read_rows(
+    table: Table, numbers: Mapping[str, str], texts: Mapping[str, str], **options: Any
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """All rows of a table, by argument: columns as arrays, and columns as text. `options` are those of `ColumnReader`."""
+    reader, arrays, read = ColumnReader(table, numbers, **options), [], []
+    names = dict.fromkeys([*reader.names, *(table.check_column(name) for name in texts.values())])
     with reading(table, "reading") as watched:
-        for batch in watched(table.batches(names)):
-            if keys is not None:
-                texts.append(read_text(table, keys, batch, reader.first_row))
+        for batch in watched(table.batches(list(names))):
+            read.append([read_text(table, name, batch, reader.first_row) for name in texts.values()])
             arrays.append(reader.read(batch))
     if reader.first_row == 0:
         raise InputError(f"{table.path} has no rows")
     reader.finish()
     pa = arrow()
     joined = {argument: np.concatenate([each[argument] for each in arrays]) for argument in arrays[0]}
-    return joined, None if keys is None else pa.chunked_array(texts).combine_chunks()
+    columns = zip(*read, strict=True)
+    return joined, {
+        argument: pa.chunked_array(column).combine_chunks() for argument, column in zip(texts, columns, strict=True)
+    }
 
 
 def matrix_columns(table: Table, names: Sequence[str]) -> dict[str, str]:
@@ -152,55 +156,70 @@ def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -
     return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
 
 
+class LabelledRows(NamedTuple):
+    """Rows as the functions of `fastbin.assess` take them, and the columns of the table that they come from.
+
+    Of a set for predicted classes: the largest probability, whether its class is the true one, and the class. Of a class-wise
+    set, a row for each sample and class.
+    """
+
+    arrays: dict[str, Any]  # scores, labels, and where there are any cells, sample_weight and further columns
+    texts: dict[str, Any]
+    columns: dict[str, str]
+
+
 def labelled_rows(
-    models: ModelSet,
+    model: BinnedModel | ModelSet,
     table: Table,
     rows: TableOptions,
     cells: CellOptions,
     *,
     more: Mapping[str, str],
-    whole: Collection[str] = (),
+    texts: Mapping[str, str],
     propagate: Collection[str] = (),
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Scores, labels and cells of all rows of a table, as `fastbin.assess` takes them, and the columns that they come from.
+) -> LabelledRows:
+    """All rows of a table for a model or a set. `more` are further columns of numbers, `texts` of text, one for each sample."""
+    from fastbin.model_set import ModelSet
 
-    Of a set for predicted classes: the largest probability, whether its class is the true one, and the class. Of a class-wise
-    set, a row for each sample and class. `more` are further columns of numbers, one for each sample.
-    """
-    if models.kind not in CLASS_KINDS:
-        columns = {**rows.columns(table), **more}
-        arrays, text = read_rows(
-            table, columns, cells.segment, label="labels", positive=rows.positive, whole=whole, propagate=propagate
-        )
-        columns["cells"] = str(cells.segment)
+    whole = ("sample_weight",)
+    if isinstance(model, ModelSet) and model.kind in CLASS_KINDS:
+        return _rows_of_classes(model, table, rows, cells, more, texts)
+    columns = {**rows.columns(table), **more}
+    of_cell = {"cells": str(cells.segment)} if isinstance(model, ModelSet) else {}
+    arrays, read = read_rows(
+        table, columns, {**of_cell, **texts}, label="labels", positive=rows.positive, whole=whole, propagate=propagate
+    )
+    columns |= of_cell
+    found: dict[str, Any] = dict(arrays)
+    if isinstance(model, ModelSet):
         with errors_in(table, columns):
-            return {**arrays, "cells": as_keys(text, are_text=isinstance(models.keys[0], str))}, columns
+            found["cells"] = as_keys(read.pop("cells"), are_text=isinstance(model.keys[0], str))
+    return LabelledRows(found, read, columns)
+
+
+def _rows_of_classes(
+    models: ModelSet, table: Table, rows: TableOptions, cells: CellOptions, more: Mapping[str, str], texts: Mapping[str, str]
+) -> LabelledRows:
+    from fastbin.multi.columns import find_columns
+    from fastbin.multi.top_label import top_of
+
     label = rows.label_column(table)
     weights = {} if rows.weights is None else {"sample_weight": table.check_column(rows.weights)}
     columns = {**matrix_columns(table, in_order_of(models, cells.class_columns)), **weights, **more}
-    arrays, text = read_rows(table, columns, label, whole=whole)
+    arrays, read = read_rows(table, columns, {"labels": label, **texts}, whole=("sample_weight",))
     columns["labels"] = columns["cells"] = label
-    with errors_in(table, columns):
-        matrix, truth = checked_matrix(models, arrays, cells.inputs), _columns_of_labels(models, text)
-    others = {argument: column for argument, column in arrays.items() if not argument.startswith("P[")}
-    return _as_cells(models, matrix, truth, others), columns
-
-
-def _columns_of_labels(models: ModelSet, text: Any) -> Int64s:
-    from fastbin.multi.columns import find_columns
-
-    keys = as_keys(text, are_text=isinstance(models.keys[0], str))
-    return find_columns(keys, list(models.columns or ()), "labels")
-
-
-def _as_cells(models: ModelSet, matrix: Float64s, truth: Int64s, others: Mapping[str, Array]) -> dict[str, Any]:
-    from fastbin.multi.top_label import top_of
-
     classes = np.array(models.columns)
+    with errors_in(table, columns):
+        matrix = checked_matrix(models, arrays, cells.inputs)
+        truth = find_columns(as_keys(read.pop("labels"), are_text=isinstance(models.keys[0], str)), classes.tolist(), "labels")
+    others = {argument: column for argument, column in arrays.items() if not argument.startswith("P[")}
     if models.kind == "top-label":
         predicted, scores = top_of(matrix)
-        return {"scores": scores, "labels": predicted == truth, "cells": classes[predicted], **others}
+        own = {"scores": scores, "labels": predicted == truth, "cells": classes[predicted]}
+        return LabelledRows({**own, **others}, read, columns)
     n, k = matrix.shape
-    repeated = {argument: np.repeat(column, k) for argument, column in others.items()}
     is_own = (truth[:, np.newaxis] == np.arange(k)).ravel()
-    return {"scores": matrix.ravel(), "labels": is_own, "cells": np.tile(classes, n), **repeated}
+    repeated = {argument: np.repeat(column, k) for argument, column in others.items()}
+    at = arrow().array(np.repeat(np.arange(n), k))
+    own = {"scores": matrix.ravel(), "labels": is_own, "cells": np.tile(classes, n)}
+    return LabelledRows({**own, **repeated}, {argument: column.take(at) for argument, column in read.items()}, columns)

@@ -9,15 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
-import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._typing import Array
-from fastbin.cli._console import reading
 from fastbin.cli._streams import display_name
 from fastbin.io import Table, open_table
 from fastbin.io.base import arrow
-from fastbin.io.columns import ColumnReader
 
 # Usual names of the two columns, in lower case.
 SCORE_NAMES = (
@@ -113,15 +109,6 @@ def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...])
 
 def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
     return [name for name in table.names if name.strip().lower() in usual]
-
-
-def read_all(table: Table, reader: ColumnReader) -> dict[str, Array]:
-    """All rows of a table, as an array for each argument of the reader."""
-    with reading(table, "reading") as watched:
-        batches = [reader.read(batch) for batch in watched(table.batches(reader.names))]
-    if reader.first_row == 0:
-        raise InputError(f"{table.path} has no rows")
-    return {argument: np.concatenate([batch[argument] for batch in batches]) for argument in batches[0]}
 
 
 @contextmanager

@@ -78,10 +78,11 @@ def _fit_segments(
     calibrator = make_calibrator(method or "umd", given)
     estimator = SegmentedBinning(calibrator, **options.parameters("thin", "min_points", "unknown"))
     columns = rows.columns(table)
-    arrays, text = read_rows(table, columns, cells.segment, label="labels", positive=rows.positive, whole=("sample_weight",))
-    columns["segments"] = str(cells.segment)
+    segments = {"segments": str(cells.segment)}
+    arrays, texts = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
+    columns |= segments
     with errors_in(table, columns), working("fitting"):
-        return estimator.fit(segments=as_keys(text), **arrays).model_, columns
+        return estimator.fit(segments=as_keys(texts["segments"]), **arrays).model_, columns
 
 
 def _fit_classes(
@@ -95,9 +96,9 @@ def _fit_classes(
     label, names = rows.label_column(table), cells.class_columns
     weights = {} if rows.weights is None else {"sample_weight": table.check_column(rows.weights)}
     columns = {**matrix_columns(table, names), **weights}
-    arrays, text = read_rows(table, columns, label, whole=("sample_weight",))
+    arrays, texts = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
     columns["labels"] = label
-    classes, labels = _classes(table, options, names, text)
+    classes, labels = _classes(table, options, names, texts["labels"])
     estimator: Any = ClassWiseBinning
     if options.top_label is not False:
         estimator, parameters = TopLabelBinning, parameters | options.parameters("thin", "min_points")

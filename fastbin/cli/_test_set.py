@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from fastbin._errors import InputError
 from fastbin.cli._cells import CellOptions, labelled_rows
 from fastbin.cli._console import working
-from fastbin.cli._files import TableOptions, errors_in, read_all
+from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._streams import check_inputs, load_any
-from fastbin.io.columns import ColumnReader
 
 if TYPE_CHECKING:
+    from fastbin.assess import GroupAudit
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.report import Assessment, SetAssessment
+
+
+class Assessed(NamedTuple):
+    """What was found on a table, and for an audit of groups whether the promise is kept in each."""
+
+    assessment: Assessment | SetAssessment
+    audit: GroupAudit | None
 
 
 def assess_file(
@@ -26,10 +35,10 @@ def assess_file(
     *,
     against: tuple[str, ...],
     against_column: tuple[str, ...],
+    groups: tuple[str, ...] = (),
     **settings: Any,
-) -> Assessment | SetAssessment:
+) -> Assessed:
     """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions."""
-    from fastbin.model_set import ModelSet
     from fastbin.report import assess_model
 
     check_inputs(MODEL=model, FILE=file, __against=against)
@@ -48,15 +57,29 @@ def assess_file(
             raise InputError(f"two methods to compare with are called {name!r}; rename a file")
         compared[f"others[{name!r}]"] = table.check_column(name)
     # A row without a score is left out and counted; any other missing value is an error.
-    rules: dict[str, Any] = {"whole": ("sample_weight",), "propagate": ("scores",)}
-    if isinstance(loaded, ModelSet):
-        arrays, columns = labelled_rows(loaded, table, rows, cells, more=compared, **rules)
-    else:
-        columns = {**rows.columns(table), **compared}
-        arrays = read_all(table, ColumnReader(table, columns, label="labels", positive=rows.positive, **rules))
+    read = labelled_rows(
+        loaded, table, rows, cells, more=compared, texts={name: name for name in groups}, propagate=("scores",)
+    )
+    arrays: Any = read.arrays
     others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
-    with errors_in(table, columns), working("assessing"):
-        return assess_model(loaded, others=others, **arrays, **settings)
+    with errors_in(table, read.columns), working("assessing"):
+        assessment: Any = assess_model(loaded, others=others, **arrays, **settings)
+        return Assessed(assessment, _audit(loaded, arrays, read.texts, **settings) if groups else None)
+
+
+def _audit(
+    loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *, alpha: float, level: float, seed: int
+) -> GroupAudit:
+    """The promise in groups, of the rows that have a score."""
+    from fastbin.assess import audit_groups
+
+    kept = np.isfinite(arrays["scores"])
+    given = {name: np.asarray(column)[kept] for name, column in {**arrays, **groups}.items()}
+    columns: Any = {name: given.pop(name) for name in groups}
+    if len(columns) == 1:  # one column of disjoint groups is known as such by its name alone
+        columns = next(iter(columns.values()))
+    return audit_groups(loaded, given.pop("scores"), given.pop("labels"), columns, certificate=loaded.certificate(alpha),
+                        alpha=level, seed=seed, **given)  # fmt: skip
 
 
 def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:

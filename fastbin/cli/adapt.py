@@ -8,11 +8,11 @@ import click
 
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
+from fastbin.cli._cells import read_rows
 from fastbin.cli._console import working
-from fastbin.cli._files import TableOptions, errors_in, read_all
+from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._streams import Output, check_inputs, load_model
 from fastbin.guarantees.words import sureness
-from fastbin.io.columns import ColumnReader
 
 if TYPE_CHECKING:
     from fastbin.shift import LabelShift
@@ -93,9 +93,7 @@ def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> Lab
     named, choose = (rows.label, rows.label_column) if argument == "labels" else (rows.score, rows.score_column)
     column = table.names[0] if named is None and len(table.names) == 1 else choose(table)
     label, positive = ("labels", rows.positive) if argument == "labels" else (None, None)
-    reader = ColumnReader(table, {argument: column}, label=label, positive=positive)
-    arrays = read_all(table, reader)
-    reader.finish()
+    arrays, _ = read_rows(table, {argument: column}, {}, label=label, positive=positive)
     with errors_in(table, {argument: column}), working("estimating the rate"):
         return shift.fit(**arrays)
 

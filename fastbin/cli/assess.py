@@ -14,6 +14,7 @@ from fastbin.cli._model_view import print_certificate
 from fastbin.cli._test_set import assess_file
 
 if TYPE_CHECKING:
+    from fastbin.assess import GroupAudit
     from fastbin.report import Assessment, SetAssessment
 
 CONTRADICTED = 3
@@ -27,14 +28,27 @@ CONTRADICTED = 3
         "fastbin assess credit.fbm test.parquet --json | jq .check.verdict",
         "fastbin assess credit.fbm test.csv --exit-code",
         "fastbin assess regions.fbm test.csv --segment region",
+        "fastbin assess credit.fbm test.csv --group sex --group region",
     ),
 )
 @options.assessment
-@options.exit_code(CONTRADICTED, "the certificate is contradicted")
+@options.option(
+    "--group COLUMN",
+    "Also: is the certificate kept in each group of this column? Repeatable; several share the level.",
+    multiple=True,
+)
+@options.exit_code(CONTRADICTED, "the certificate is contradicted, or in a group")
 @options.as_json
 @options.tables
 def command(
-    model: str, file: str, exit_code: bool, as_json: bool, rows: TableOptions, cells: CellOptions, **settings: Any
+    model: str,
+    file: str,
+    group: tuple[str, ...],
+    exit_code: bool,
+    as_json: bool,
+    rows: TableOptions,
+    cells: CellOptions,
+    **settings: Any,
 ) -> int:
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
@@ -45,14 +59,20 @@ def command(
     Of a set of models also every cell. Of a set for predicted classes the outcome is whether the prediction is right; of a
     class-wise set every row counts once for each class.
 
+    A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with
+    the test samples of each group, and shows which distance these certify there by themselves.
+
     FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
     """
-    assessment = assess_file(model, file, rows, cells, **settings)
+    assessment, audit = assess_file(model, file, rows, cells, groups=group, **settings)
     if as_json:
-        say_json({"model": model, "file": file, **assessment.to_dict()})
+        audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
+        say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
     else:
         _show(assessment)
-    contradicted = assessment.check is not None and assessment.check.verdict == "contradicted"
+        if audit is not None:
+            _show_audit(audit)
+    contradicted = any(each is not None and each.verdict == "contradicted" for each in (assessment.check, audit))
     return CONTRADICTED if exit_code and contradicted else 0
 
 
@@ -87,3 +107,23 @@ def _show_cells(assessment: SetAssessment) -> None:
     out = console()
     out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
     out.print()
+
+
+def _show_audit(audit: GroupAudit) -> None:
+    out = console()
+    titles = ["group", "test samples", "bins", "p", "certified distance", "promise"]
+    rows = [
+        [
+            group.name,
+            f"{group.n_samples:,}",
+            f"{len(group.bins):,}",
+            f"{group.p_value:.3g}",
+            f"{group.epsilon:.4f}",
+            group.verdict,
+        ]
+        for group in audit.groups
+    ]
+    out.print()
+    out.print(text_table(titles, rows, max_rows=40))
+    out.print()
+    out.print(f"By group: {audit}")

@@ -172,8 +172,7 @@ def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, 
     assert isinstance(models, ModelSet)
     if keys.column is not None:
         raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
-    arrays, columns = labelled_rows(models, table, rows, cells, more={})
-    arrays.pop("sample_weight", None)
+    arrays, _, columns = labelled_rows(models, table, rows, cells, more={}, texts={})
     with errors_in(table, columns):
         known = models.find(arrays["cells"]) >= 0
         if not known.all():

@@ -41,7 +41,7 @@ def command(
     from fastbin.report import render_report
 
     out = Output(output, reads=(model, file), is_text=True)
-    assessment = assess_file(model, file, rows, cells, **settings)
+    assessment = assess_file(model, file, rows, cells, **settings).assessment
     with working("drawing"):
         model_name, file_name = (display_name(path if path == "-" else Path(path).name) for path in (model, file))
         page = render_report(assessment, title=title, model_source=model_name, test_source=file_name)

@@ -79,15 +79,24 @@ class BinaryMethod:
         As it is configured for cells that are not thin.
     points_per_bin : int or None
         With it, a cell of n samples gets n // points_per_bin bins, at least one.
+    min_points : int
+        What a cell must have for all bins that were asked for. A pool that has less gets bins in proportion: bins of a few
+        samples would widen the promise about all cells, as that is about the widest.
     """
 
     calibrator: Calibrator
     points_per_bin: int | None = None
+    min_points: int = 1
 
     @property
     def least(self) -> int:
         """The samples that a cell needs for what was asked."""
         return self.calibrator._least_samples() if self.points_per_bin is None else 1
+
+    @property
+    def needed(self) -> int:
+        """The samples with which a cell gets what was asked."""
+        return max(self.min_points, self.least)
 
     @cached_property
     def rule(self) -> SegmentRule | None:
@@ -105,17 +114,18 @@ class BinaryMethod:
         """The bins of cells of so many samples under `rule`; as `of` gives them."""
         assert self.rule is not None
         if self.points_per_bin is None:
-            return self.rule.bins_for(n_samples)
+            return self.rule.bins_for(n_samples, self.needed)
         return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
 
     def of(self, n_samples: int) -> Calibrator:
-        """The calibrator of a cell: with what was asked where there are samples enough, else as many bins as they allow."""
+        """The calibrator of a cell: with what was asked where there are samples enough, else with bins in proportion."""
         if self.points_per_bin is not None:
             return _copy(self.calibrator, n_bins=int(self.bins_for(np.array([n_samples]))[0]))
-        if n_samples >= self.least:
+        asked = self.calibrator.get_params().get("n_bins")
+        if n_samples >= self.needed or not isinstance(asked, int):
             return _copy(self.calibrator)
-        low, high = 1, self.calibrator.get_params()["n_bins"]
-        while low < high:  # the most bins for which they are enough
+        low, high = 1, max(1, asked * n_samples // self.needed)
+        while low < high:  # and for which they are enough
             middle = (low + high + 1) // 2
             enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
             low, high = (middle, high) if enough else (low, middle - 1)
@@ -126,8 +136,9 @@ def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
     return type(calibrator)(**{**calibrator.get_params(), **changes})
 
 
-def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None) -> BinaryMethod:
+def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1) -> BinaryMethod:
     """What a user asked for, checked: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
+    min_points = check_count(min_points, "min_points")
     if calibrator is not None:
         if not isinstance(calibrator, Calibrator):
             what = (
@@ -138,10 +149,10 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
             raise InputError(f"n_bins is {n_bins!r}, and calibrator has its own; give one of the two")
         calibrator._least_samples()  # refuses what cannot be used
         drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
-        return BinaryMethod(_copy(calibrator, **drawn))
+        return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)
     if n_bins is not None or points_per_bin is None:
-        return BinaryMethod(UniformMassBinning() if n_bins is None else UniformMassBinning(n_bins))
-    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"))
+        return BinaryMethod(UniformMassBinning() if n_bins is None else UniformMassBinning(n_bins), min_points=min_points)
+    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
 
 
 def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told) -> BinnedModel:

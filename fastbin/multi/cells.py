@@ -26,13 +26,12 @@ class CellKind(NamedTuple):
     word: str  # what a cell is called in messages
     column: str  # and the argument that says it of each row
     thin: str = "pool"
-    min_points: float = 1  # infinity: all cells are pooled
     unknown: str = "refuse"
+    pool_all: bool = False
 
-    def find_thin(self, keys: Sequence[Key], counts: Int64s, least: int) -> Bools:
+    def find_thin(self, keys: Sequence[Key], counts: Int64s, needed: int) -> Bools:
         """The cells that go to the pool."""
-        needed = max(self.min_points, least)
-        thin: Bools = counts < needed
+        thin: Bools = np.full(len(counts), self.pool_all) | (counts < needed)
         if self.thin == "refuse" and thin.any():
             first = int(np.argmax(thin))
             raise InputError(
@@ -92,7 +91,7 @@ def fit_set(
     samples = Samples.of(given, method.calibrator, **{kind.column: cells.codes})
     numbers = cells.numbers()
     counts = samples.counts(numbers, len(keys))
-    is_pooled = kind.find_thin(keys, counts, method.least)
+    is_pooled = kind.find_thin(keys, counts, method.needed)
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(cells.row_counts)
     told: Told = []
@@ -123,7 +122,7 @@ def _fit_together(
     assert method.rule is not None
     rows = check_rows(given.scores, given.labels, None, method.rule.score_range, positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
-    is_pooled = kind.find_thin(keys, cells.row_counts, method.least)
+    is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
     own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
     counts = cells.row_counts[own]
     if n_pooled:

@@ -11,7 +11,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.segments import code_cells
-from fastbin._scalars import check_choice, check_count
+from fastbin._scalars import check_choice
 from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
@@ -36,7 +36,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         What each segment gets a copy of; any binary calibrator of the library. ``None``: ``UniformMassBinning()``.
     thin : {"pool", "refuse"}
         What becomes of segments with fewer samples than `min_points`, or than the bins of the calibrator need. "pool": one
-        model of all their rows, with as many bins as these allow. "refuse": an error that names the first.
+        model of all their rows, with fewer bins where even these have fewer samples. "refuse": an error that names the first.
     min_points : int
         The samples that a segment must have for a model of its own.
     unknown : {"refuse", "pool"}
@@ -102,20 +102,19 @@ class SegmentedBinning(Estimator[ModelSet]):
             Where fits of segments warn, once for all; and where ``unknown="pool"`` finds no pool, because no segment is thin:
             the set refuses unknown segments then.
         """
-        method = binary_method(self.calibrator)
+        method = binary_method(self.calibrator, min_points=self.min_points)
         check_choice(self.thin, "thin", THIN)
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
-        kind = CellKind("segments", "segment", "segments", self.thin, check_count(self.min_points, "min_points"), self.unknown)
+        kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
         fitted = fit_set(method, Given(scores, labels, sample_weight, positive), *code_cells(segments, "segments"), kind)
         self.model_ = fitted.models
         if fitted.warning is not None:
             warnings.warn(fitted.warning, FastbinWarning, stacklevel=2)
         if self.model_.unknown != self.unknown:
             warnings.warn(
-                f"no segment has fewer than {max(self.min_points, method.least)} samples, so there is no pool; unknown "
-                "segments are refused",
+                f"no segment has fewer than {method.needed} samples, so there is no pool; unknown segments are refused",
                 FastbinWarning,
                 stacklevel=2,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,7 +13,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.segments import CellRows, code_cells
-from fastbin._scalars import check_choice, check_count
+from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
 from fastbin.model import IntervalMethod
@@ -173,11 +172,11 @@ class TopLabelBinning(Estimator[ModelSet]):
 
     def _fit(self, scores: Array, predicted: Int64s, is_right: Array, sample_weight: Any, classes: list[Key]) -> Self:
         """The models of predicted columns; `fit` and `fit_top` differ in where these come from."""
-        method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
-        policy, min_points = check_choice(self.thin, "thin", THIN), check_count(self.min_points, "min_points")
-        kind = CellKind("top-label", "class", "predicted", policy, min_points)
-        if not self.per_class:
-            kind = kind._replace(thin="pool", min_points=math.inf)
+        method = binary_method(
+            self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin, min_points=self.min_points
+        )
+        policy = check_choice(self.thin, "thin", THIN) if self.per_class else "pool"
+        kind = CellKind("top-label", "class", "predicted", policy, pool_all=not self.per_class)
         columns = np.array(sorted(range(len(classes)), key=lambda column: classes[column]), np.int64)
         keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
         fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)

@@ -1,4 +1,4 @@
-"""Write the golden files of a release: saved models, streams, monitors and pickles, and what they answer.
+"""Write the golden files of a release: saved models, sets, streams, monitors and pickles, and what they answer.
 
     python tests/golden/make_golden.py      # of the version that is installed, into tests/golden/VERSION/
 
@@ -174,6 +174,23 @@ def monitors() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "by-intervals", lambda: told(watch(cal, 0.05, 0.01, interval_alpha=0.05), TIED_LABELS)
 
 
+def sets() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Both types of keys, with a pool and without."""
+
+    def fitted() -> list[Any]:
+        return [make().model_ for name, make in uniform_mass() if name in ("umd-whole-tied", "umd-random-tied", "umd-delta")]
+
+    yield "integers", lambda: fb.ModelSet(dict(zip((-(2**63), 5, 2**63 - 1), fitted(), strict=True)))
+    yield "texts", lambda: fb.ModelSet(dict(zip(("z", "é", "\U0001f600"), fitted(), strict=True)))
+    for unknown in ("pool", "refuse"):
+        yield (
+            f"pool-{unknown}",
+            lambda u=unknown: fb.ModelSet(
+                dict(zip("ab", fitted(), strict=False)), pool=fitted()[2], pooled_keys=["A", "c", "d"], unknown=u
+            ),
+        )
+
+
 # ------------------------------------------------------------------------------------------------- what they answer
 
 
@@ -236,6 +253,17 @@ def of_model(model: Any) -> dict[str, Any]:
     return told
 
 
+def of_set(models: Any) -> dict[str, Any]:
+    told = {name: getattr(models, name) for name in ("kind", "unknown", "n_models", "n_bins", "n_samples")}
+    told |= {name: list(getattr(models, name)) for name in ("keys", "pooled_keys")}
+    scores, keys = questions(models[models.keys[0]])
+    cells = [models.keys[i % len(models.keys)] for i in range(len(scores))]
+    told["scores"], told["tie_keys"], told["cells"] = hexed(scores), keys.tolist(), cells
+    told["predicted"] = hexed(models.predict(scores, cells, keys=keys))
+    told["bins"] = models.assign_all(scores, cells, keys=keys).tolist()
+    return told
+
+
 def of_stream(stream: Any) -> dict[str, Any]:
     """What it holds, the model it makes, and what it holds after fifty samples more."""
 
@@ -266,6 +294,7 @@ def of_monitor(monitor: Any) -> dict[str, Any]:
 
 KINDS = {
     "models": (".fbm", lambda: [*uniform_mass(), *others(), *resolutions()], of_model),
+    "sets": (".fbm", sets, of_set),
     "streams": (".fbs", streams, of_stream),
     "monitors": (".mon", monitors, of_monitor),
 }
@@ -286,7 +315,7 @@ def main() -> int:
             made = getattr(made, "model_", made)
             data = made.to_bytes()
             (folder / kind / (name + suffix)).write_bytes(data)
-            if name in ("umd-random-tied", "counted", "quiet"):
+            if name in ("umd-random-tied", "texts", "counted", "quiet"):
                 (folder / kind / (name + ".pickle")).write_bytes(pickle.dumps(made, protocol=4))
             expected[kind][name] = answers(type(made).from_bytes(data))
     text = json.dumps(expected, separators=(",", ":"), ensure_ascii=False)

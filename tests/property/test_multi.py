@@ -219,10 +219,14 @@ def test_logits_are_their_softmax(rows: list[list[float]]) -> None:
         assert mine[1].n_samples == expected[1].n_samples
 
 
-def test_the_pool_has_as_many_bins_as_its_rows_allow() -> None:
-    for scheme in ("umd", "ze", "umb", "ums"):
-        for n in range(2, 40):
-            cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(20, scheme=scheme), min_points=1000)
+@pytest.mark.parametrize("min_points", [1, 45, 100])
+def test_a_pool_of_few_rows_has_bins_in_proportion(min_points: int) -> None:
+    for scheme, needed in (("umd", 39), ("ze", 39), ("umb", 20), ("ums", 40)):
+        for n in range(2, 3 * 16):
+            cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(20, scheme=scheme), min_points=min_points)
+            if min(np.bincount(np.arange(n) % 3)) >= max(min_points, needed):
+                continue
             scores = (np.arange(n) + 0.5) / n
             pool = quietly(cal.fit, scores, np.arange(n) % 2, np.arange(n) % 3).model_.pool
-            assert pool.n_bins_asked == min(20, n // 2 if scheme == "ums" else most_bins(n, scheme))
+            share = 20 * min(n, max(min_points, needed)) // max(min_points, needed)
+            assert pool.n_bins_asked == min(max(1, share), n // 2 if scheme == "ums" else most_bins(n, scheme))

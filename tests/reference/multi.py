@@ -62,8 +62,11 @@ def segmented(
     """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others pooled."""
     needed = n_bins if scheme == "umb" else 2 * n_bins - 1
     cells = _divided(scores, labels, segments, sorted(set(segments)), weights, max(min_points, needed))
-    for part in [*cells.own.values(), *([cells.pool] if cells.pool else [])]:
-        part.n_bins = min(n_bins, most_bins(part.n_samples, scheme))
+    for part in cells.own.values():
+        part.n_bins = n_bins
+    if cells.pool:
+        share = n_bins * min(cells.pool.n_samples, max(min_points, needed)) // max(min_points, needed)
+        cells.pool.n_bins = min(max(1, share), most_bins(cells.pool.n_samples, scheme))
     return cells
 
 

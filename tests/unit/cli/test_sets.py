@@ -324,3 +324,35 @@ def test_options_of_sets_with_one_model_and_missing_cells() -> None:
     assert "gap.csv, line 3, column region: the value is missing" in run("fit", "gap.csv", "--segment", "region", code=1).output
     result = run("assess", "one.fbm", "test.csv", "--against", "regions.fbm", code=1)
     assert "regions.fbm is a segments set and MODEL is one model" in result.output
+
+
+# ------------------------------------------------------------------------------------------------- groups
+
+
+def test_groups_of_one_model_and_of_a_set() -> None:
+    run("fit", "fit.csv", "--score", "p", "--label", "y", "-q", "-o", "one.fbm")
+    named = ["test.csv", "--score", "p", "--label", "y", "--group", "region"]
+    model = fb.load("one.fbm")
+    content = json.loads(run("assess", "one.fbm", *named, "--json").stdout)
+    expected = fb.assess.audit_groups(model, SCORES[2000:], LABELS[2000:], REGIONS[2000:])
+    assert content["audit"]["groups"] == json.loads(json.dumps(expected.to_dict()))["groups"]
+    shown = run("assess", "one.fbm", *named, "--group", "branch").stdout
+    groups = {"region": REGIONS[2000:], "branch": (np.arange(1000) % 2 + 100).astype(str)}
+    assert f"By group: {fb.assess.audit_groups(model, SCORES[2000:], LABELS[2000:], groups)}" in shown
+    assert "branch=100" in shown
+    of_set = json.loads(run("assess", "regions.fbm", "test.csv", "--segment", "region", "--group", "branch", "--json").stdout)
+    assert [group["name"] for group in of_set["audit"]["groups"]] == ["100", "101"]
+    assert of_set["audit"]["groups"][0]["bins"][0]["cell"] == "north"
+    classes = ["--classes", "cat,dog,cow", "--label", "animal", "--group", "number", "--json"]
+    for name, n_samples in (("animals.fbm", 1000), ("wise.fbm", 3000)):
+        assert json.loads(run("assess", name, "test_classes.csv", *classes).stdout)["audit"]["n_samples"] == n_samples
+
+
+def test_a_broken_group_decides_the_exit_code() -> None:
+    broken = np.where(REGIONS[2000:] == "south", 1 - LABELS[2000:], LABELS[2000:])
+    write_csv("broken.csv", p=SCORES[2000:], y=broken, region=REGIONS[2000:])
+    run("fit", "fit.csv", "--score", "p", "--label", "y", "-q", "-o", "one.fbm")
+    result = run("assess", "one.fbm", "broken.csv", "--group", "region", "--exit-code", code=3)
+    assert "Contradicted in" in result.stdout
+    Path("gaps.csv").write_text("p,y,region\n" + "0.5,1,north\n" * 20 + ",1,north\n" + "0.5,0,south\n" * 20)
+    assert "40 test samples themselves" in run("assess", "one.fbm", "gaps.csv", "--group", "region").stdout
