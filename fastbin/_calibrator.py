@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import FastbinWarning, InputError, InputTypeError, NotFittedError
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
@@ -127,9 +128,9 @@ class Estimator(Generic[M]):
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn, from 1.6 on: scores are (n,), (n, 1) or a matrix of classes."""
-        from sklearn.utils import InputTags, Tags, TargetTags
-
+        """Asked by scikit-learn, from 1.6 on: scores are (n,) or a matrix, and its own checks would send features."""
+        with needed_for("tags of scikit-learn", extra="sklearn"):
+            from sklearn.utils import InputTags, Tags, TargetTags
         return Tags(
             estimator_type=None, target_tags=TargetTags(required=True), _skip_test=True,
             input_tags=InputTags(one_d_array=True, two_d_array=True),
@@ -219,8 +220,8 @@ class Calibrator(Estimator[BinnedModel]):
             self._told.append(message)
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import RegressorTags
-
+        with needed_for("tags of scikit-learn", extra="sklearn"):
+            from sklearn.utils import RegressorTags
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags

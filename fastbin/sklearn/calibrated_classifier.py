@@ -87,7 +87,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     --------
     >>> import fastbin as fb
     >>> from sklearn.datasets import make_classification
-    >>>     >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
     >>> clf = fb.sklearn.CalibratedClassifier(LogisticRegression(), random_state=0).fit(X, y)
     >>> clf.predict_proba(X[:2]).round(1)
     array([[0.2, 0.8],

@@ -63,6 +63,9 @@ CASES = {
         lambda: segments(rounded=True), N_SEGMENTS, lambda: SEGMENTED(certified(3)), ("conditional", "intervals", "epsilon")
     ),
 }  # fmt: skip
+# Not in the table of the page, for the time that 2,000 samples take; the slow tests look at them.
+UNTABLED = ("class-wise, 10, certified", "50 segments, tied, certified")
+TABLED = [name for name in CASES if name not in UNTABLED]
 QUICK = {
     "top label, 3 classes": EVERY,
     "top label, 3, rare, tied": EVERY,
@@ -163,7 +166,7 @@ def test_the_table_of_the_page_is_about_these_cells() -> None:
     _, rest = PAGE.read_text(encoding="utf8").split("<!-- table: cells -->")
     rows = [[entry.strip() for entry in line.split("|")[1:-1]] for line in rest.split("<!-- end -->")[0].strip().splitlines()]
     assert rows[0] == ["cells", "rows", *EVERY]
-    assert [row[0] for row in rows[2:]] == list(CASES)
+    assert [row[0] for row in rows[2:]] == TABLED
     for row in rows[2:]:
         assert int(row[1].replace(",", "")) == CASES[row[0]].n
         coverages = [float(entry) for entry in row[2:-1] if entry]
@@ -184,4 +187,4 @@ def lines(repetitions: int, names: Sequence[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(lines(2000, sys.argv[1:] or list(CASES))))
+    print("\n".join(lines(2000, sys.argv[1:] or TABLED)))
