@@ -153,6 +153,10 @@ def test_intervals_of_rows_are_those_of_their_bins() -> None:
     joint = POOLED.interval(0.2)[1]
     assert (joint[:, 0] <= alone[:, 0]).all()
     assert (joint[:, 1] >= alone[:, 1]).all()
+    for alpha, simultaneous in ((0.1, True), (0.1, False), (0.2, True), (0.2, True)):  # what was asked last is kept
+        rows = POOLED.predict_interval([0.5], [7], alpha=alpha, simultaneous=simultaneous)
+        bins = POOLED.interval(alpha, simultaneous=simultaneous)[1]
+        assert rows[0].tolist() == bins[NORTH.assign_one(0.5)].tolist()
     each = POOLED.interval(0.2, simultaneous=False)[1]
     assert np.array_equal(each, NORTH.interval(0.2, simultaneous=False))
 
