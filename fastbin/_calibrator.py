@@ -63,6 +63,11 @@ def as_model_or_set(model: Any, name: str = "model") -> BinnedModel | ModelSet:
     return fitted if isinstance(fitted, ModelSet) else as_model(model, name)
 
 
+def _are_equal(value: Any, default: Any) -> bool:
+    """Whether a parameter is its default; an array, which compares entry by entry, is not."""
+    return isinstance(value, type(default)) and bool(value == default)
+
+
 class Estimator(Generic[M]):
     """Configuration that is stored unchanged, and what `fit` made of it: a model, or a set of models.
 
@@ -119,7 +124,7 @@ class Estimator(Generic[M]):
         changed = (
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if not (value is defaults[name].default or value == defaults[name].default)
+            if not (value is defaults[name].default or _are_equal(value, defaults[name].default))
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 

@@ -5,7 +5,7 @@ A key is an integer of 64 bits or a text. The keys of a set are of one type; a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -62,14 +62,17 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
         return _from_categories(*coded, name)
     array = read_column(cells, name, said_of_null=ABOUT_MISSING)
     if array is None:
-        if isinstance(cells, (str, bytes)) or not isinstance(cells, Iterable):
+        if isinstance(cells, (str, bytes, Set, Mapping, Iterator)) or not isinstance(cells, Iterable):
             raise InputTypeError(f"{name} is {cells!r}; pass one key for each row, as a list or an array")
+        if np.ma.isMaskedArray(cells) and np.ma.getmaskarray(cells).any():
+            at = int(np.argmax(np.ma.getmaskarray(cells)))
+            raise InputError(f"{name}[{at}] is masked; remove or fill masked rows first")
         array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
     if array.ndim != 1:
         raise InputTypeError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.dtype.kind in "iu":
         return _as_int64(array, name)
-    if array.dtype.kind in "bfc" and len(array):
+    if array.dtype.kind in "bfcmM" and len(array):
         at = int(np.argmax(array != array))  # a missing integer makes a column of floats
         _refuse(name, at, array[at].item())
     return _from_objects(array.tolist(), name)

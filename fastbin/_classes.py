@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastbin._cells import Cells, Key, TextCells, as_cells, in_order
 from fastbin._errors import InputError, InputTypeError
-from fastbin._frames import refuse_lazy
+from fastbin._frames import columns_of, refuse_lazy
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
@@ -73,6 +73,9 @@ def check_matrix(
 
 def _as_matrix(P: Any, name: str) -> Array:
     refuse_lazy(P, name)
+    if np.ma.isMaskedArray(P) and np.ma.getmaskarray(P).any():
+        i, j = np.argwhere(np.ma.getmaskarray(P))[0].tolist()
+        raise InputError(f"{name}[{i}, {j}] is masked; remove or fill masked rows first")
     try:
         array = np.asarray(P)
     except (ValueError, TypeError) as error:
@@ -84,7 +87,9 @@ def _as_matrix(P: Any, name: str) -> Array:
             f"{name} has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least; scores "
             "of one class go to a binary calibrator, such as UniformMassBinning"
         )
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufO":
+        raise InputTypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+    if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -99,7 +104,7 @@ def _place(at: int, matrix: Float64s, name: str) -> str:
 
 def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
     """The classes in the order of the columns: different integers, or different texts."""
-    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
+    if isinstance(classes, (str, bytes, Set, Mapping)) or not hasattr(classes, "__len__"):
         raise InputTypeError(f"classes is {classes!r}; pass the class of each column of P, as a list")
     given = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     in_order(given, "classes")
@@ -110,6 +115,16 @@ def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
     if n_columns is not None and len(given) != n_columns:
         raise InputError(f"classes has {len(given)} entries, and P has {n_columns} columns; give the class of each column")
     return given
+
+
+def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
+    """Refuse a frame whose columns are called as the classes are, and stand in another order."""
+    names = columns_of(P)
+    if set(names) == set(classes) and names != list(classes):
+        raise InputError(
+            f"the columns of P are {', '.join(map(str, names))}, and the classes {', '.join(map(str, classes))}, in this order; "
+            "bring the columns into the order of the classes"
+        )
 
 
 def default_classes(labels: Any, n_columns: int) -> list[Key]:

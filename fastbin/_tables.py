@@ -37,7 +37,12 @@ def to_pandas(columns: Columns) -> Any:
     """The columns as a pandas DataFrame; MissingDependencyError without pandas."""
     with needed_for("pandas data frames", package="pandas"):
         import pandas
-    return pandas.DataFrame(flat(columns))
+    data = flat(columns)
+    for name, column in data.items():
+        values = list(column)
+        if None in values and all(value is None or isinstance(value, int) for value in values) and any(values):
+            data = {**data, name: pandas.array(values, dtype="Int64")}  # floats would not hold all digits of a key
+    return pandas.DataFrame(data)
 
 
 def to_polars(columns: Columns) -> Any:
@@ -103,11 +108,11 @@ def as_text(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | 
 
 def as_html(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | None = MOST_ROWS) -> str:
     """A table of words, which are escaped; verdicts are shown as such."""
-    rows = first_and_last(list(zip(*words.values(), strict=True)), most, "&#8942;")
-    cells = (
-        [_html.verdict(word) if word in _html.VERDICTS else word if word == "&#8942;" else escape(word) for word in row]
-        for row in rows
-    )
+    shown = [
+        [_html.verdict(word) if title != "cell" and word in _html.VERDICTS else escape(word) for word in column]
+        for title, column in words.items()
+    ]
+    cells = first_and_last(list(zip(*shown, strict=True)), most, "&#8942;")
     return _html.table([escape(title) for title in words], cells, n_text=n_text)
 
 

@@ -55,7 +55,6 @@ class ModelSet(NativeModelSet, Shown):
     pool : BinnedModel or None
     kind : str
         "given"; "segments", "top-label" or "class-wise" where `fastbin.multi` made the set.
-    unknown : str
     columns : tuple of int or str, or None
         The classes in the order of the columns of a probability matrix, for sets of classes.
     n_models, n_bins, n_samples : int
@@ -94,6 +93,8 @@ class ModelSet(NativeModelSet, Shown):
     ) -> None:
         if not isinstance(models, Mapping):
             raise InputTypeError(f"models is of type {type(models).__name__}; pass a mapping of keys to models")
+        if isinstance(pooled_keys, str) or not isinstance(pooled_keys, Iterable):
+            raise InputTypeError(f"pooled_keys is {pooled_keys!r}; pass a list of keys")
         self._set_up(models, pool, list(pooled_keys), unknown=unknown)
 
     @classmethod
@@ -201,7 +202,10 @@ class ModelSet(NativeModelSet, Shown):
         return iter(self.keys)
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, (int, str, np.integer)) and not isinstance(key, bool) and self._find_one(key) >= 0
+        try:
+            return self._find_one(key) >= 0
+        except (InputError, InputTypeError):
+            return False
 
     def __getitem__(self, key: Any) -> BinnedModel:
         number = self._find_one(key)
@@ -222,12 +226,8 @@ class ModelSet(NativeModelSet, Shown):
         Parameters
         ----------
         cells : array-like of shape (n,)
-            Keys; integer arrays of any dtype, texts, categorical columns of pandas or Arrow.
-
-        Raises
-        ------
-        InputError
-            For the first key that is none, or unknown where these are refused, with its position.
+            Keys; integer arrays of any dtype, texts, categorical columns of pandas or Arrow. The first that is no key, or
+            unknown where these are refused, raises an InputError with its position.
         """
         numbers = self._find(cells)
         if self.unknown == "refuse":
@@ -291,9 +291,10 @@ class ModelSet(NativeModelSet, Shown):
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
         asked = check_alpha(alpha), method, simultaneous
-        if self._intervals[0] != asked:
-            self._intervals = asked, np.concatenate(self.interval(*asked))
-        return self._lookup(self._intervals[1], (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
+        kept = self._intervals  # read once: threads may ask for different ones
+        if kept[0] != asked:
+            self._intervals = kept = asked, np.concatenate(self.interval(*asked))
+        return self._lookup(kept[1], (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
 
     def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row (`BinnedModel.predict_set`), at alpha in
@@ -358,7 +359,7 @@ class ModelSet(NativeModelSet, Shown):
         """The models, and what promises about them need to know of the set."""
         names, models = zip(*self.numbered, strict=True)
         words = {"names": list(names), "cells": SET_KINDS[self.kind], "class_wise": self.kind == "class-wise"}
-        return [model._evidence() for model in models], words
+        return list(models), words
 
     # ------------------------------------------------------------------ bytes
 

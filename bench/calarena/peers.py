@@ -72,7 +72,8 @@ def _scikit_learn() -> Iterator[Method]:
         return Fitted(IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, labels).predict)
 
     yield Method("IsotonicRegression", "scikit-learn", isotonic)
-    for method in ("isotonic", "sigmoid", "temperature"):
+    known = CalibratedClassifierCV._parameter_constraints["method"][0].options  # temperature: from 1.8 on
+    for method in sorted(known & {"isotonic", "sigmoid", "temperature"}):
         yield Method(f"CalibratedClassifierCV {method}", "scikit-learn", calibrated(method))
 
 

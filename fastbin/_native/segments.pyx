@@ -25,14 +25,22 @@ ctypedef fused code_type:
     int64_t
 
 
-def count_codes(const code_type[::1] codes, int64_t low, Py_ssize_t n_codes):
-    """int64 (n_codes,): how often each code from `low` on occurs; all must lie below low + n_codes. O(n + n_codes) time."""
+cdef int count_into(const code_type[::1] codes, int64_t low, int64_t[::1] counts) except -1:
     cdef Py_ssize_t i
-    counts = np.zeros(n_codes, np.int64)
-    cdef int64_t[::1] count = counts
     with nogil:
         for i in range(codes.shape[0]):
-            count[codes[i] - low] += 1
+            counts[codes[i] - low] += 1
+    return 0
+
+
+def count_codes(codes, int64_t low, Py_ssize_t n_codes):
+    """int64 (n_codes,): how often each int32 or int64 code from `low` on occurs; all must lie below low + n_codes. O(n + n_codes)
+    time."""
+    counts = np.zeros(n_codes, np.int64)
+    if codes.dtype == np.int32:
+        count_into[int32_t](codes, low, counts)
+    else:
+        count_into[int64_t](codes, low, counts)
     return counts
 
 
@@ -105,9 +113,25 @@ cdef void copy_keys(const KeyTable *table, int64_t[::1] filled) noexcept:
     memcpy(&filled[0], table.keys, table.n_keys * sizeof(int64_t))
 
 
-def scatter_rows(
+cdef Py_ssize_t scatter_into(
     const code_type[::1] codes, int64_t low, int64_t[::1] next_place, const double[::1] scores, const uint8_t[::1] labels,
     double least, double greatest, uint64_t[::1] packed,
+) except -1:
+    """How many rows are good; `codes`, scores and labels have one length."""
+    cdef Py_ssize_t i, n_good = 0
+    cdef int64_t place
+    with nogil:
+        for i in range(codes.shape[0]):
+            n_good += is_good(scores[i], labels[i], least, greatest)
+            place = next_place[codes[i] - low]
+            next_place[codes[i] - low] = place + 1
+            packed[place] = pack(scores[i], labels[i])
+    return n_good
+
+
+def scatter_rows(
+    codes, int64_t low, int64_t[::1] next_place, const double[::1] scores, const uint8_t[::1] labels, double least,
+    double greatest, uint64_t[::1] packed,
 ):
     """Pack rows (as `pack_rows`), and write each to the next place of its code, which moves on.
 
@@ -134,17 +158,11 @@ def scatter_rows(
     -----
     O(n) time.
     """
-    cdef Py_ssize_t i, n_good = 0
-    cdef int64_t place
     if not codes.shape[0] == scores.shape[0] == labels.shape[0]:
         raise InputError("codes, scores and labels must have one length")
-    with nogil:
-        for i in range(codes.shape[0]):
-            n_good += is_good(scores[i], labels[i], least, greatest)
-            place = next_place[codes[i] - low]
-            next_place[codes[i] - low] = place + 1
-            packed[place] = pack(scores[i], labels[i])
-    return codes.shape[0] - n_good
+    if codes.dtype == np.int32:
+        return len(codes) - scatter_into[int32_t](codes, low, next_place, scores, labels, least, greatest, packed)
+    return len(codes) - scatter_into[int64_t](codes, low, next_place, scores, labels, least, greatest, packed)
 
 
 def fit_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -63,6 +64,10 @@ def check_groups(groups: Any, kept: Array, **beside: Any) -> list[list[Group]]:
         found.append(_groups_of(keys, codes[kept], name))
     if not any(found):
         raise InputError("groups holds no row; give at least one group a row")
+    names = Counter(group.name for grouping in found for group in grouping)
+    for name, times in names.items():
+        if times > 1:
+            raise InputError(f"groups has {times} groups that are called {name!r}; give the columns other names")
     return [grouping for grouping in found if grouping]
 
 

@@ -124,6 +124,11 @@ def _classes(table: Table, options: SetOptions, names: list[str], text: Any) -> 
         listed = _keys([name.strip() for name in options.class_labels.split(",")])
         if len(listed) != len(names):
             raise click.UsageError(f"--class-labels names {len(listed)} classes for the {len(names)} columns of --classes")
+        if set(map(str, listed)) == set(names) and list(map(str, listed)) != list(names):
+            raise click.UsageError(
+                "--class-labels names the columns of --classes in another order, so that a column would not be the class that "
+                "it is called after; leave --class-labels out, or rename the columns"
+            )
         return listed, as_keys(text, are_text=isinstance(listed[0], str))
     different = text.unique().to_pylist()
     if set(different) <= set(names):

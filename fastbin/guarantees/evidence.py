@@ -144,9 +144,11 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             "(Gupta & Ramdas 2021, Theorem 3); use UniformMassBinning with monotone values instead"
         )
     if not SCHEMES[scheme].label_free:
+        note = getattr(evidence, "note", "")
         raise GuaranteeError(
             f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that do not depend "
             "on the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"
+            + (f" (the model's note: {note})" if note else "")
         )
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError(

@@ -37,6 +37,7 @@ def has_steps(evidence: Evidence) -> bool:
 
 def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
+    interior = require_interior(evidence)
     expected = "data" if kind == "ece" else "clopper-pearson"
     if evidence.scheme != "certified" or kind == "expected-ece" or bound != expected:
         raise GuaranteeError(
@@ -44,7 +45,6 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
             "were fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson', or kind='ece' with "
             "bound='data'"
         )
-    interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
     level = alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(covered)))

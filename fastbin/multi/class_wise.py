@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._calibrator import Estimator
 from fastbin._cells import Key
-from fastbin._classes import check_classes, check_matrix, default_classes, find_columns
+from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, refuse_other_order
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
@@ -101,6 +101,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
         matrix = check_matrix(P, self.inputs)
         n_columns = matrix.shape[1]
         classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
+        refuse_other_order(P, classes)
         truth = find_columns(labels, classes, "labels")
         check_same_length(P=matrix, labels=truth)
         told: Told = []
@@ -136,6 +137,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
         """
         models = self.model_
         check_same_index(P=P, keys=keys)
+        refuse_other_order(P, models.columns or ())
         matrix = check_matrix(P, self.inputs, len(models))
         values = np.empty_like(matrix)
         for column, key in enumerate(models.columns or ()):
@@ -158,7 +160,9 @@ class ClassWiseBinning(Estimator[ModelSet]):
             With ``normalize=True``; ``model_.interval`` is about the values before.
         """
         self._require_own_values("interval")
+        check_same_index(P=P, keys=keys)
         models = self.model_
+        refuse_other_order(P, models.columns or ())
         matrix = check_matrix(P, self.inputs, len(models))
         tables = dict(zip(models.keys, models.interval(alpha, method, simultaneous), strict=True))
         columns = [

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._calibrator import Estimator
 from fastbin._cells import Key
-from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, require_classes
+from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, refuse_other_order, require_classes
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.segments import CellRows, code_cells
@@ -134,6 +134,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         matrix = check_matrix(P, self.inputs)
         n_columns = matrix.shape[1]
         classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
+        refuse_other_order(P, classes)
         truth = find_columns(labels, classes, "labels")
         check_same_length(P=matrix, labels=truth)
         predicted, scores = top_of(matrix)
@@ -240,6 +241,7 @@ class TopLabelBinning(Estimator[ModelSet]):
 
     def _tops(self, P: Any) -> tuple[Array, Float64s]:
         classes = self.classes_
+        refuse_other_order(P, classes.tolist())
         predicted, scores = top_of(check_matrix(P, self.inputs, len(classes)))
         return classes[predicted], scores
 

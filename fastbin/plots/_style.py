@@ -109,11 +109,17 @@ def shortened(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
-    """The names, shortened as far as they stay different."""
+    """The names, shortened as far as they stay different, as matplotlib takes them."""
     given = list(names)
     longest = max(map(len, given))
     lengths = (*range(most, longest, 4), longest)
-    return next(short for length in lengths if len(set(short := [shortened(name, length) for name in given])) == len(given))
+    short = next(short for length in lengths if len(set(short := [shortened(name, length) for name in given])) == len(given))
+    return list(map(as_label, short))
+
+
+def as_label(name: str) -> str:
+    """A name that matplotlib shows as it is; between two dollars it would read mathematics."""
+    return name.replace("$", r"\$")
 
 
 def few_ticks(ax: Axes) -> None:

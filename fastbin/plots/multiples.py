@@ -18,7 +18,7 @@ from fastbin.assess import reliability_table
 from fastbin.assess.samples import check_samples, rows_of_each
 from fastbin.model_set import ModelSet
 from fastbin.plots._given import coarser, tables_of
-from fastbin.plots._style import Axes, axes_or_new, draw_diagonal, finish, look_of, series, shortened
+from fastbin.plots._style import Axes, as_label, axes_or_new, draw_diagonal, finish, look_of, series, shortened
 from fastbin.plots.reliability import draw_table, span_of
 
 PANEL = 1.9  # inches, the width and height of a small diagram
@@ -116,7 +116,7 @@ def _title(name: str, n_samples: int, panel: Axes) -> str:
     """The name and the number of samples, or as much of it as fits above the diagram."""
     most = max(6, int(panel.get_window_extent().width / panel.figure.dpi * LETTERS))
     count = f"  ({n_samples:,})"
-    return f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most)
+    return as_label(f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most))
 
 
 def _place(row: int, column: int, rows: int, columns: int) -> tuple[float, float, float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._typing import Array, Bools
 from fastbin.assess import ReliabilityTable, reliability_table
 
@@ -82,6 +83,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
         """
         check_is_fitted(estimator)
+        check_same_index(X=X, y=y, sample_weight=sample_weight)
         predictions, is_true = _predictions_of(estimator, X, np.asarray(y), pos_label)
         table = reliability_table(predictions, is_true, n_bins=n_bins, sample_weight=sample_weight, alpha=alpha)
         return cls(table, type(estimator).__name__ if name is None else name).plot(ax)
@@ -108,7 +110,10 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        is_true = y_true if pos_label is None else np.asarray(y_true) == pos_label
+        is_true = y_true if pos_label is None else np.asarray(np.asarray(y_true) == pos_label)
+        if pos_label is not None and not np.any(is_true):
+            raise InputError(f"pos_label is {pos_label!r}, which occurs nowhere in y_true; give one of its classes")
+        check_same_index(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
         return cls(reliability_table(y_prob, is_true, n_bins=n_bins, sample_weight=sample_weight, alpha=alpha), name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -132,6 +137,12 @@ class ReliabilityDisplay:
 def _predictions_of(estimator: Any, X: Any, y: Array, pos_label: Any) -> tuple[Array, Bools]:
     """The probability that is drawn, and whether it came true, of each row."""
     classes = np.asarray(estimator.classes_)
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        at = int(np.argmax(strange))
+        raise InputError(
+            f"y[{at}] is {y[[at]].tolist()[0]!r}, which is none of the classes {classes.tolist()} of the estimator"
+        )
     if pos_label is None and len(classes) > 2:
         if hasattr(estimator, "predict_top"):
             top, probabilities = estimator.predict_top(X)

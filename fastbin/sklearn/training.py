@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
 from fastbin._errors import InputError
+from fastbin._frames import check_same_index
 from fastbin._typing import Array, Int64s
 from fastbin._validation import check_sample_weight
 from fastbin.sklearn.scores import scores_of
@@ -32,6 +33,7 @@ class TrainingRows:
         """Refuse what no classifier takes; `name` is that of the estimator."""
         if y is None:
             raise InputError(f"This {name} estimator requires y to be passed, but the target y is None")
+        check_same_index(X=X, y=y, sample_weight=sample_weight)
         X, y = indexable(X, y)
         labels = column_or_1d(y, warn=True)
         if len(labels) == 0:

@@ -26,7 +26,7 @@ def test_integers_of_any_dtype(dtype: str) -> None:
 def test_integers_in_lists_keep_all_bits() -> None:
     keys = [2**63 - 1, -(2**63), 2**53 + 1, np.int8(-5)]
     assert read(keys) == keys
-    assert read(iter(keys)) == keys
+    assert read(tuple(keys)) == keys
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,11 @@ def test_dictionaries_of_arrow() -> None:
         (np.array([1, 2**63], np.uint64), r"cells\[1\] is 9223372036854775808; an integer key is at most"),
         (np.array([[1, 2]]), r"one-dimensional, got shape \(1, 2\)"),
         ("north", "cells is 'north'; pass one key for each row"),
+        ({"north", "south"}, "cells is .*; pass one key for each row, as a list"),
+        ({"north": 1}, "cells is .*; pass one key for each row, as a list"),
+        (iter(["north"]), "cells is .*; pass one key for each row, as a list"),
+        (np.ma.array([1, 2], mask=[0, 1]), r"cells\[1\] is masked"),
+        (np.array(["2026-01-01"], "datetime64[ns]"), r"cells\[0\] is "),
         (3, "cells is 3; pass one key for each row"),
         (np.array(["2026-01-01"], "datetime64[D]"), r"cells\[0\] is datetime"),
     ],
