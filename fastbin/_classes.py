@@ -122,8 +122,8 @@ def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
     names = columns_of(P)
     if set(names) == set(classes) and names != list(classes):
         raise InputError(
-            f"the columns of P are {', '.join(map(str, names))}, and the classes {', '.join(map(str, classes))}, in this order; "
-            "bring the columns into the order of the classes"
+            f"the columns of P are {', '.join(map(str, names))}, and the classes are {', '.join(map(str, classes))}; bring the "
+            "columns into the order of the classes"
         )
 
 
