@@ -34,8 +34,7 @@ cdef int count_into(const code_type[::1] codes, int64_t low, int64_t[::1] counts
 
 
 def count_codes(codes, int64_t low, Py_ssize_t n_codes):
-    """int64 (n_codes,): how often each int32 or int64 code from `low` on occurs; all must lie below low + n_codes. O(n + n_codes)
-    time."""
+    """int64 (n_codes,): how often each int32 or int64 code from `low` to low + n_codes - 1 occurs. O(n + n_codes) time."""
     counts = np.zeros(n_codes, np.int64)
     if codes.dtype == np.int32:
         count_into[int32_t](codes, low, counts)
