@@ -199,3 +199,9 @@ def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
     numbers = [np.asarray(column) for column in columns.values()]
     values, joined = np.unique(np.concatenate(numbers), return_inverse=True)
     return values.tolist(), np.split(joined.ravel(), np.cumsum([len(column) for column in numbers])[:-1])
+
+
+def divided_by_sums(values: Float64s) -> Float64s:
+    """Rows that sum to 1; equal shares where all are 0."""
+    sums = values.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0))

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._calibrator import Estimator
 from fastbin._cells import Key
-from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, refuse_other_order
+from fastbin._classes import check_classes, check_matrix, default_classes, divided_by_sums, find_columns, refuse_other_order
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
@@ -142,11 +142,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
         values = np.empty_like(matrix)
         for column, key in enumerate(models.columns or ()):
             values[:, column] = models[key].predict(matrix[:, column], keys=keys, seed=seed)
-        if not self.normalize:
-            return like(P, values, columns_of(P))
-        sums = values.sum(axis=1, keepdims=True)
-        shares = np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0)
-        return like(P, shares, columns_of(P))
+        return like(P, divided_by_sums(values) if self.normalize else values, columns_of(P))
 
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from fastbin._classes import divided_by_sums
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s
@@ -21,7 +22,7 @@ from fastbin.multi.top_label import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.classes import classes_of, columns_of, keys_of
 from fastbin.sklearn.configuration import WEIGHT_KINDS, check_ensemble, check_parts, estimator_of, reason_to_void
-from fastbin.sklearn.scores import divided_by_sums, fill_up, scores_of
+from fastbin.sklearn.scores import fill_up, scores_of
 from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
 

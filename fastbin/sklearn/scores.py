@@ -76,9 +76,3 @@ def fill_up(probabilities: Float64s, columns: Array, scores: Array) -> Float64s:
     filled = shares * (1.0 - probabilities)[:, np.newaxis]
     filled[rows, columns] = probabilities
     return np.asarray(filled)
-
-
-def divided_by_sums(values: Float64s) -> Float64s:
-    """Rows that sum to 1; equal shares where all are 0."""
-    sums = values.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(values, sums, out=np.full_like(values, 1.0 / values.shape[1]), where=sums > 0.0))
