@@ -35,6 +35,8 @@ What they end as, and what else there is:
     fb.online               outcomes that keep arriving: streams and monitors
     fb.shift                populations that move: label shift, importance weights
     fb.sklearn              CalibratedClassifier: a classifier of scikit-learn with its calibrator
+    fb.export               the same bits elsewhere: SQL, ONNX, C source, Java, JavaScript, JSON
+    fb.engines              fit and score where the data are: DuckDB, Polars, Dask, Spark, files
     fb.io                   files and folders of scores
     fb.plots, fb.report     pictures, and one page on a model and a test set
     fb.theory               what reproduces the papers: risk bounds, conversions between promises
@@ -70,7 +72,9 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
-    from fastbin import assess, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
+    from fastbin import (
+        assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory,
+    )  # fmt: skip
     from fastbin._keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
@@ -109,7 +113,9 @@ if TYPE_CHECKING:
         "VennAbers",
         "assess",
         "choose_n_bins",
+        "engines",
         "epsilon",
+        "export",
         "guarantees",
         "hash_keys",
         "intervals",
@@ -148,7 +154,10 @@ _HOMES = {
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",
 }
-_MODULES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn", "theory")
+_MODULES = (
+    "assess", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn",
+    "theory",
+)  # fmt: skip
 
 __version__ = _library_version()
 

@@ -23,7 +23,10 @@ import fastbin as fb
 ROOT = Path(__file__).resolve().parent.parent
 
 # What `import fastbin` gives, and the documentation explains: no more, no less.
-NAMESPACES = ("assess", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn", "theory")
+NAMESPACES = (
+    "assess", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn",
+    "theory",
+)  # fmt: skip
 CALIBRATORS = (
     "VennAbers", "BetaScaling", "CertifiedCalibration", "ExplicitBinning", "FixedWidthBinning", "IsotonicCalibration",
     "PlattScaling", "QuadraticScaling", "ScalingBinning", "SplineScaling", "TemperatureScaling", "UniformMassBinning",

@@ -1,0 +1,1 @@
+"""Fit, score and assess where the data are: DuckDB, Polars, Dask, pandas, PyArrow, Spark, files."""

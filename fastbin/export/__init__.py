@@ -1,0 +1,1 @@
+"""The same bits everywhere: models as SQL, ONNX, C source, Java, JavaScript and JSON."""

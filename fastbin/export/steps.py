@@ -1,0 +1,161 @@
+"""What every export is made of: the steps of a model, or of the models of a set, as plain columns.
+
+A target needs a guard, an ascending list of edges and, for each thing that is asked for, one entry a step. All of that is
+decided here, so that a target has nothing to do but write it down: which scores have an answer, whether keys are compared, and
+which bin, and so which interval, a step belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._native.owner import library_version
+from fastbin._scalars import check_alpha
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+
+OUTPUTS = ("value", "bin", "lower", "upper")
+ENDS = ("lower", "upper")
+
+# What the ends of an interval are made with where alpha is not given.
+ALPHA = 0.1
+
+GREATEST = float(np.finfo(np.float64).max)
+GREATEST_KEY = 2**64 - 1
+
+
+class Steps(NamedTuple):
+    """The steps of one model.
+
+    A score s with key k lies at or above edge i where ``s > edges[i]``, or ``s == edges[i]`` and ``k >= edge_keys[i]``; without
+    keys, where ``s > edges[i]``, or ``s == edges[i]`` and ``inclusive[i]``. The number of such edges is its step, and the entry
+    of a column at this step its answer.
+    """
+
+    edges: Float64s  # (E,), ascending; 0.0 for -0.0
+    edge_keys: UInt64s  # (E,), ascending where edges are equal
+    columns: dict[str, Array]  # (E + 1,) for each output that was asked for: float64, and int32 for "bin"
+    low: float  # a score outside [low, high] has no answer, nor has NaN; both are finite
+    high: float
+    clip: tuple[float, float] | None  # a score that has an answer is moved into this range first
+    needs_key: bool
+
+    @property
+    def inclusive(self) -> Bools:
+        """Where a score that equals an edge lies above it, in a model that needs no key."""
+        return self.edge_keys == 0
+
+
+class SetSteps(NamedTuple):
+    """The steps of the models of a set, by their numbers, and the keys of its cells."""
+
+    keys: tuple[int, ...] | tuple[str, ...]  # ascending; text by its bytes in UTF-8
+    model_of_key: Int64s
+    models: tuple[Steps, ...]
+    # What a row of another key gets: nothing, or the value of the pool's model of this number, bin -1 and the interval [0, 1].
+    unknown: int | None
+
+    @property
+    def needs_key(self) -> bool:
+        return any(model.needs_key for model in self.models)
+
+
+def steps_of(model: BinnedModel, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> Steps:
+    """The steps of a model with these outputs; `alpha` of the intervals of all bins at once."""
+    outputs = check_outputs(outputs, alpha)
+    ends = model.interval(ALPHA if alpha is None else alpha) if set(ENDS) & set(outputs) else None
+    return _with_columns(model, outputs, ends)
+
+
+def set_steps_of(models: ModelSet, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> SetSteps:
+    """The same for the models of a set; `alpha` of the intervals of all bins of all models at once."""
+    outputs = check_outputs(outputs, alpha)
+    named = [model for _, model in models.numbered]
+    asks_ends = bool(set(ENDS) & set(outputs))
+    ends = models.interval(ALPHA if alpha is None else alpha) if asks_ends else [None] * len(named)
+    unknown = len(named) - 1 if models.unknown == "pool" else None
+    steps = tuple(_with_columns(model, outputs, each) for model, each in zip(named, ends, strict=True))
+    return SetSteps(models.keys, np.asarray(models.find(list(models.keys)), np.int64), steps, unknown)
+
+
+def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...]:
+    """The outputs, each of which must be known and stand once; `alpha` goes with the ends of intervals alone."""
+    if isinstance(outputs, str) or not isinstance(outputs, (tuple, list)):
+        raise InputTypeError(f"outputs is {outputs!r}; pass a list of names out of {', '.join(OUTPUTS)}")
+    for position, name in enumerate(outputs):
+        if name not in OUTPUTS:
+            raise InputError(f"outputs[{position}] is {name!r}; choose out of {', '.join(OUTPUTS)}")
+        if name in outputs[:position]:
+            raise InputError(f"outputs[{position}] is {name!r} for the second time; name each output once")
+    if not outputs:
+        raise InputError(f"outputs is empty; choose out of {', '.join(OUTPUTS)}")
+    if alpha is not None:
+        if not set(ENDS) & set(outputs):
+            raise InputError(f"alpha is {alpha!r}, but no end of an interval is asked for; leave it out, or ask for 'lower'")
+        check_alpha(alpha)
+    return tuple(outputs)
+
+
+def check_model(model: object) -> BinnedModel | ModelSet:
+    """A model, a set, or what a fitted calibrator has of these."""
+    fitted = getattr(model, "model_", model)
+    if not isinstance(fitted, (BinnedModel, ModelSet)):
+        raise InputTypeError(f"model is of type {type(model).__name__}; pass a model, a set of models or a fitted calibrator")
+    return fitted
+
+
+def require_steps(model: BinnedModel) -> None:
+    """Refuse what has no steps, or does not give the same answer to the same row."""
+    if model.kind != "step":
+        raise InputError(f"model is of kind {model.kind!r}, which has values alone and no bins")
+    if model.delta > 0.0:
+        raise InputError(f"model randomises its values (delta={model.delta!r}), which no export does; fit with delta=0")
+
+
+def digest_of(model: BinnedModel | ModelSet) -> str:
+    """The SHA-256 of the bytes of the model's file, in hexadecimal."""
+    return hashlib.sha256(model.to_bytes()).hexdigest()
+
+
+def description_of(model: BinnedModel | ModelSet) -> tuple[str, ...]:
+    """What every export says about itself, line by line: the version, the digest, the model, and what it promises."""
+    about = f"{len(model)} cells, {model.n_models} models, " if isinstance(model, ModelSet) else f"scheme {model.scheme}, "
+    return (
+        f"fastbin {library_version()}, model sha256 {digest_of(model)}",
+        f"{about}{model.n_bins} bins, {model.n_samples} samples",
+        promise_of(model),
+    )
+
+
+def promise_of(model: BinnedModel | ModelSet) -> str:
+    """The certificate in one sentence, or why there is none."""
+    try:
+        return str(model.certificate(ALPHA))
+    except GuaranteeError as reason:
+        return f"No certificate: {' '.join(str(reason).split())}"
+
+
+def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | None) -> Steps:
+    require_steps(model)
+    bins = np.repeat(np.arange(model.n_bins), np.diff(model.first_step, append=model.n_steps))
+    columns: dict[str, Array] = {}
+    for name in outputs:
+        if name == "value":
+            columns[name] = model.values
+        elif name == "bin":
+            columns[name] = bins.astype(np.int32)
+        else:
+            assert ends is not None
+            columns[name] = np.ascontiguousarray(ends[bins, ENDS.index(name)])
+    limits = (-GREATEST, GREATEST) if model.score_range is None else model.score_range
+    clips = model.out_of_range == "clip" and model.score_range is not None
+    low, high = (-GREATEST, GREATEST) if clips else limits
+    return Steps(
+        model.edges + 0.0, model.edge_keys, columns, low + 0.0, high + 0.0, limits if clips else None, bool(model.needs_key)
+    )
