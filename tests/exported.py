@@ -41,7 +41,7 @@ def _binned(
     label_sums = rng.binomial(counts, np.linspace(0.1, 0.9, n_bins))
     return BinnedModel.from_parts(
         edges=edges, edge_keys=keys, values=label_sums / counts, counts=counts, label_sums=label_sums, scheme="umd",
-        ties="random" if keyed else "upper", n_samples=int(counts.sum()) + n_bins - 1, score_range=score_range, n_tied=3 * keyed,
+        ties="random" if keyed else "upper", n_samples=int(counts.sum()) + n_bins - 1, n_tied=3 * keyed,
     )  # fmt: skip
 
 
