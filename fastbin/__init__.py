@@ -73,7 +73,7 @@ from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
     from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn
-    from fastbin import theory as theory
+    from fastbin import theory
     from fastbin._keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning

@@ -55,7 +55,7 @@ class Steps(NamedTuple):
 class SetSteps(NamedTuple):
     """The steps of the models of a set, by their numbers, and the keys of its cells."""
 
-    keys: tuple[int, ...] | tuple[str, ...]  # ascending; text by its bytes in UTF-8
+    keys: tuple[int | str, ...]  # of one type, ascending; text by its bytes in UTF-8
     model_of_key: Int64s
     models: tuple[Steps, ...]
     # What a row of another key gets: nothing, or the value of the pool's model of this number, bin -1 and the interval [0, 1].
