@@ -72,8 +72,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
-    from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn
-    from fastbin import theory
+    from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
     from fastbin._keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
