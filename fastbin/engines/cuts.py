@@ -24,8 +24,8 @@ ROOM = 2
 # Where there is no score range, logits lie here, and half of all cells.
 USUAL = 32.0
 
-# An interval whose ends differ in sign or by such a factor is cut by ratio, too.
-WIDE = 16.0
+# An interval with so many steps of the ratio e between its ends is cut by ratio, too.
+WIDE = 3.0
 
 
 class Cuts(NamedTuple):
@@ -70,8 +70,7 @@ class Cuts(NamedTuple):
     def inside(cls, low: Float64s, high: Float64s, n_cells: Int64s) -> Cuts:
         """About so many cells of each interval; 0 for those whose scores are asked for."""
         n = np.where((n_cells > 1) & (low < high), n_cells, 0)
-        small, large = np.sort(np.abs([low, high]), axis=0)
-        is_finite, is_wide = has_width(low, high), (np.sign(low) != np.sign(high)) | (large / WIDE > small)
+        is_finite, is_wide = has_width(low, high), size(high) - size(low) > WIDE
         n_even = np.where(is_finite, np.where(is_wide, n - n // 2, n), 0)
         return cls.of(low, high, n_even, np.where(is_finite & ~is_wide, 0, n - n_even), is_cut=n_cells > 0)
 
