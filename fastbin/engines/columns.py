@@ -223,7 +223,10 @@ def _as_numbers(column: Any, name: str) -> Any:
     """An Arrow array of numbers that NumPy has; decimals become doubles."""
     pa = pyarrow()
     kind = column.type
-    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+    if pa.types.is_decimal(kind):
+        # By way of text, which is read to the nearest double; Arrow's own cast is off by one double now and then.
+        return column.cast(pa.string()).cast(pa.float64())
+    if pa.types.is_null(kind):
         return column.cast(pa.float64())
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise InputError(f"{name} holds {kind}, not numbers")
