@@ -90,11 +90,10 @@ SCORE = Name("score")
 
 def curve_of(model: BinnedModel) -> Curve:
     """The curve of a model of kind "linear" or "smooth"."""
-    if model.kind == "linear":
-        return Curve(*limits_of(model), *_straight_lines(model))
-    if model.kind == "smooth":
-        return Curve(*limits_of(model), *_smooth(model))
-    raise InputError(f"model is of kind {model.kind!r}, which is a table of steps and no curve")
+    if model.kind == "step":
+        raise InputError("model is of kind 'step', which is a table and no curve")
+    low, high, clip = limits_of(model)
+    return Curve(low, high, clip, *(_straight_lines(model) if model.kind == "linear" else _smooth(model)))
 
 
 def written(
