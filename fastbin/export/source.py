@@ -20,6 +20,9 @@ from fastbin.model import BinnedModel
 
 WIDTH = 112
 
+# What functions are called in languages where the value is that of `predict`.
+METHODS = {"value": "predict", "bin": "predictBin", "lower": "predictLower", "upper": "predictUpper"}
+
 
 class Cells(NamedTuple):
     """The keys of a set."""
@@ -173,6 +176,21 @@ def wrapped(entries: Iterable[str], indent: str = "  ") -> str:
             lines.append(indent)
         lines[-1] += entry + ", "
     return "\n".join(line.rstrip() for line in lines).removesuffix(",")
+
+
+def literal(text: str) -> str:
+    """A text as a string of Java or JavaScript, in ASCII; line ends not by their numbers, which Java reads before all else."""
+    escapes = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r"}
+    shown = ""
+    for character in text:
+        if character in escapes:
+            shown += escapes[character]
+        elif " " <= character <= "~" and character != "<":  # which might end a script within a page
+            shown += character
+        else:
+            units = character.encode("utf-16-be").hex()
+            shown += "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return f'"{shown}"'
 
 
 def comment(model: Any, *said: str) -> str:
