@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fastbin.export.c_source import c_source
+from fastbin.export.java import java
+from fastbin.export.javascript import javascript
 from fastbin.export.sql import sql
 
-__all__ = ["sql"]
+__all__ = ["c_source", "java", "javascript", "sql"]

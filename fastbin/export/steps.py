@@ -51,6 +51,12 @@ class Steps(NamedTuple):
         """Where a score that equals an edge lies above it, in a model that needs no key."""
         return self.edge_keys == 0
 
+    @property
+    def thresholds(self) -> Float64s:
+        """float64 (E,): without keys, the least score that lies above each edge, which is the edge or the next double."""
+        with np.errstate(over="ignore"):  # infinite above the greatest double, which no score lies above
+            return np.where(self.inclusive, self.edges, np.nextafter(self.edges, np.inf)) + 0.0
+
 
 class SetSteps(NamedTuple):
     """The steps of the models of a set, by their numbers, and the keys of its cells."""
