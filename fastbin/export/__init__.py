@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastbin.export.c_source import c_source
 from fastbin.export.java import java
 from fastbin.export.javascript import javascript
+from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
 
-__all__ = ["c_source", "java", "javascript", "sql"]
+__all__ = ["c_source", "java", "javascript", "onnx", "sql"]
