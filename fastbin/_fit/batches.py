@@ -7,7 +7,7 @@ from typing import Any
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
-from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, Source
 from fastbin._fit.rows import Rows, check_rows, limits_of
 from fastbin._validation import ScoreRange
 
@@ -114,3 +114,8 @@ class BatchesSource:
                 "of one dtype, or none"
             )
         return rows
+
+
+def weighted_rows(source: Source) -> Callable[[], Iterator[Rows]] | None:
+    """What gives all rows of a source that has importance weights, which counts do not tell; ``None`` for any other source."""
+    return source.rows if isinstance(source, BatchesSource) and source.is_weighted else None

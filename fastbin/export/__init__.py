@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from fastbin.export.json import from_json, json
+from fastbin.export.sql import sql
 
-__all__ = ["from_json", "json"]
+__all__ = ["from_json", "json", "sql"]
