@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from exported import GREATEST, TINY, Float64s
 
 import fastbin as fb
 from fastbin.model import BinnedModel
-from exported import GREATEST, TINY, Float64s
 
 
 def _lines(n_knots: int, *, scale: float = 1.0, falls: bool = False, **parts: Any) -> BinnedModel:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastbin.export.c_source import c_source
 from fastbin.export.java import java
 from fastbin.export.javascript import javascript
+from fastbin.export.json import from_json, json
 from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
 
-__all__ = ["c_source", "java", "javascript", "onnx", "sql"]
+__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql"]

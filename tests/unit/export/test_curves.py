@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exported import bits, rows_without_answer
+from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export.curves import OPERATIONS, Curve, Expression, Name, Number, curve_of, written
-from exported import bits, rows_without_answer
-from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 
 def divided(x: float, y: float) -> float:
