@@ -40,14 +40,16 @@ def sql(
     key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, such as ``f"{key:016x}"`` gives; for models that
         split ties by key, and for these alone.
-    dialect : {"duckdb", "sqlite", "polars"}
-        The engine. "polars" is for ``pl.sql_expr`` and ``SQLContext``.
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "snowflake"}
+        The engine. "polars" is for ``pl.sql_expr`` and ``SQLContext``. The texts for BigQuery and Snowflake follow their
+        documented syntax and were not run there; all others are tested in their engines.
     what : {"value", "bin", "lower", "upper"}
         The calibrated probability, the number of the bin, or an end of its interval at `alpha`.
     alpha : float, optional
         The chance that one of the intervals of all bins misses, 0.1 where it is left out; with "lower" and "upper" alone.
     style : {"auto", "tree"}
-        "tree" is a balanced tree of CASE.
+        "tree" is a balanced tree of CASE. "auto" is the same, but in PostgreSQL, for models that compare no keys, an array in
+        which `width_bucket` finds the place.
 
     Returns
     -------
@@ -90,9 +92,10 @@ def sql(
     score = check_expression(score, "score")
     key = check_key_expression(key, needs_key=steps.needs_key)
     cuts = cuts_of(steps, what)
-    if len(cuts.column) > MOST_STEPS:
-        raise InputError(f"model has {len(cuts.column)} steps, and one expression at most {MOST_STEPS}; pass style='join'")
-    answer = tree(cuts, score, key, words)
+    if words.has_array and key is None and style == "auto":
+        answer = in_array(cuts, score, words)
+    else:
+        answer = tree(cuts, score, key, words)
     return f"{comment(description_of(fitted))}\nCASE WHEN {is_answered(steps, score, key, words)} THEN {answer} END"
 
 
@@ -131,13 +134,16 @@ def is_answered(steps: Steps, score: str, key: str | None, dialect: Dialect) -> 
     conditions = [dialect.is_score.format(score)] if dialect.is_score else []
     conditions += [f"{number} >= {dialect.number(steps.low)}", f"{number} <= {dialect.number(steps.high)}"]
     if key is not None:
-        conditions += [f"length({key}) = {KEY_DIGITS}", f"{dialect.bytewise.format(key)} = lower({key})"]
+        text = dialect.bytewise.format(key)
+        conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
     return " AND ".join(conditions)
 
 
 def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     """A balanced tree of CASE: a row meets as many conditions as the logarithm of the number of steps, and no more."""
-    answers = [str(entry) if cuts.column.dtype.kind == "i" else dialect.number(entry) for entry in cuts.column.tolist()]
+    if len(cuts.column) > MOST_STEPS:
+        raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; pass style='join'")
+    answers = answers_of(cuts, dialect)
 
     def among(first: int, last: int) -> str:
         if first == last:
@@ -147,6 +153,21 @@ def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
         return f"CASE WHEN {condition} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
 
     return among(0, len(answers) - 1)
+
+
+def in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
+    """The entry at the number of edges that the score reaches, in the words of PostgreSQL; its arrays begin at 1."""
+    answers = answers_of(cuts, dialect)
+    if len(answers) == 1:
+        return answers[0]
+    edges = ", ".join(map(dialect.number, cuts.edges.tolist()))
+    return f"(ARRAY[{', '.join(answers)}])[width_bucket({dialect.cast(score)}, ARRAY[{edges}]) + 1]"
+
+
+def answers_of(cuts: Cuts, dialect: Dialect) -> list[str]:
+    """The entries of the column as literals."""
+    entries = cuts.column.tolist()
+    return list(map(str if cuts.column.dtype.kind == "i" else dialect.number, entries))
 
 
 def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:
