@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
@@ -201,6 +200,9 @@ def _predict_polars(frame: Any, request: Request) -> Any:
     """One expression over the columns that are read, so that the engine reads no others for it and may work in batches."""
     import polars as pl
 
+    schema = frame.collect_schema()
+    request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
+
     def score(rows: Any) -> Any:
         return pl.Series(request.values({name: rows.struct.field(name) for name in request.read}), nan_to_null=True)
 
@@ -213,8 +215,7 @@ def _predict_pandas(frame: Any, request: Request) -> Any:
 
 
 def _predict_dask(frame: Any, request: Request) -> Any:
-    meta = frame._meta.assign(**{request.output: np.empty(0)})
-    return frame.map_partitions(_predict_pandas, request, meta=meta)
+    return frame.map_partitions(_predict_pandas, request, meta=_predict_pandas(frame._meta, request))
 
 
 def _predict_arrow(table: Any, request: Request) -> Any:
@@ -233,21 +234,16 @@ def _predict_stream(source: Any, request: Request) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _predict_spark(frame: Any, request: Request) -> Any:
-    raise NotImplementedError
-
-
-def _predict_duckdb(relation: Any, request: Request) -> Any:
+def _predict_sql(table: Any, request: Request, engine: str) -> Any:
     assert isinstance(request.model, BinnedModel)
-    score = queries.score_expression(relation, request.score, "duckdb")
-    key = None if request.key is None else queries.key_expression(relation, request.key, "duckdb")
-    value = sql(request.model, score, key=key, dialect="duckdb")
-    return relation.project(f"*, {value} AS {queries.in_quotes(request.output, 'duckdb')}")
+    score = queries.score_expression(table, request.score, engine)
+    key = None if request.key is None else queries.key_expression(table, request.key, engine)
+    return queries.with_column(table, sql(request.model, score, key=key, dialect=engine), request.output, engine)
 
 
 _PREDICT: dict[str, Callable[[Any, Request], Any]] = {
-    "duckdb": _predict_duckdb,
-    "spark": _predict_spark,
+    "duckdb": partial(_predict_sql, engine="duckdb"),
+    "spark": partial(_predict_sql, engine="spark"),
     "polars": _predict_polars,
     "polars-lazy": _predict_polars,
     "pandas": _predict_pandas,

@@ -45,3 +45,19 @@ def key_expression(table: Any, key: str, engine: str) -> str:
         f"key is {key!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
         "format(key, '016x')"
     )
+
+
+def with_column(table: Any, expression: str, name: str, engine: str) -> Any:
+    """The table with one more column, the last."""
+    if engine == "spark":
+        return table.select("*", spark_functions(table).expr(expression).alias(name))
+    return table.project(f"*, {expression} AS {in_quotes(name, engine)}")
+
+
+def spark_functions(frame: Any) -> Any:
+    """The functions of Spark for a frame, classic or Connect."""
+    if ".connect." in type(frame).__module__:
+        from pyspark.sql.connect import functions
+    else:
+        from pyspark.sql import functions
+    return functions

@@ -20,6 +20,7 @@ GREATEST = float(np.finfo(np.float64).max)
 
 # Why a row has no answer; 0 where it has one.
 MISSING, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
+N_REASONS = 5
 
 KEY_DIGITS = 16
 
