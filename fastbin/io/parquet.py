@@ -1,7 +1,7 @@
 """Parquet files: PyArrow reads what is in them, and DuckDB streams their rows.
 
-One query reads all files of a table: 10^7 rows in 1000 files take 0.2 s that way, and file by file 0.5 s by PyArrow and 1.4 s by
-DuckDB.
+One query reads all files of a table. 10^7 rows in 1000 files take 0.2 s that way; file by file PyArrow takes 0.5 s, and DuckDB
+1.4 s.
 """
 
 from __future__ import annotations
