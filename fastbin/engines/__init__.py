@@ -6,5 +6,6 @@
 from __future__ import annotations
 
 from fastbin.engines.fitting import fit
+from fastbin.engines.predicting import predict
 
-__all__ = ["fit"]
+__all__ = ["fit", "predict"]
