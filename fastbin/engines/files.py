@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from fastbin.engines.columns import Names
+from fastbin.engines.arrays import Names
 from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, pyarrow
 from fastbin.io import Table, open_table
 from fastbin.io.columns import ColumnReader
