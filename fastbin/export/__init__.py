@@ -1,1 +1,12 @@
 """The same bits everywhere: models as SQL, ONNX, C source, Java, JavaScript and JSON."""
+
+from __future__ import annotations
+
+from fastbin.export.c_source import c_source
+from fastbin.export.java import java
+from fastbin.export.javascript import javascript
+from fastbin.export.json import from_json, json
+from fastbin.export.onnx import onnx
+from fastbin.export.sql import sql
+
+__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql"]
