@@ -74,7 +74,10 @@ class GroupBySource:
         self._n_passes = self._n_rows = 0
         self._levels: list[_Level] = []
         self.limits = limits_of(columns.score_range)
-        self.value_limit = frame.value_limit
+
+    @property
+    def value_limit(self) -> int:
+        return self._frame.value_limit
 
     def answer(self, plan: Plan) -> Answer:
         if plan.is_first:
@@ -150,8 +153,8 @@ class _Level(NamedTuple):
     most_steps: float | None  # of the first query, which alone has rows beyond its interval
     by_ratio: bool
     # The columns of `Cuts`, and how the intervals are found by the number that the query before gave to a cell.
-    table: dict[str, Float64s]
-    cell: Float64s = np.empty(0)  # by their least scores
+    table: dict[str, Array]
+    cell: Array = np.empty(0)  # by their least scores
     cell_low: Float64s = np.empty(0)
     reached: Float64s = np.empty(0)  # the greatest score of this cell and of those before
 
@@ -167,7 +170,12 @@ class _Level(NamedTuple):
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
-        columns = {"interval": np.arange(float(len(plan.low))), "low": plan.low, "high": plan.high, "is_listed": is_listed}
+        columns: dict[str, Array] = {
+            "interval": np.arange(len(plan.low)),
+            "low": plan.low,
+            "high": plan.high,
+            "is_listed": is_listed,
+        }
         table = {"cell": cell} | {name: column[interval] for name, column in (columns | cuts._asdict()).items()}
         is_cut = plan.n_cells > 0
         return cls(plan.low[is_cut], plan.high[is_cut], None, cuts.by_ratio, table)
@@ -178,20 +186,23 @@ class _Level(NamedTuple):
         score = columns["score"]
         if self.most_steps is not None:
             numbers = {name: float(column[0]) for name, column in self.table.items()}
-            return rows.select(**columns, cell=cell_of(rows, score, by_ratio=self.by_ratio, clip=self.most_steps, **numbers))
+            cell = cell_of(rows, score, by_ratio=self.by_ratio, clip=self.most_steps, **numbers)
+            return rows.select(**columns, cell=rows.as_key(cell))
         rows = rows.join(self.table, on="cell")
         rows = rows.where((score >= rows.column("low")) & (score <= rows.column("high")))
         cuts = {name: rows.column(name) for name in Cuts._fields}
+        cell = cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
+        if not self.table["is_listed"].any():
+            return rows.select(**columns, cell=rows.as_key(cell))
         # One of the two terms is 0. So there is no choice between cases, which some engines lack.
-        cell = score * rows.column("is_listed") + cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
-        return rows.select(**columns, cell=cell)
+        return rows.select(**columns, cell=score * rows.column("is_listed") + cell)
 
     def cut_only(self) -> _Level:
         """Without the listed intervals, whose scores are no numbers of cells."""
         is_cut = self.table["is_listed"] == 0.0
         return self._replace(table={name: column[is_cut] for name, column in self.table.items()})
 
-    def answered(self, cell: Float64s, groups: dict[str, Array]) -> _Level:
+    def answered(self, cell: Array, groups: dict[str, Array]) -> _Level:
         """With the cells that hold rows."""
         order = np.argsort(groups["low"], kind="stable")
         return self._replace(
@@ -208,7 +219,7 @@ class _Level(NamedTuple):
         cell = self.meeting(plan)[1]
         return int(np.unique(cell, return_counts=True)[1].max(initial=0))
 
-    def meeting(self, plan: Plan) -> tuple[Int64s, Float64s]:
+    def meeting(self, plan: Plan) -> tuple[Int64s, Array]:
         """All pairs of an interval of a plan and a cell that may hold scores of it."""
         first = np.searchsorted(self.reached, plan.low, side="left")
         n_cells = np.maximum(0, np.searchsorted(self.cell_low, plan.high, side="right") - first)

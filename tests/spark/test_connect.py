@@ -1,4 +1,4 @@
-"""Fits through Spark Connect, with the server that ``pyspark[connect]`` brings: `.ci/thorough spark` runs this, alone in a process."""
+"""Fits through Spark Connect and the server that ``pyspark[connect]`` brings: `.ci/thorough spark` runs this, on its own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
-from spark_sessions import SETTINGS, needs_spark
 
 import fastbin as fb
+from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
+from spark_sessions import SETTINGS, needs_spark
 
 pytestmark = needs_spark
 
