@@ -18,7 +18,17 @@ from fastbin.export.steps import digest_of
 
 pytestmark = pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 
-COMPILE = ["javac", "-nowarn", "-Xlint:all,-options", "-Werror", "--release", "8", "-encoding", "US-ASCII"]
+COMPILE = [
+    "javac",
+    "-J-XX:+UseSerialGC",
+    "-J-XX:TieredStopAtLevel=1",
+    "-Xlint:all,-options",
+    "-Werror",
+    "--release",
+    "8",
+    "-encoding",
+    "US-ASCII",
+]
 
 RUNNER = """
 import java.io.IOException;
