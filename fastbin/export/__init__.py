@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from fastbin.export.onnx import onnx
+from fastbin.export.onnx_classifiers import append_onnx, onnx_scores
 
-__all__ = ["onnx"]
+__all__ = ["append_onnx", "onnx", "onnx_scores"]
