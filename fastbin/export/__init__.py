@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from fastbin.export.c_source import c_source
+from fastbin.export.java import java
+from fastbin.export.javascript import javascript
+from fastbin.export.json import from_json, json
 from fastbin.export.onnx import onnx
 from fastbin.export.onnx_classifiers import append_onnx, onnx_scores
+from fastbin.export.sql import sql
 
-__all__ = ["append_onnx", "onnx", "onnx_scores"]
+__all__ = ["append_onnx", "c_source", "from_json", "java", "javascript", "json", "onnx", "onnx_scores", "sql"]
