@@ -8,5 +8,6 @@ from fastbin.export.javascript import javascript
 from fastbin.export.json import from_json, json
 from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
+from fastbin.export.verify import verify
 
-__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql"]
+__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql", "verify"]
