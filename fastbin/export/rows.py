@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,8 @@ GREATEST_KEY = 2**64 - 2
 ZEROS = (0.0, 5e-324, 1e-310, float(np.finfo(np.float64).tiny), GREATEST)
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Columns of one length."""
 
     scores: Float64s
@@ -31,9 +33,17 @@ class Rows(NamedTuple):
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def columns(self) -> tuple[Float64s, UInt64s | None, Array | None]:
+        return self.scores, self.keys, self.cells
+
     def take(self, at: Any) -> Rows:
         """Some of the rows."""
-        return Rows(*(None if column is None else column[at] for column in self))  # type: ignore[arg-type]
+        return Rows(*(None if column is None else column[at] for column in self.columns))  # type: ignore[arg-type]
+
+    def within(self, cell: int | str) -> Rows:
+        """The same rows, all in one cell."""
+        return Rows(self.scores, self.keys, _cells(cell, len(self)))
 
 
 def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> Rows:
@@ -67,8 +77,8 @@ def needs_keys(model: BinnedModel | ModelSet) -> bool:
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """All rows, one part after another."""
-    columns = (None if any(each is None for each in column) else np.concatenate(column) for column in zip(*parts, strict=True))
-    return Rows(*columns)  # type: ignore[arg-type]
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return Rows(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
 
 
 def hard_rows(model: BinnedModel | ModelSet) -> Rows:
@@ -78,13 +88,13 @@ def hard_rows(model: BinnedModel | ModelSet) -> Rows:
         return _hard_rows_of(model, model.needs_key)
     of_models = [_hard_rows_of(each, needs_keys(model)) for _, each in model.numbered]
     key_of_model = dict(zip(numbers_of(model, model.keys), model.keys, strict=True))  # none for a pool of unknown cells alone
-    parts = [of_models[number]._replace(cells=_cells(key, len(of_models[number]))) for number, key in key_of_model.items()]
+    parts = [of_models[number].within(key) for number, key in key_of_model.items()]
     few = of_models[-1].take(slice(0, 40))
     strangers: list[int | str] = (
         ["no such cell", " ", "\ufeff", "\U0001f642"] if isinstance(model.keys[0], str) else [-(2**63), 2**63 - 1, 0]
     )
     strangers += [key[:200] + "!" if isinstance(key, str) else max(key - 1, -(2**63)) for key in model.keys[-2:]]
-    return joined([*parts, *(few._replace(cells=_cells(key, len(few))) for key in [*strangers, *model.keys[:1000]])])
+    return joined([*parts, *(few.within(key) for key in [*strangers, *model.keys[:1000]])])
 
 
 def _cells(key: int | str, n: int) -> Array:
