@@ -11,6 +11,7 @@ from fastbin.export.onnx import onnx
 from fastbin.export.onnx_classifiers import append_onnx, onnx_scores
 from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
+from fastbin.export.verify import verify
 
 __all__ = [
     "SqlTables",
@@ -24,4 +25,5 @@ __all__ = [
     "onnx_scores",
     "sql",
     "sql_set",
+    "verify",
 ]
