@@ -200,7 +200,10 @@ def _of_pyarrow(table: Any) -> Stream | None:
 def _of_interface(table: Any) -> Stream:
     """Anything else that exports an Arrow stream; asked for it anew at each pass."""
     pa = pyarrow()
-    first = [pa.RecordBatchReader.from_stream(table)]
+    try:
+        first = [pa.RecordBatchReader.from_stream(table)]
+    except pa.ArrowInvalid:  # a stream without columns
+        _refuse(table)
     called = f"the {type(table).__name__}"
 
     def read(names: list[str]) -> Iterator[Any]:
