@@ -235,7 +235,7 @@ def choose_node(sample_codes: Int64s, low: int, high: int, n_cells: int) -> tupl
         first, last = int(inside[0]), int(inside[-1])
         if (last - first) < (high - low) // 8:
             # One cell more than the sample fills, so that the last one holds only what lies beyond.
-            shift = _shift_for(first, last, n_cells - 2)
+            shift = _shift_for(first, last, max(1, n_cells - 2))
             return first, shift, ((last - first) >> shift) + 2
     shift = _shift_for(low, high, n_cells)
     return low, shift, ((high - low) >> shift) + 1

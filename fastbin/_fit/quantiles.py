@@ -83,7 +83,7 @@ class Plan(NamedTuple):
     low: Float64s
     high: Float64s
     n_cells: Int64s  # about how many cells each is to be divided into; 0 asks for its values
-    n_samples: Int64s  # how many samples it holds, as counted before; -1 where nobody knows yet
+    n_samples: Int64s  # at most so many samples lie in it, as counted before; -1 where nobody knows yet
 
     @classmethod
     def whole(cls, limits: tuple[float, float], n_cells: int) -> Plan:
