@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql
+from fastbin.export.sql_set import sql_set
 
-__all__ = ["sql"]
+__all__ = ["SqlTables", "sql", "sql_set"]
