@@ -13,7 +13,8 @@ from fastbin._scalars import check_choice
 from fastbin._tables import Columns, Table
 from fastbin._typing import Int64s
 from fastbin.engines import grouped
-from fastbin.engines.counting import Asked, Counter, Partition, Tally, check_roles
+from fastbin.engines.counting import Asked, Counter, Partition, Tally
+from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
 from fastbin.engines.tables import check_column, package_of, stream_of, unwrapped
 from fastbin.export.steps import check_model
