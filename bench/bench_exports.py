@@ -239,10 +239,8 @@ def bench_exports(case: ExportCase, target: str, is_long: bool, tmp_path: Path, 
         for call in (built.score, *built.by_hand.values()):
             call()
             assert np.array_equal(built.values().view(np.uint64), expected.view(np.uint64))
-        contestants = {
-            "predict": partial(task.model.predict, task.scores, keys=task.keys, out=out), "export": built.score, **built.by_hand,
-        }  # fmt: skip
-        timed = paired(contestants, seconds=4 if is_long else 1.5)
+        predict = partial(task.model.predict, task.scores, keys=task.keys, out=out)
+        timed = paired({"predict": predict, "export": built.score, **built.by_hand}, seconds=4 if is_long else 1.5)
         name = case.name(target)
         report(name, cases.SCORE_NS, 1e9 * timed.seconds("export") / N_ROWS)
         report(name, cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
