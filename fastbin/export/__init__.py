@@ -8,6 +8,7 @@ from fastbin.export.javascript import javascript
 from fastbin.export.json import from_json, json
 from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
+from fastbin.export.sql_set import sql_set
 from fastbin.export.verify import verify
 
-__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql", "verify"]
+__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql", "sql_set", "verify"]

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
+from fastbin.export.expressions import check_expression, check_key_expression, hex_digits, is_answered, moved
+from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
 from fastbin.export.steps import OUTPUTS, Steps, check_model, description_of, steps_of
 from fastbin.model import BinnedModel
 
-STYLES = ("auto", "tree")
+STYLES = ("auto", "tree", "join")
 
 # A tree of more steps is refused: engines compile, or walk, all of it.
 MOST_STEPS = 1000
 
-KEY_DIGITS = 16
+
+@overload
+def sql(
+    model: object,
+    score: str = "p",
+    *,
+    key: str | None = None,
+    dialect: str,
+    what: str = "value",
+    alpha: float | None = None,
+    style: Literal["auto", "tree"] = "auto",
+    table: str = "fastbin",
+    source: str = "scores",
+) -> str: ...
+
+
+@overload
+def sql(
+    model: object,
+    score: str = "p",
+    *,
+    key: str | None = None,
+    dialect: str,
+    what: str = "value",
+    alpha: float | None = None,
+    style: Literal["join"],
+    table: str = "fastbin",
+    source: str = "scores",
+) -> SqlTables: ...
 
 
 def sql(
@@ -26,7 +58,9 @@ def sql(
     what: str = "value",
     alpha: float | None = None,
     style: str = "auto",
-) -> str:
+    table: str = "fastbin",
+    source: str = "scores",
+) -> str | SqlTables:
     """One SQL expression that scores a column, with the same bits as `predict`.
 
     Parameters
@@ -91,59 +125,20 @@ def sql(
     steps = steps_of(fitted, (what,), alpha)
     score = check_expression(score, "score")
     key = check_key_expression(key, needs_key=steps.needs_key)
+    about = comment(description_of(fitted))
+    if style == "join":
+        return _tables(steps, what, score, key, names_of(table, source), words, about)
     cuts = cuts_of(steps, what)
-    if words.has_array and key is None and style == "auto":
-        answer = in_array(cuts, score, words)
-    else:
-        answer = tree(cuts, score, key, words)
-    return f"{comment(description_of(fitted))}\nCASE WHEN {is_answered(steps, score, key, words)} THEN {answer} END"
-
-
-def check_expression(text: object, name: str) -> str:
-    """An SQL expression as it stands in a longer one."""
-    if not isinstance(text, str):
-        raise InputTypeError(f"{name} is {text!r}; pass the text of an SQL expression, such as the name of a column")
-    if not text.strip():
-        raise InputError(f"{name} is {text!r}; pass an SQL expression, such as the name of a column")
-    text = text.strip()
-    return text if text.isidentifier() else f"({text})"
-
-
-def check_key_expression(key: object, *, needs_key: bool) -> str | None:
-    """The key's expression, where and only where the model compares keys."""
-    if key is None:
-        if needs_key:
-            raise InputError(
-                f"key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} lower-case "
-                'hexadecimal digits, or fit with ties="whole", which needs no key'
-            )
-        return None
-    if not needs_key:
-        raise InputError(f"key is {key!r}, but the model compares no keys; leave it out")
-    return check_expression(key, "key")
-
-
-def hex_digits(key: int) -> str:
-    """A key as text: of one width, so that texts order as their numbers."""
-    return f"{key:0{KEY_DIGITS}x}"
-
-
-def is_answered(steps: Steps, score: str, key: str | None, dialect: Dialect) -> str:
-    """Which rows have an answer: not NULL, NaN, infinite or out of range, nor without a key of the right form."""
-    number = dialect.cast(score)
-    conditions = [dialect.is_score.format(score)] if dialect.is_score else []
-    conditions += [f"{number} >= {dialect.number(steps.low)}", f"{number} <= {dialect.number(steps.high)}"]
-    if key is not None:
-        text = dialect.bytewise.format(key)
-        conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
-    return " AND ".join(conditions)
+    in_array = words.has_array and style == "auto" and key is None
+    answer = place_in_array(cuts, score, words) if in_array else tree(cuts, score, key, words)
+    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} END"
 
 
 def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     """A balanced tree of CASE: a row meets as many conditions as the logarithm of the number of steps, and no more."""
     if len(cuts.column) > MOST_STEPS:
         raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; pass style='join'")
-    answers = answers_of(cuts, dialect)
+    answers = dialect.literals(cuts.column)
 
     def among(first: int, last: int) -> str:
         if first == last:
@@ -155,19 +150,13 @@ def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     return among(0, len(answers) - 1)
 
 
-def in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
+def place_in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
     """The entry at the number of edges that the score reaches, in the words of PostgreSQL; its arrays begin at 1."""
-    answers = answers_of(cuts, dialect)
+    answers = dialect.literals(cuts.column)
     if len(answers) == 1:
         return answers[0]
     edges = ", ".join(map(dialect.number, cuts.edges.tolist()))
     return f"(ARRAY[{', '.join(answers)}])[width_bucket({dialect.cast(score)}, ARRAY[{edges}]) + 1]"
-
-
-def answers_of(cuts: Cuts, dialect: Dialect) -> list[str]:
-    """The entries of the column as literals."""
-    entries = cuts.column.tolist()
-    return list(map(str if cuts.column.dtype.kind == "i" else dialect.number, entries))
 
 
 def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:
@@ -181,3 +170,19 @@ def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Di
     if cuts.edges[place] == cuts.high:
         return f"{score} >= {edge} AND {reaches}"
     return f"{score} > {edge} OR ({score} = {edge} AND {reaches})"
+
+
+def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, dialect: Dialect, about: str) -> SqlTables:
+    """The table of one model, whose number is 0, and its query."""
+    require_tables(dialect)
+    answered = is_answered(score, key, steps.low, steps.high, dialect)
+    limits = tuple(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
+    # The number stands behind a condition as BigQuery joins by columns of both sides alone.
+    lookup = Lookup(
+        model=f"CASE WHEN {answered} THEN 0 END",
+        score=moved(score, answered, limits, dialect),
+        key=key and dialect.bytewise.format(key),
+        answer="t.fastbin_answer",
+    )
+    made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
+    return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")

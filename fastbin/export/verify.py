@@ -14,6 +14,7 @@ from fastbin._errors import FormatError, InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array
 from fastbin.export.json import from_json
+from fastbin.export.lookup import SqlTables
 from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined
 from fastbin.export.runners.engines import run_onnx, run_sql
 from fastbin.export.runners.programs import run_c, run_java, run_javascript
@@ -128,15 +129,15 @@ class Verification(NamedTuple):
 def verify(
     model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
     dialect: str | None = None, what: str = "value", alpha: float | None = None, score: str = "p", key: str | None = None,
-    cell: str | None = None,
+    cell: str | None = None, source: str = "scores",
 ) -> Verification:  # fmt: skip
     """Run an export and compare its answers with those of its model, bit for bit.
 
     Parameters
     ----------
     model : BinnedModel, ModelSet, or fitted calibrator
-    export : str, bytes, path-like or onnx.ModelProto
-        The text of an export, the bytes of a graph, or as a `pathlib.Path` the file of either.
+    export : str, bytes, path-like, SqlTables or onnx.ModelProto
+        The text of an export, the tables and the query of SQL, a graph or its bytes, or as a `pathlib.Path` a file of these.
     scores : array-like of shape (n,)
         Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge and
         the four doubles on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the edges and beside
@@ -153,8 +154,8 @@ def verify(
         What SQL was written for. Other targets say themselves what they give, and all of it is compared.
     alpha : float, optional
         That of the ends of the intervals.
-    score, key, cell : str
-        How the SQL calls its columns.
+    score, key, cell, source : str
+        How the SQL calls its columns, and the table of scores.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def verify(
     given = given_rows(fitted, scores, keys, cells)
     rows = joined([given, hard_rows(fitted)])
     try:
-        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell)) if target != "json" else None
+        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell, source)) if target != "json" else None
     except CannotRun as reason:
         return said._replace(why_not=str(reason))
     except Failed as reason:
@@ -252,6 +253,8 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         export = Path(path).read_bytes()
     elif hasattr(export, "SerializeToString"):
         export, target = export.SerializeToString(), "onnx" if target is None else target
+    elif isinstance(export, SqlTables):
+        export, target = export.script, "sql"
     if not isinstance(export, (str, bytes)):
         raise InputTypeError(f"export is of type {type(export).__name__}; pass a text, bytes, a graph, or a pathlib.Path")
     if target is None:

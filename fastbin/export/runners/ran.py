@@ -15,6 +15,7 @@ class Names(NamedTuple):
     score: str = "p"
     key: str | None = None
     cell: str | None = None
+    source: str = "scores"
 
 
 class Ran(NamedTuple):
