@@ -1,4 +1,4 @@
-"""Exports on the command line: what each target takes, which one a file name means, and what an exported file says of itself."""
+"""Exports on the command line: what each target takes, which one a file name means, and what a file says of itself."""
 
 from __future__ import annotations
 

@@ -75,7 +75,6 @@ def _takers(name: str) -> list[str]:
 def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], name: str) -> bytes:
     """The export as bytes."""
     from fastbin import export
-    from fastbin.model_set import ModelSet
 
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()

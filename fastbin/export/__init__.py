@@ -6,9 +6,22 @@ from fastbin.export.c_source import c_source
 from fastbin.export.java import java
 from fastbin.export.javascript import javascript
 from fastbin.export.json import from_json, json
+from fastbin.export.lookup import SqlTables
 from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
-from fastbin.export.verify import verify
+from fastbin.export.verify import Verification, verify
 
-__all__ = ["c_source", "from_json", "java", "javascript", "json", "onnx", "sql", "sql_set", "verify"]
+__all__ = [
+    "SqlTables",
+    "Verification",
+    "c_source",
+    "from_json",
+    "java",
+    "javascript",
+    "json",
+    "onnx",
+    "sql",
+    "sql_set",
+    "verify",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -109,6 +110,15 @@ class Verification(NamedTuple):
         """Whether anything speaks against it; not the same as not `is_same` where it could not be run."""
         return self.sha256 != self.found_sha256 or self.is_broken or bool(self.mismatches)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as what JSON has: a NaN is ``None``, a key 16 hexadecimal digits."""
+        found = []
+        for each in self.mismatches:
+            numbers = {name: _or_none(getattr(each, name)) for name in ("score", "expected", "found")}
+            key = None if each.key is None else f"{each.key:016x}"
+            found.append({**each._asdict(), **numbers, "key": key})
+        return {**self._asdict(), "outputs": list(self.outputs), "mismatches": found, "is_same": self.is_same}
+
     def __str__(self) -> str:
         lines = []
         if not self.found_sha256:
@@ -153,7 +163,7 @@ def verify(
     what : {"value", "bin", "lower", "upper"}
         What SQL was written for. Other targets say themselves what they give, and all of it is compared.
     alpha : float, optional
-        That of the ends of the intervals.
+        That of the ends of the intervals; by default that which an ONNX graph says, else 0.1.
     score, key, cell, source : str
         How the SQL calls its columns, and the table of scores.
 
@@ -200,7 +210,7 @@ def verify(
         except FormatError as error:
             return said._replace(why_not=str(error), is_broken=True)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
-    expected = answers(fitted, rows, outputs, alpha)
+    expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(
@@ -270,6 +280,11 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         return (export.decode("utf8") if isinstance(export, bytes) else export), target
     except UnicodeDecodeError as error:
         raise InputError(f"export is no text in UTF-8: {error}") from None
+
+
+def _or_none(number: float) -> float | None:
+    """JSON has neither NaN nor infinities."""
+    return number if math.isfinite(number) else None
 
 
 def _is_smooth(model: BinnedModel | ModelSet) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._typing import Array
+from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
 from fastbin.export.rows import Rows
 from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
-
 
 SOURCES = re.compile(r'[A-Za-z_]\w*|"[^"]+"')
 ROW = "fastbin_row"
@@ -112,7 +112,9 @@ def _in_sqlite(sql: _Sql) -> Ran:
         raise Failed(f"SQLite says: {error}") from None
     finally:
         connection.close()
-    return Ran(f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order([row[0] for row in given], [row[1] for row in given])})
+    return Ran(
+        f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order([row[0] for row in given], [row[1] for row in given])}
+    )
 
 
 def _in_polars(sql: _Sql) -> Ran:
@@ -151,10 +153,8 @@ def run_onnx(graph: bytes, rows: Rows, names: Names) -> Ran:
             raise Failed(f"the graph asks for {name}, which the model does not need")
         feeds[name] = column.reshape(-1, 1) if len(each.shape) == 2 else column
     properties = session.get_modelmeta().custom_metadata_map
-    prefix = "fastbin.output."
-    tensors = {name.removeprefix(prefix): tensor for name, tensor in properties.items() if name.startswith(prefix)}
+    tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
     answers = session.run(list(tensors.values()), feeds)
-    return Ran(
-        f"onnxruntime {onnxruntime.__version__}",
-        {output: np.asarray(column).reshape(-1) for output, column in zip(tensors, answers, strict=True)},
-    )
+    columns = {output: np.asarray(column).reshape(-1) for output, column in zip(tensors, answers, strict=True)}
+    alpha = properties.get(ALPHA_KEY)
+    return Ran(f"onnxruntime {onnxruntime.__version__}", columns, None if alpha is None else float(alpha))
