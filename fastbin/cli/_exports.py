@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+from fastbin._dependencies import needed_for
+from fastbin.cli._streams import named, read_whole
+
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
 # The options of each target.
 TARGETS = {
@@ -15,7 +24,9 @@ TARGETS = {
     "js": ("outputs", "alpha"),
     "json": (),
 }
-DIGESTED = {"sql": "SQL", "onnx": "graph", "c": "C function", "java": "Java class", "js": "JavaScript module", "json": "JSON"}
+WORDS = {
+    "sql": "text of SQL", "onnx": "graph of ONNX", "c": "header of C", "java": "class of Java", "js": "module of JavaScript",
+}  # fmt: skip
 DIALECTS = ("duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "snowflake")
 
 
@@ -30,3 +41,40 @@ def choose_target(target: str | None, path: str) -> str:
         where = "standard output" if path == "-" else path
         raise click.UsageError(f"say --to; the name of {where} does not tell ({', '.join(SUFFIXES)} do)")
     return target
+
+
+class Exported(NamedTuple):
+    """What an exported file that is not the model itself says of the model."""
+
+    target: str
+    sha256: str
+    facts: dict[str, str]  # of a graph, its metadata
+
+
+def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
+    """The model or the set in a file, also of JSON; of another export, what it says of the model."""
+    from fastbin._load import read
+    from fastbin.export import from_json
+    from fastbin.export.verify import digest_in, target_of
+
+    data = read_whole(path)
+    target = None if data.startswith(b"\x89FB") else target_of(data, path)
+    if target == "json":
+        return named(path, from_json, data)
+    sha256 = "" if target is None else digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
+    if target is None or not sha256:
+        return named(path, read, data)
+    return Exported(target, sha256, _metadata(data) if target == "onnx" else _version(data))
+
+
+def _metadata(graph: bytes) -> dict[str, str]:
+    with needed_for("reading an ONNX graph", extra="onnx"):
+        import onnx
+
+    properties = onnx.load_model_from_string(graph).metadata_props
+    return {each.key: each.value for each in properties if each.key.startswith("fastbin.")}
+
+
+def _version(text: bytes) -> dict[str, str]:
+    found = re.search(rb"\bfastbin ([0-9.]+), model sha256 ", text)
+    return {} if found is None else {"fastbin.version": found[1].decode()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin.cli import _options as options
-from fastbin.cli._exports import DIALECTS, DIGESTED, TARGETS, choose_target
+from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target
 from fastbin.cli._streams import Output, display_name, load_any
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     out = Output(output, reads=(model,), is_text=chosen != "onnx")
     if "name" in TARGETS[chosen] and "name" not in given:
         if output == "-":
-            raise click.UsageError(f"say --name NAME of the {DIGESTED[chosen]}, or -o FILE, which it is called by")
+            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, or -o FILE, which it is called by")
         given["name"] = Path(output).stem
     out.write(_written(load_any(model), chosen, given, display_name(model)))
 
