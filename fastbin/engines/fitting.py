@@ -100,7 +100,7 @@ def fit(
     >>> table = pa.table({"p": scores, "paid": np.where(rng.random(2000) < scores, "yes", "no")})
     >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes", calibrator=fb.CertifiedCalibration())
     >>> model.predict([0.1, 0.9]).round(2)
-    array([0.13, 0.88])
+    array([0.11, 0.93])
     """
     check_choice(engine, "engine", ENGINES)
     method = _method_for(calibrator, segment)
