@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from fastbin.export.c_source import c_source
+from fastbin.export.java import java
+from fastbin.export.javascript import javascript
+from fastbin.export.json import from_json, json
 from fastbin.export.lookup import SqlTables
+from fastbin.export.onnx import onnx
 from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
 
-__all__ = ["SqlTables", "sql", "sql_set"]
+__all__ = ["SqlTables", "c_source", "from_json", "java", "javascript", "json", "onnx", "sql", "sql_set"]
