@@ -127,7 +127,7 @@ def all_steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: f
     return set_steps_of(model, outputs, alpha) if isinstance(model, ModelSet) else steps_of(model, outputs, alpha)
 
 
-def inputs_of(steps: Steps | SetSteps, shape: Sequence[int | str], **names: str) -> dict[str, Any]:
+def inputs_of(steps: Steps | SetSteps, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
     """The inputs of a graph by what they are ("score", "key", "cell"), under these names; the score only if it is named."""
     with needed_for(PURPOSE, extra="onnx"):
         from onnx import TensorProto, helper
@@ -140,7 +140,7 @@ def inputs_of(steps: Steps | SetSteps, shape: Sequence[int | str], **names: str)
     return {what: helper.make_tensor_value_info(names.get(what, what), kind, shape) for what, kind in types.items()}
 
 
-def outputs_of(names: Mapping[str, str], shape: Sequence[int | str]) -> list[Any]:
+def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> list[Any]:
     """The outputs of a graph: `names` maps what they are ("value") to the names of their tensors."""
     with needed_for(PURPOSE, extra="onnx"):
         from onnx import TensorProto, helper

@@ -144,7 +144,9 @@ def _edges(models: Sequence[Steps]) -> tuple[Float64s, Int64s]:
     keys: list[Array] = []
     for model in models:
         below = model.edge_keys == np.iinfo(np.uint64).max
-        edges.append(np.append(np.where(below, np.nextafter(model.edges, np.inf), model.edges), np.inf))
+        with np.errstate(over="ignore"):  # above the greatest double lies +inf
+            above = np.nextafter(model.edges, np.inf)
+        edges.append(np.append(np.where(below, above, model.edges), np.inf))
         keys.append(np.append(np.where(below, np.uint64(0), model.edge_keys), np.uint64(0)))
     return np.concatenate(edges), _keys_in_order(np.concatenate(keys))
 
