@@ -191,7 +191,7 @@ class Counter:
         self._bad_weights[MISSING] += column.null_count
         weights = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
         self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
-        self._n_samples += int(weights.sum(dtype=np.float64))
+        self._n_samples += (int((weights >> 32).sum()) << 32) + int((weights & (2**32 - 1)).sum())  # no sum of these overflows
         if self._n_samples > MOST_SAMPLES:
             raise refuse_total(str(self._asked.weight))
         return np.maximum(weights, 0).astype(np.int64)
