@@ -1,0 +1,143 @@
+"""What the SQL of one engine calls numbers, texts, casts, tables and comments.
+
+Every dialect writes doubles so that its engine reads back all 64 bits, and compares texts by their bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fastbin._errors import InputError
+from fastbin._typing import Array
+
+# A power of two that all engines hold as an integer of 64 bits.
+SHIFT = 62
+
+
+# ------------------------------------------------------------------------------------------------- doubles
+
+
+def scientific(value: float) -> str:
+    """17 significant digits, which name one double; never a shorter form, which some engines take for a decimal."""
+    return f"{value:.16e}"
+
+
+def quotient(value: float) -> str:
+    """A double as an integer times or over powers of two, none of which rounds.
+
+    SQLite reads decimals with the arithmetic at hand, and misses the last bits of some below 1e-290.
+    """
+    significand, exponent = math.frexp(value)
+    integer, exponent = int(significand * 2**53), exponent - 53
+    zeros = (integer & -integer).bit_length() - 1 if integer else 0
+    integer, exponent = integer >> zeros, exponent + zeros if integer else 0
+    whole, rest = divmod(abs(exponent), SHIFT)
+    factors = [2**SHIFT] * whole + [2**rest] * (rest > 0)
+    operator = "/" if exponent < 0 else "*"
+    return f"({integer}.0{''.join(f'{operator}{factor}' for factor in factors)})"
+
+
+# ------------------------------------------------------------------------------------------------- texts
+
+
+def quoted(text: str) -> str:
+    """A text in single quotes, those within doubled, as the standard has it; a backslash means itself."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def duckdb_text(text: str) -> str:
+    """A literal ends at a NUL."""
+    return "||chr(0)||".join(map(quoted, text.split("\0")))
+
+
+def sqlite_text(text: str) -> str:
+    """A statement ends at a NUL."""
+    return f"CAST(x'{text.encode().hex()}' AS TEXT)" if "\0" in text else quoted(text)
+
+
+def postgresql_text(text: str) -> str:
+    """With backslashes in the form that both settings of standard_conforming_strings read alike."""
+    if "\0" in text:
+        raise InputError(f"models has the cell {text!r}, and a text of PostgreSQL holds no NUL; give this cell another key")
+    return "E" + quoted(text.replace("\\", "\\\\")) if "\\" in text else quoted(text)
+
+
+def spark_text(text: str) -> str:
+    """Quotes, backslashes and controls by their numbers, as it is a setting what a backslash means."""
+    pieces = re.split(r"([\\'\x00-\x1f\x7f])", text)
+    parts = [f"char({ord(piece)})" if i % 2 else f"'{piece}'" for i, piece in enumerate(pieces) if piece]
+    return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})" if parts else "''"
+
+
+def bigquery_bytes(text: str) -> str:
+    """The bytes of a text, which have no collation."""
+    plain = re.compile("[A-Za-z0-9 _-]")
+    return "b'" + "".join(chr(byte) if plain.match(chr(byte)) else f"\\x{byte:02x}" for byte in text.encode()) + "'"
+
+
+def snowflake_text(text: str) -> str:
+    """Backslashes and controls as escapes."""
+    return quoted(re.sub(r"[\\\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+# ------------------------------------------------------------------------------------------------- the engines
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words of one engine."""
+
+    name: str
+    number: Callable[[float], str]  # a double, to the bit
+    text: Callable[[str], str]
+    double: str  # the types: a score is cast to the first
+    integer: str = "BIGINT"
+    string: str = "VARCHAR"
+    bytewise: str = "{}"  # a text that is compared by its bytes, whatever the collation of its column
+    is_score: str = ""  # what a score must be before it is compared with its range
+    has_array: bool = False  # finds the place of a number in an array
+    lookup: str = ""  # how a row finds its step in a table, if there are tables
+
+    def cast(self, score: str) -> str:
+        """The score as a double: a column of floats or integers is not compared in its own type."""
+        return f"CAST({score} AS {self.double})"
+
+    def literals(self, column: Array) -> list[str]:
+        """The entries of a column of doubles or integers."""
+        return list(map(str if column.dtype.kind == "i" else self.number, column.tolist()))
+
+
+_ALL = (
+    Dialect("duckdb", scientific, duckdb_text, "DOUBLE", bytewise='{} COLLATE "C"', lookup="asof"),
+    Dialect(
+        "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
+        bytewise='{} COLLATE "C"', has_array=True, lookup="seek",
+    ),
+    # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number.
+    Dialect(
+        "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
+        bytewise="{} COLLATE BINARY", is_score="typeof({}) IN ('real', 'integer')", lookup="seek",
+    ),
+    Dialect("spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING", lookup="range"),
+    Dialect(
+        "bigquery", scientific, bigquery_bytes, "FLOAT64", "INT64", "BYTES",
+        bytewise="CAST({} AS BYTES)", lookup="range",
+    ),
+    # A bare number would be a decimal of 38 digits.
+    Dialect(
+        "snowflake", lambda value: f"CAST('{scientific(value)}' AS DOUBLE)", snowflake_text,
+        "DOUBLE", "BIGINT", "VARCHAR COLLATE 'utf8'",
+        bytewise="COLLATE({}, 'utf8')", lookup="range",
+    ),
+    Dialect("polars", scientific, quoted, "DOUBLE"),
+)  # fmt: skip
+DIALECTS = {dialect.name: dialect for dialect in _ALL}
+
+
+def comment(lines: Sequence[str]) -> str:
+    """A comment that ends where it should: no mark that an engine, a driver or a template would read as its own."""
+    plain = (re.sub(r"[^A-Za-z0-9 .,:()=_<>+-]", " ", line.replace(" %", " percent")) for line in lines)
+    return "/* " + "\n   ".join(plain) + " */"
