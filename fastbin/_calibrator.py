@@ -184,6 +184,8 @@ class Calibrator(Estimator[BinnedModel]):
 
     # Where several are fitted at once: what each would have warned of.
     _told: list[str] | None = None
+    # Why counts of the rows do not decide the model, for the messages of fits that see nothing else.
+    _looks_at: ClassVar[str] = "its map is fitted to single scores"
 
     def fit(self, scores: Any, labels: Any) -> Self:
         """Fit to scores and labels. What the arguments of several calibrators mean is said here.
@@ -234,6 +236,20 @@ class Calibrator(Estimator[BinnedModel]):
     def _least_samples(self) -> int:
         """How many samples this configuration needs."""
         return 1
+
+    def _why_all_rows(self) -> str | None:
+        """Why this configuration needs all rows at once, and what to do; ``None`` where `_fit_source` can fit it to counts."""
+        return (
+            f"{type(self).__name__} needs all rows at once, as {self._looks_at}; use fit, or a calibrator that counts decide, "
+            "such as CertifiedCalibration or UniformMassBinning"
+        )
+
+    def _fit_source(self, source: Any, stacklevel: int = 3) -> Self:
+        """Fit to rows that nobody sees: to a source of counts (`fastbin._fit.quantiles.Source`).
+
+        The model is that of `fit` on these rows, byte for byte. Warns as if the function `stacklevel` - 2 calls up did.
+        """
+        raise InputError(self._why_all_rows() or f"{type(self).__name__} is fitted by its own function")
 
     predict = asks_model(BinnedModel.predict)
     predict_interval = asks_model(BinnedModel.predict_interval)

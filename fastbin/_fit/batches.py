@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from typing import Any, NoReturn
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
-from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, Source
 from fastbin._fit.rows import Rows, check_rows, limits_of
 from fastbin._validation import ScoreRange
 
@@ -40,6 +41,10 @@ def as_batches(batches: Any) -> Batches:
 class BatchesSource:
     """One fit's rows. Refuses passes that differ in the number of rows or in the kind of weights."""
 
+    # For messages: what gives the batches, and what is to be done that it gives the same rows each time.
+    called = "batches"
+    remedy = "return a new iterator at each call, and do not change the data meanwhile"
+
     def __init__(self, batches: Batches, score_range: ScoreRange, progress: Progress | None = None) -> None:
         self._batches, self._score_range, self._progress = batches, score_range, progress
         self._n_passes = 0
@@ -55,20 +60,24 @@ class BatchesSource:
         return self._weight_kind == IMPORTANCE
 
     def answer(self, plan: Plan) -> Answer:
-        if self._layout is None:
-            self._layout = self._choose_layout(int(plan.n_cells[0]) // CELLS_A_RANK)
         histogram: Histogram | None = None
-        for rows in self.rows():
-            if histogram is None:
-                histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
-            for chunk in rows.chunks():
-                histogram.add(chunk)
-            if histogram.bad_rows:
-                rows.refuse(bad_scores=bool(histogram.bad_rows & 1))
+        with closing(self.rows()) as one_pass:
+            for rows in one_pass:
+                if histogram is None:
+                    if self._layout is None:  # a look at the first batch decides about the speed alone
+                        n_cells = CELLS_A_RANK * (int(plan.n_cells[0]) // CELLS_A_RANK)
+                        self._layout = Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, n_cells)
+                    histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
+                for chunk in rows.chunks():
+                    histogram.add(chunk)
+                if histogram.bad_rows:
+                    break
         assert histogram is not None  # a pass without rows is refused
+        if histogram.bad_rows:  # told when the pass is over: what gives the batches may allow no second one beside it
+            self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
         return histogram.answer()
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self) -> Generator[Rows, None, None]:
         """One pass: all rows, batch by batch."""
         self._n_passes += 1
         n_rows = 0
@@ -80,20 +89,18 @@ class BatchesSource:
             yield rows
             if self._progress is not None:
                 self._progress(self._n_passes, n_rows)
-        if n_rows != (self._n_rows or n_rows) or n_rows == 0:
+        if self._n_rows is None and n_rows == 0:
+            raise InputError(f"{self.called} has no rows; a calibrator needs samples")
+        if n_rows != (self._n_rows or n_rows):
             raise InputError(
-                f"pass {self._n_passes} saw {n_rows} rows, the one before it {self._n_rows or 'some'}; batches must give the "
-                "same rows each time: return a new iterator at each call, and do not change the data meanwhile"
+                f"pass {self._n_passes} saw {n_rows} rows, the one before it {self._n_rows}; {self.called} must give the same "
+                f"rows each time: {self.remedy}"
             )
         self._n_rows = n_rows
 
-    def _choose_layout(self, n_ranks: int) -> Layout:
-        """Cells laid out by a look at the first batch, which decides about the speed alone."""
-        for batch in self._batches():
-            rows = self._check(batch, 0)
-            if rows is not None:
-                return Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, CELLS_A_RANK * n_ranks)
-        raise InputError("batches has no rows; a calibrator needs samples")
+    def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
+        """Raise for a batch that has a bad score or label."""
+        rows.refuse(bad_scores)
 
     def _check(self, batch: Any, first_row: int) -> Rows | None:
         """The rows of a batch; None for an empty one."""
@@ -114,3 +121,8 @@ class BatchesSource:
                 "of one dtype, or none"
             )
         return rows
+
+
+def weighted_rows(source: Source) -> Callable[[], Iterator[Rows]] | None:
+    """What gives all rows of a source that has importance weights, which counts do not tell; ``None`` for any other source."""
+    return source.rows if isinstance(source, BatchesSource) and source.is_weighted else None

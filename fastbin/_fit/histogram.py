@@ -90,7 +90,8 @@ class RootMap(NamedTuple):
     def steps_of(self, codes: Int64s) -> Int64s:
         """The cells of the linear map or the map by code, before points divide them."""
         if self.kind == LINEAR:
-            return np.clip((scores_of(codes) - self.origin) * self.scale, 0, self.n_steps - 1).astype(np.int64)
+            with np.errstate(over="ignore"):  # scores far outside what a trimmed map covers
+                return np.clip((scores_of(codes) - self.origin) * self.scale, 0, self.n_steps - 1).astype(np.int64)
         steps = (codes.astype(np.uint64) - np.uint64(self.base % 2**64)) >> np.uint64(self.shift)
         return np.where(codes > self.base, np.minimum(steps, np.uint64(self.n_steps - 1)), np.uint64(0)).astype(np.int64)
 
@@ -235,7 +236,7 @@ def choose_node(sample_codes: Int64s, low: int, high: int, n_cells: int) -> tupl
         first, last = int(inside[0]), int(inside[-1])
         if (last - first) < (high - low) // 8:
             # One cell more than the sample fills, so that the last one holds only what lies beyond.
-            shift = _shift_for(first, last, n_cells - 2)
+            shift = _shift_for(first, last, max(1, n_cells - 2))
             return first, shift, ((last - first) >> shift) + 2
     shift = _shift_for(low, high, n_cells)
     return low, shift, ((high - low) >> shift) + 1

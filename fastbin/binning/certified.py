@@ -10,9 +10,9 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.batches import BatchesSource, Progress, as_batches
+from fastbin._fit.batches import BatchesSource, Progress, as_batches, weighted_rows
 from fastbin._fit.order import Boundaries
-from fastbin._fit.quantiles import search
+from fastbin._fit.quantiles import Source, search
 from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples, samples_needed
 from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
@@ -158,23 +158,29 @@ class CertifiedCalibration(Binning):
             For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
             rows than the one before.
         """
+        score_range = _Checked.of(self).score_range
+        return self._fit_source(BatchesSource(as_batches(batches), score_range, progress), stacklevel=4)
+
+    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
         checked = _Checked.of(self)
-        source = BatchesSource(as_batches(batches), checked.score_range, progress)
         boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: search(source, ranks_of, n_ranks))
-        weighted = source.rows if source.is_weighted else None
-        return self._finish(checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins)
+        steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted_rows(source))
+        return self._finish(checked, steps, n_bins, stacklevel)
+
+    def _why_all_rows(self) -> None:
+        return None
 
     def _least_samples(self) -> int:
         _Checked.of(self)
         return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
 
-    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int) -> Self:
+    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int, stacklevel: int = 3) -> Self:
         left = fitted.bins.partition.n_bins
         if left < n_bins:
             self._warn(
                 f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are "
                 "not affected, and the certificate is about these bins",
-                stacklevel=3,
+                stacklevel,
             )
         self.model_ = checked.model(fitted, n_bins)
         return self

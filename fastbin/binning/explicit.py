@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,15 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
+from fastbin._fit.between import count_all, tally_source
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.partition import Partition
-from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import require_weight, tally_rows
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import check_rows
+from fastbin._fit.tally import Tally, require_weight, tally_rows
 from fastbin._scalars import check_score_range
 from fastbin._typing import Float64s, Int64s
-from fastbin._validation import check_edges
+from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -61,21 +64,35 @@ class FixedEdges(Binning):
             nearest bins with samples.
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
-        edges, origin = self._edges(rows)
-        partition = Partition(edges, score_range=rows.score_range)
-        tally = tally_rows(partition, rows)
+        return self._fit_tally(lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range)
+
+    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
+        score_range, everything = check_score_range(self.score_range), count_all(source)
+        n_samples = int(everything.counts[0])
+        return self._fit_tally(lambda bins: tally_source(source, bins, everything), n_samples, score_range, stacklevel)
+
+    def _why_all_rows(self) -> None:
+        return None
+
+    def _fit_tally(
+        self, tally_of: Callable[[Partition], Tally], n_samples: int, score_range: ScoreRange, stacklevel: int = 3
+    ) -> Self:
+        """The model of what these bins hold."""
+        edges, origin = self._edges(n_samples, score_range)
+        partition = Partition(edges, score_range=score_range)
+        tally = tally_of(partition)
         parts = tally.parts(monotone=self.monotone)
         require_weight(parts)
         self.model_ = BinnedModel.from_parts(
-            edges=edges, score_range=rows.score_range, out_of_range=self.out_of_range,
+            edges=edges, score_range=score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
         if len(self.empty_bins_):
-            self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel=2)
+            self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel)
         return self
 
-    def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
-        """The edges, and what the model says of their origin. Of the rows only their number may matter."""
+    def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
+        """The edges, and what the model says of their origin."""
         raise NotImplementedError
 
 
@@ -133,6 +150,6 @@ class ExplicitBinning(FixedEdges):
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"
 
-    def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
-        edges = check_edges(self.edges, rows.score_range)
+    def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
+        edges = check_edges(self.edges, score_range)
         return edges, {"scheme": "explicit", "n_bins_asked": len(edges) + 1}

@@ -12,9 +12,10 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.histogram import codes_of, scores_of
 from fastbin._fit.order import resolve_n_bins
-from fastbin._fit.rows import Rows
+from fastbin._fit.rows import limits_of
 from fastbin._scalars import check_n_bins
 from fastbin._typing import Float64s
+from fastbin._validation import ScoreRange
 from fastbin.binning.explicit import FixedEdges
 from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler
@@ -71,19 +72,19 @@ class FixedWidthBinning(FixedEdges):
     scaler: Any = None
     monotone: bool = False
 
-    def _edges(self, rows: Rows) -> tuple[Float64s, dict[str, Any]]:
-        n_bins = resolve_n_bins(check_n_bins(self.n_bins), rows.n_samples())
+    def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
+        n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)
         origin: dict[str, Any] = {"scheme": "fixed-width", "n_bins_asked": n_bins}
         if self.scaler is None:
-            if rows.score_range is None:
+            if score_range is None:
                 raise InputError("score_range is None; bins of equal width need a finite range (low, high) to divide")
-            edges = even_edges(n_bins, *rows.score_range)
+            edges = even_edges(n_bins, *score_range)
         else:
-            map_model = fitted_scaler(self.scaler, rows.score_range)
-            edges = pull_back(map_model, even_edges(n_bins), rows.limits)
+            map_model = fitted_scaler(self.scaler, score_range)
+            edges = pull_back(map_model, even_edges(n_bins), limits_of(score_range))
             origin["map"], origin["map_parameters"] = map_model.map
             origin["clip"], origin["knots"] = map_model.clip, map_model.knots
-        low, _ = rows.limits
+        low, _ = limits_of(score_range)
         edges = np.unique(edges)
         return edges[edges > low], origin
 

@@ -76,6 +76,8 @@ class IsotonicCalibration(Binning):
 
     interpolate: bool = False
 
+    _looks_at = "it pools single scores"
+
     @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.

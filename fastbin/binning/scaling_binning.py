@@ -114,6 +114,8 @@ class ScalingBinning(Binning):
     ties: str = "whole"
     seed: int | None = 0
 
+    _looks_at = "it averages scaled scores"
+
     @shared_docs(FIT_PARAMETERS)
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None

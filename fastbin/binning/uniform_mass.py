@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
+from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches, weighted_rows
 from fastbin._fit.order import Boundaries, choose_n_bins, cut_rows, find_boundaries, order_cuts
 from fastbin._fit.partition import FittedBins, bins_between, first_part, split_samples
-from fastbin._fit.quantiles import search
+from fastbin._fit.quantiles import Source, search
 from fastbin._fit.rows import check_rows, least_with_part, samples_needed
 from fastbin._fit.tally import require_weight
 from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, whole_bins
@@ -199,15 +199,13 @@ class UniformMassBinning(Binning):
         >>> fb.UniformMassBinning().fit_batches(batches).model_ == fb.UniformMassBinning().fit(scores, labels).model_
         True
         """
-        checked = _Checked.of(self)
-        if self.scheme == "ums":
-            raise InputError(
-                "scheme 'ums' splits the samples at random and needs them all at once; use fit, or scheme 'umd', which needs "
-                "no split (Gupta & Ramdas 2021)"
-            )
-        if checked.edges_share < 1.0:
-            raise InputError("edges_share picks samples at random and needs them all at once; use fit, or edges_share=1")
-        source = BatchesSource(as_batches(batches), checked.score_range, progress)
+        score_range = _Checked.of(self).score_range
+        return self._fit_source(BatchesSource(as_batches(batches), score_range, progress), stacklevel=4)
+
+    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
+        checked, why = _Checked.of(self), self._why_all_rows()
+        if why is not None:
+            raise InputError(why)
         ranks: list[Int64s] = []
 
         def ranks_of(n_samples: int) -> Int64s:
@@ -216,14 +214,25 @@ class UniformMassBinning(Binning):
             return ranks[-1]
 
         groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(self.n_bins, str) else self.n_bins - 1)
-        boundaries, weighted = Boundaries(groups, ranks[-1]), source.rows() if source.is_weighted else None
+        boundaries, rows = Boundaries(groups, ranks[-1]), weighted_rows(source)
+        weighted = None if rows is None else rows()
         if self.ties == "whole":
             bins = whole_bins(boundaries, self.scheme, checked.seed, checked.score_range, weighted)
         else:
             cuts = order_cuts(boundaries, checked.seed)
             bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
-        self.model_ = checked.model(bins, len(ranks[-1]) + 1)
+        self.model_ = checked.model(bins, len(ranks[-1]) + 1, stacklevel)
         return self
+
+    def _why_all_rows(self) -> str | None:
+        if self.scheme == "ums":
+            return (
+                "scheme 'ums' splits the samples at random and needs them all at once; use fit, or scheme 'umd', which needs "
+                "no split (Gupta & Ramdas 2021)"
+            )
+        if self.edges_share != 1.0:
+            return "edges_share picks samples at random and needs them all at once; use fit, or edges_share=1"
+        return None
 
     def _least_samples(self) -> int:
         checked = _Checked.of(self)
@@ -275,14 +284,14 @@ class _Checked(NamedTuple):
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, delta, split, share, seed, score_range)
 
-    def model(self, bins: FittedBins, n_bins_asked: int) -> BinnedModel:
+    def model(self, bins: FittedBins, n_bins_asked: int, stacklevel: int = 3) -> BinnedModel:
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
         left = bins.partition.n_bins
         if given.ties == "whole" and left < n_bins_asked:
             may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
-            given._warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), stacklevel=3)
+            given._warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), stacklevel)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range,

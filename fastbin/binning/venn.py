@@ -172,6 +172,8 @@ class VennAbers(Binning):
     array([0.3333, 0.6667])
     """
 
+    _looks_at = "it pools single scores"
+
     @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.

@@ -12,12 +12,12 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._typing import Array, Float64s
 from fastbin.cli._console import reading
-from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._streams import display_name
 from fastbin.io import Table
 from fastbin.io.base import arrow, as_plain
 from fastbin.io.columns import ColumnReader
-from fastbin.io.parsing import first_true
+from fastbin.io.parsing import first_true, is_integer
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -79,20 +79,15 @@ def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
     pa = arrow()
     coded = text.dictionary_encode()
     different = coded.dictionary.to_pylist()
-    are_integers = all(_is_integer(each) for each in different)
+    are_integers = all(is_integer(each) for each in different)
     if are_text or (are_text is None and not are_integers):
         return coded
     if not are_integers:
-        wrong = next(each for each in different if not _is_integer(each))
+        wrong = next(each for each in different if not is_integer(each))
         at = first_true(pa.compute.equal(text, wrong))
         raise InputError(f"cells[{at}] is {wrong!r}, and the keys of the set are integers")
     numbers = np.array([int(each) for each in different], np.int64)
     return numbers[coded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
 
 
 def read_text(table: Table, name: str, batch: Any, first_row: int) -> Any:
@@ -116,10 +111,13 @@ def read_rows(
     """All rows of a table, by argument: columns as arrays, and columns as text. `options` are those of `ColumnReader`."""
     reader, arrays, read = ColumnReader(table, numbers, **options), [], []
     names = dict.fromkeys([*reader.names, *(table.check_column(name) for name in texts.values())])
+    held = 0
     with reading(table, "reading") as watched:
         for batch in watched(table.batches(list(names))):
             read.append([read_text(table, name, batch, reader.first_row) for name in texts.values()])
             arrays.append(reader.read(batch))
+            held += sum(column.nbytes for column in (*read[-1], *arrays[-1].values()))
+            check_held(table, held)
     if reader.first_row == 0:
         raise InputError(f"{table.path} has no rows")
     reader.finish()

@@ -28,6 +28,11 @@ class SqlTables(NamedTuple):
     table: tuple[str, ...]  # to be run once, in this order
     query: str
 
+    @property
+    def script(self) -> str:
+        """All of it as one text, the query last."""
+        return ";\n\n".join([*self.table, self.query]) + ";\n"
+
 
 class Names(NamedTuple):
     """Of the tables that are made, and of the user's rows."""

@@ -51,6 +51,12 @@ class Steps(NamedTuple):
         """Where a score that equals an edge lies above it, in a model that needs no key."""
         return self.edge_keys == 0
 
+    @property
+    def thresholds(self) -> Float64s:
+        """float64 (E,): without keys, the least score that lies above each edge, which is the edge or the next double."""
+        with np.errstate(over="ignore"):  # infinite above the greatest double, which no score lies above
+            return np.where(self.inclusive, self.edges, np.nextafter(self.edges, np.inf)) + 0.0
+
 
 class SetSteps(NamedTuple):
     """The steps of the models of a set, by their numbers, and the keys of its cells."""
@@ -153,9 +159,13 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | N
         else:
             assert ends is not None
             columns[name] = np.ascontiguousarray(ends[bins, ENDS.index(name)])
-    limits = (-GREATEST, GREATEST) if model.score_range is None else model.score_range
-    clips = model.out_of_range == "clip" and model.score_range is not None
-    low, high = (-GREATEST, GREATEST) if clips else limits
-    return Steps(
-        model.edges + 0.0, model.edge_keys, columns, low + 0.0, high + 0.0, limits if clips else None, bool(model.needs_key)
-    )
+    return Steps(model.edges + 0.0, model.edge_keys, columns, *limits_of(model), bool(model.needs_key))
+
+
+def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | None]:
+    """The least and the greatest score that has an answer, and the range that such a score is moved into, if it is."""
+    low, high = (-GREATEST, GREATEST) if model.score_range is None else model.score_range
+    limits = max(low, -GREATEST) + 0.0, min(high, GREATEST) + 0.0
+    if model.out_of_range == "clip" and model.score_range is not None:
+        return -GREATEST, GREATEST, limits
+    return *limits, None

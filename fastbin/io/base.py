@@ -103,6 +103,11 @@ def as_plain(column: Any) -> Any:
     return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
 
 
+def first_sentence(error: Exception) -> str:
+    """What an error says, in one short line."""
+    return " ".join(str(error).split()).split(". ")[0][:200]
+
+
 class Table:
     """A file with named columns, read batch by batch.
 
@@ -126,6 +131,7 @@ class Table:
     done: int = 0
     total: int | None = None
     schema: Any = None  # the types of the columns, where the file knows them
+    memory_limit: int | None = None  # bytes for readers and for rows that are kept
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         """Record batches of these columns, or of all, from the first row on, of at most `chunk_rows` rows."""

@@ -6,11 +6,14 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from glob import glob, has_magic
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from fastbin._errors import InputError
 from fastbin.io.base import SUFFIXES, Table, suffixes
+from fastbin.io.parquet import ParquetRows, ParquetTable
+from fastbin.io.partitions import Partitions, names_a_value
 
 
 def list_files(path: str) -> list[str] | None:
@@ -20,38 +23,64 @@ def list_files(path: str) -> list[str] | None:
     other file that is not a table is refused, since rows must not be left out without a message.
     """
     if os.path.isdir(path):
-        files = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith((".", "_"))]
-        for file in files:
-            if os.path.isdir(file):
-                raise InputError(
-                    f"{path} holds a folder, {Path(file).name}; name the files by a pattern such as '{path}/**/*.csv'"
-                )
-            if suffixes(file)[0] not in SUFFIXES:
-                raise InputError(
-                    f"{path} holds {Path(file).name}, which is not a table; name the files by a pattern such as '*.csv'"
-                )
+        files = _files_in(path)
         if not files:
             raise InputError(f"{path} is a folder without tables")
         return files
     if has_magic(path) and not os.path.exists(path):
-        files = sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))
+        found = sorted(glob(path, recursive=True))
+        files = [file for file in found if not os.path.isdir(file)]
         if not files:
-            raise InputError(f"no file is called {path}")
+            only = f"; {found[0]} is a folder: end the pattern in '/*.parquet' or '/*.csv'" if found else ""
+            raise InputError(f"no file is called {path}{only}")
         return files
     return None
 
 
+def _files_in(folder: str) -> list[str]:
+    """The files in a folder, or in its folders where these are called as values of a column ("region=north")."""
+    entries = sorted(os.listdir(folder))
+    for table, program in LOGS.items():
+        if table in entries:
+            raise InputError(f"{folder} is a table of {program}, and may hold rows that were deleted; export what is valid")
+    names = [name for name in entries if not name.startswith((".", "_"))]
+    paths = [os.path.join(folder, name) for name in names]
+    folders = [path for path in paths if os.path.isdir(path)]
+    if folders and len(folders) == len(paths) and all(map(names_a_value, names)):
+        return [file for path in paths for file in _files_in(path)]
+    if folders:
+        raise InputError(
+            f"{folder} holds a folder, {Path(folders[0]).name}; name the files by a pattern such as '{folder}/**/*.csv'"
+        )
+    for path in paths:
+        if suffixes(path)[0] not in SUFFIXES:
+            raise InputError(
+                f"{folder} holds {Path(path).name}, which is not a table; name the files by a pattern such as '*.csv'"
+            )
+    return paths
+
+
+# Folders in which other programs record which of the files beside them are valid.
+LOGS = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
+
+
 class ManyTables(Table):
-    """The rows of several files, one file after the other. All have the same columns in the same order."""
+    """The rows of several files, one file after the other. All have the same columns in the same order.
+
+    Folders below `path` that are called as values of a column ("region=north") add this column, behind the others.
+    """
 
     def __init__(self, path: str, files: Sequence[str], open_one: Callable[[str], Table]) -> None:
         self.path, self.files, self._open_one = path, list(files), open_one
         first = self._open(self.files[0])
-        self.names, self.schema, self.is_text, self.decimal = first.names, first.schema, first.is_text, first.decimal
+        self._first, self.is_text, self.decimal = first, first.is_text, first.decimal
         self.delimiter = getattr(first, "delimiter", ",")
         totals = [first.total, *(self._check(self._open(file), first).total for file in self.files[1:])]
-        self.total = None if None in totals else sum(total for total in totals if total is not None)
+        self._totals = [total for total in totals if total is not None]
+        self.total = sum(self._totals) if len(self._totals) == len(totals) else None
         self._starts = [0]  # the row at which each of the files begins, as far as they have been read
+        self._partitions = Partitions(path, self.files, first)
+        self.names, self.schema = [*first.names, *self._partitions.names], self._partitions.added_to(first.schema)
 
     def _open(self, file: str) -> Table:
         if not os.path.isfile(file):
@@ -69,11 +98,28 @@ class ManyTables(Table):
         return table
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
+        names = self.names if columns is None else list(columns)
+        in_files = [name for name in names if name not in self._partitions.names]
+        rows = self._rows_of_parquet if isinstance(self._first, ParquetTable) else self._rows
+        row = 0
+        # A reader of no columns would not know how many rows there are.
+        for batch in rows(None if columns is None else in_files or self._first.names[:1], chunk_rows):
+            yield batch if names == in_files else self._partitions.add(batch, names, self._starts, row)
+            row += len(batch)
+
+    def _rows_of_parquet(self, columns: Sequence[str] | None, chunk_rows: int) -> Iterator[Any]:
+        self._starts, self.done = [0, *accumulate(self._totals[:-1])], 0
+        together = ParquetRows(self.path, self.files, self._totals, self._first.schema, self.memory_limit)
+        for batch in together.batches(columns, chunk_rows):
+            self.done += len(batch)
+            yield batch
+
+    def _rows(self, columns: Sequence[str] | None, chunk_rows: int) -> Iterator[Any]:
         self._starts, done, row = [], 0, 0
         for file in self.files:
             self._starts.append(row)
             table = self._open(file)
-            if table.names != self.names:
+            if table.names != self._first.names:
                 raise InputError(f"{file} was changed while it was read")
             for batch in table.batches(columns, chunk_rows):
                 row += len(batch)

@@ -59,6 +59,12 @@ def as_number(text: str) -> float | None:
         return None
 
 
+def is_integer(text: str) -> bool:
+    """Whether a text is a 64-bit integer as Python writes it, so that 007 is none."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
+
+
 def without_missing(column: Any) -> Any:
     """Text with nulls for the spellings of a missing value."""
     pa = arrow()

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from fastbin._errors import InputError
 from fastbin.io.base import CSV_DELIMITERS, IPC_SUFFIXES, PARQUET_SUFFIXES, Table, suffixes
+from fastbin.io.ipc import IpcTable
 from fastbin.io.many import ManyTables, list_files
+from fastbin.io.parquet import ParquetTable
 from fastbin.io.text import CsvTable
-from fastbin.io.typed import IpcTable, ParquetTable
 
 
 def open_table(
@@ -19,6 +20,7 @@ def open_table(
     decimal: str = ".",
     encoding: str = "utf-8",
     watch: Callable[[bytes], object] | None = None,
+    memory_limit: int | None = None,
 ) -> Table:
     """Open a CSV, Parquet or Arrow IPC file, or several as one table.
 
@@ -28,7 +30,7 @@ def open_table(
         ``.csv``, ``.tsv``, ``.txt`` (also compressed: ``.csv.gz``, ...), ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``;
         any other file is recognised by its first bytes. "-" reads CSV from the standard input; a pipe can be read once. A
         folder, or a pattern such as ``day*.csv``, stands for all of its files in the order of their names, which must have the
-        same columns.
+        same columns. Folders in it that are called ``region=north`` add a column ``region``.
     delimiter : str, optional
         Of a CSV file; by default what its name or its header says.
     decimal : {".", ","}
@@ -37,6 +39,10 @@ def open_table(
         Of a CSV file; any that Python knows. What is read is UTF-8 from then on.
     watch : callable, optional
         Called with all bytes that are read from a pipe or the standard input, as they come.
+    memory_limit : int, optional
+        Bytes for rows: half for the buffers in which DuckDB decodes Parquet, half for rows that are kept between the passes of
+        a fit. By default DuckDB takes what it needs, at most 80 % of the memory, and 256 MB of rows are kept. Other formats
+        are read in blocks of a megabyte.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def open_table(
     InputError
         If it is empty, of another kind, or has no header.
     MissingDependencyError
-        If PyArrow is not installed.
+        If PyArrow or, for Parquet files, DuckDB is not installed.
 
     Examples
     --------
@@ -68,9 +74,13 @@ def open_table(
         return _open_file(file, delimiter, decimal, encoding)
 
     if path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
-        return CsvTable(path, delimiter, decimal, encoding, watch)  # a pipe: bytes read to recognise its format would be lost
-    files = list_files(path)
-    return open_one(path) if files is None else ManyTables(path, files, open_one)
+        # A pipe: bytes that were read to recognise its format would be lost.
+        table: Table = CsvTable(path, delimiter, decimal, encoding, watch)
+    else:
+        files = list_files(path)
+        table = open_one(path) if files is None else ManyTables(path, files, open_one)
+    table.memory_limit = memory_limit
+    return table
 
 
 def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) -> Table:

@@ -103,23 +103,27 @@ class SegmentedBinning(Estimator[ModelSet]):
             Where fits of segments warn, once for all; and where ``unknown="pool"`` finds no pool, because no segment is thin:
             the set refuses unknown segments then.
         """
+        told: list[str] = []
+        self._fit_columns(Given(scores, labels, sample_weight, positive), segments, told)
+        for text in told:
+            warnings.warn(text, FastbinWarning, stacklevel=2)
+        return self
+
+    def _fit_columns(self, given: Given, segments: Any, told: list[str]) -> Self:
+        """As `fit`; what is to be warned of goes to `told`."""
         method = binary_method(self.calibrator, min_points=self.min_points)
         check_choice(self.thin, "thin", THIN)
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
-        check_same_index(scores=scores, labels=labels, segments=segments, sample_weight=sample_weight)
+        check_same_index(scores=given.scores, labels=given.labels, segments=segments, sample_weight=given.sample_weight)
         kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
-        fitted = fit_set(method, Given(scores, labels, sample_weight, positive), *code_cells(segments, "segments"), kind)
+        fitted = fit_set(method, given, *code_cells(segments, "segments"), kind)
         self.model_ = fitted.models
         if fitted.warning is not None:
-            warnings.warn(fitted.warning, FastbinWarning, stacklevel=2)
+            told.append(fitted.warning)
         if self.model_.unknown != self.unknown:
-            warnings.warn(
-                f"no segment has fewer than {method.needed} samples, so there is no pool; unknown segments are refused",
-                FastbinWarning,
-                stacklevel=2,
-            )
+            told.append(f"no segment has fewer than {method.needed} samples, so there is no pool; unknown segments are refused")
         return self
 
     def predict(

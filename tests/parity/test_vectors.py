@@ -276,3 +276,8 @@ def test_refusals(vector: Vector) -> None:
             vector.model.predict(np.array([0.5, score]))
         with pytest.raises(fb.InputError, match="score"):
             vector.model.predict_one(score)
+
+
+@every_model
+def test_models_as_json(vector: Vector) -> None:
+    assert fb.export.from_json(fb.export.json(vector.model)).to_bytes() == vector.model.to_bytes()

@@ -1,0 +1,65 @@
+"""Rows that cannot be fitted to: how many of each kind, and the one error that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+from fastbin._errors import InputError
+from fastbin._validation import ScoreRange
+
+# What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
+MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"
+
+_FILTER = "leave such rows out of the table first"
+_RANGE = "pass a calibrator with score_range=None where scores are not probabilities"
+_LABEL = "where labels are two other values, say which one is 1: positive="
+
+
+class Fault(NamedTuple):
+    """One kind of fault in one column."""
+
+    column: str
+    what: str  # such as "NULL"
+    n_rows: int
+    example: Any = None  # a value that has it, where one is known
+
+
+def outside(score_range: ScoreRange) -> str:
+    """What is said of finite scores beyond the range."""
+    low, high = score_range or (float("-inf"), float("inf"))
+    return f"outside [{low:g}, {high:g}]"
+
+
+def strange_label(positive: Any = None, other: Any = None) -> str:
+    """What is said of labels that are none of the two."""
+    if positive is None:
+        return "neither 0 nor 1"
+    return f"neither {positive!r} nor {other!r}"
+
+
+def refuse(faults: Iterable[Fault], n_rows: int) -> NoReturn:
+    """Raise for rows that are bad.
+
+    Parameters
+    ----------
+    faults : iterable of Fault
+        Of which at least one has rows.
+    n_rows : int
+        All rows of the table.
+    """
+    found = [fault for fault in faults if fault.n_rows]
+    assert found, "rows were refused, and none is bad"
+    told = [f"{fault.column} is {fault.what} in {fault.n_rows:,}{_shown(fault)}" for fault in found]
+    remedies = dict.fromkeys(_remedy(fault.what) for fault in found)
+    raise InputError(f"of {n_rows:,} rows, {', '.join(told)}; {'; '.join(remedies)}")
+
+
+def _shown(fault: Fault) -> str:
+    return "" if fault.example is None else f" (such as {fault.example!r})"
+
+
+def _remedy(what: str) -> str:
+    if what.startswith("outside"):
+        return _RANGE
+    return _LABEL if what == strange_label() else _FILTER

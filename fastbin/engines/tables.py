@@ -1,0 +1,243 @@
+"""What a table is: recognised by the name of its type, and read as Arrow batches of the columns that are needed.
+
+No library is imported for a table that is none of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple, NoReturn
+
+from fastbin._dependencies import needed_for
+from fastbin._errors import InputError, InputTypeError
+
+# Rows of a batch. Smaller ones cost calls; larger ones leave the caches between the engine and the counters.
+BATCH_ROWS = 2**16
+
+# Packages whose rows should not move: they are asked for counts.
+GROUP_BY_PACKAGES = ("dask", "dask_expr", "pyspark", "ibis")
+
+A_TABLE = (
+    "pass a DuckDB relation, (connection, query), a frame of Polars, pandas, Dask, Spark or Ibis, a table or data set of "
+    "PyArrow, the path of a file or folder, or a function that returns one of these"
+)
+
+
+class Stream(NamedTuple):
+    """A table whose rows come as Arrow batches."""
+
+    called: str  # what messages call it
+    names: Sequence[str]  # of its columns
+    # Record batches of these columns, from the first row on, at each call.
+    read: Callable[[list[str]], Iterator[Any]]
+    once: bool = False  # whether it can be read only once
+    close: Callable[[], None] = lambda: None  # gives back what it holds besides the table
+
+    def check_columns(self, *names: str | None) -> list[str]:
+        """Those that are not ``None``, each once, if each is there once."""
+        wanted = list(dict.fromkeys(name for name in names if name is not None))
+        for name in wanted:
+            check_column(self.called, self.names, name)
+        return wanted
+
+
+def check_column(called: str, names: Sequence[str], name: str) -> None:
+    """Refuse the name of a column that a table does not have, or has twice."""
+    if not isinstance(name, str):
+        raise InputTypeError(f"{name!r} is no name of a column; {called} has {_list(names)}")
+    count = list(names).count(name)
+    if count > 1:
+        raise InputError(f"{called} has {count} columns named {name!r}; rename them")
+    if count == 0:
+        raise InputError(f"{called} has no column {name!r}; it has {_list(names)}")
+
+
+def _list(names: Sequence[str], limit: int = 30) -> str:
+    shown = ", ".join(map(repr, names[:limit]))
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def package_of(table: Any) -> str:
+    """The package that the type of a table comes from, or one that it inherits from: "polars", "pyspark", ..."""
+    packages = [base.__module__.partition(".")[0].lstrip("_") for base in type(table).__mro__]
+    return next((package for package in packages if package in (*_STREAMS, *GROUP_BY_PACKAGES)), packages[0])
+
+
+def unwrapped(table: Any) -> Any:
+    """The table behind what Narwhals wraps, and the relation or frame of (connection, query)."""
+    if isinstance(table, tuple) and len(table) == 2 and hasattr(table[0], "sql") and isinstance(table[1], str):
+        relation = table[0].sql(table[1])
+        if relation is None:
+            raise InputError(f"table is (connection, {table[1]!r}), and the statement gives no rows; pass a SELECT")
+        return relation
+    if package_of(table) == "narwhals" and hasattr(table, "to_native"):
+        return table.to_native()
+    return table
+
+
+def must_not_move(table: Any) -> bool:
+    """Whether the rows of a table should stay where they are."""
+    return package_of(table) in GROUP_BY_PACKAGES
+
+
+def is_path(table: Any) -> bool:
+    """Whether this names a file, a folder or a pattern."""
+    return isinstance(table, (str, os.PathLike))
+
+
+def stream_of(table: Any) -> Stream:
+    """The table as a stream of Arrow batches.
+
+    Parameters
+    ----------
+    table : object
+        Anything but a path (`fastbin.engines.files.stream_file`): what `unwrapped` gives.
+
+    Raises
+    ------
+    InputTypeError
+        For what is no table, or one that does not stream.
+    """
+    package = package_of(table)
+    if package in GROUP_BY_PACKAGES:
+        raise InputTypeError(f"table is a {type(table).__name__} of {package}, whose rows do not stream; leave engine out")
+    make = _STREAMS.get(package)
+    stream = None if make is None else make(table)
+    if stream is None and callable(table) and not isinstance(table, type):
+        return _of_function(table)
+    if stream is None and hasattr(table, "__arrow_c_stream__") and not isinstance(table, type):
+        return _of_interface(table)
+    return _refuse(table) if stream is None else stream
+
+
+def _refuse(table: Any) -> NoReturn:
+    kind = f"the class {table.__name__}" if isinstance(table, type) else f"of type {type(table).__name__}"
+    if hasattr(table, "sql") and hasattr(table, "execute"):
+        raise InputTypeError(f"table is {kind}, a connection; pass (connection, query)")
+    raise InputTypeError(f"table is {kind}; {A_TABLE}")
+
+
+def pyarrow() -> Any:
+    """PyArrow, or an error that says how to get it."""
+    with needed_for("tables of other libraries", extra="engines"):
+        import pyarrow
+        import pyarrow.compute
+    return pyarrow
+
+
+def sliced(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in batches of at most BATCH_ROWS."""
+    for batch in batches:
+        yield from (batch.slice(start, BATCH_ROWS) for start in range(0, len(batch), BATCH_ROWS))
+
+
+# ------------------------------------------------------------------------------------------------- one function a library
+
+
+def _of_duckdb(relation: Any) -> Stream | None:
+    if not hasattr(relation, "project"):
+        return None
+
+    def read(names: list[str]) -> Iterator[Any]:
+        chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+        # Before DuckDB 1.4 it has another name.
+        reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
+        with closing(reader(BATCH_ROWS)) as batches:
+            yield from sliced(batches)
+
+    return Stream("the DuckDB relation", relation.columns, read)
+
+
+def _of_polars(frame: Any) -> Stream | None:
+    if not hasattr(frame, "collect_schema"):  # a Series
+        return None
+    lazy = hasattr(frame, "collect")
+
+    def read(names: list[str]) -> Iterator[Any]:
+        chosen = frame.select(names)
+        if not lazy:
+            parts: Iterable[Any] = chosen.iter_slices(BATCH_ROWS)
+        elif hasattr(chosen, "collect_batches"):
+            parts = chosen.collect_batches(chunk_size=BATCH_ROWS)
+        else:
+            parts = chosen.collect().iter_slices(BATCH_ROWS)
+        for part in parts:
+            yield from sliced(part.to_arrow().to_batches())
+
+    return Stream("the Polars frame", frame.collect_schema().names(), read)
+
+
+def _of_pandas(frame: Any) -> Stream | None:
+    if not hasattr(frame, "columns"):
+        return None
+
+    def read(names: list[str]) -> Iterator[Any]:
+        table = pyarrow().Table.from_pandas(frame[names], preserve_index=False)
+        return iter(table.to_batches(max_chunksize=BATCH_ROWS))
+
+    return Stream("the data frame", list(frame.columns), read)
+
+
+def _of_pyarrow(table: Any) -> Stream | None:
+    pa = pyarrow()
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    if isinstance(table, pa.Table):
+        return Stream(
+            "the table", table.schema.names, lambda names: iter(table.select(names).to_batches(max_chunksize=BATCH_ROWS))
+        )
+    if isinstance(table, pa.RecordBatchReader):
+        return Stream("the reader", table.schema.names, lambda names: sliced(b.select(names) for b in table), once=True)
+    if hasattr(table, "to_batches") and hasattr(table, "schema") and hasattr(table, "get_fragments"):
+        return Stream(
+            "the data set", table.schema.names, lambda names: sliced(table.to_batches(columns=names, batch_size=BATCH_ROWS))
+        )
+    return None
+
+
+def _of_interface(table: Any) -> Stream:
+    """Anything else that exports an Arrow stream; asked for it anew at each pass."""
+    pa = pyarrow()
+    try:
+        first = [pa.RecordBatchReader.from_stream(table)]
+    except pa.ArrowInvalid:  # a stream without columns
+        _refuse(table)
+    called = f"the {type(table).__name__}"
+
+    def read(names: list[str]) -> Iterator[Any]:
+        reader = first.pop() if first else pa.RecordBatchReader.from_stream(table)
+        with closing(reader):
+            yield from sliced(batch.select(names) for batch in reader)
+
+    return Stream(called, first[0].schema.names, read)
+
+
+def _of_function(function: Callable[[], Any]) -> Stream:
+    """A function that returns a table, which is called before each pass."""
+
+    def call() -> Stream:
+        made = unwrapped(function())
+        if callable(made) and not hasattr(made, "__arrow_c_stream__"):
+            raise InputTypeError(f"table is a function that returned a {type(made).__name__}; {A_TABLE}")
+        if is_path(made):
+            raise InputTypeError("table is a function that returned a path; pass the path")
+        return stream_of(made)
+
+    first = [call()]
+    names = first[0].names
+
+    def read(wanted: list[str]) -> Iterator[Any]:
+        stream = first.pop() if first else call()
+        return stream.read(stream.check_columns(*wanted))
+
+    return Stream("the table", names, read)
+
+
+_STREAMS: dict[str, Callable[[Any], Stream | None]] = {
+    "duckdb": _of_duckdb,
+    "polars": _of_polars,
+    "pandas": _of_pandas,
+    "pyarrow": _of_pyarrow,
+}

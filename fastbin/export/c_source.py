@@ -1,0 +1,313 @@
+"""A model, or a set of models, as one C header that needs no library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin.export.curves import Curve
+from fastbin.export.source import (
+    Language,
+    asked,
+    check_name,
+    comment,
+    evaluation,
+    said_of_answers,
+    search,
+    tables_of_curve,
+    tables_or_curve,
+    tables_to_print,
+    uses,
+    wrapped,
+)
+from fastbin.export.steps import check_model, digest_of
+from fastbin.export.tables import Cells, Tables
+
+# Keywords of C and C++ of all years, and what the header takes from its two includes.
+RESERVED = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
+    co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
+    dynamic_cast else enum exp explicit export extern false final float for friend goto if import inline int int32_t int64_t
+    log long main memcmp memcpy module mutable namespace new noexcept not not_eq nullptr operator or or_eq override private
+    protected public register reinterpret_cast requires restrict return short signed size_t sizeof static static_assert
+    static_cast struct switch template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint64_t
+    union unsigned using virtual void volatile wchar_t while xor xor_eq
+"""
+
+SHOWN = {
+    "value": ("double ", "", "the calibrated probability"),
+    "bin": ("int32_t ", "_bin", "the number of the bin"),
+    "lower": ("double ", "_lower", "the lower end of the interval of the bin"),
+    "upper": ("double ", "_upper", "the upper end of the interval of the bin"),
+}
+LARGEST = 2**63 - 1
+
+
+def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> str:
+    """A model, or a set of models, as one C header: the same bits as `predict`, without any library.
+
+    The header is C99 and C++11, includes <stdint.h> and <string.h> alone, and can be included in several files, beside the
+    headers of other models. Its first lines list its functions: ``double NAME(double score)`` for the value, ``int32_t
+    NAME_bin``, ``double NAME_lower`` and ``double NAME_upper``. The macro ``NAME_SHA256`` is the digest of the model.
+
+    Parameters
+    ----------
+    model : BinnedModel, ModelSet or fitted calibrator
+        Not randomised; the models of a set have steps.
+    name : str
+        Of the function, and what all other names begin with.
+    outputs : sequence of {"value", "bin", "lower", "upper"}
+        What to write functions for; "lower" and "upper" are the ends of `interval`.
+    alpha : float in (0, 1), optional
+        Of the intervals of all bins at once, 0.1 if not given.
+
+    Returns
+    -------
+    str
+        The header, in ASCII. About 20 characters an edge and for each step and output.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        For a name that C or C++ does not take or reserves, a model that is randomised, an unknown output, or one that a model
+        without steps does not have.
+
+    Notes
+    -----
+    A model that splits ties by key has functions of ``(double score, uint64_t key)``; those of a set have the cell first:
+    ``int64_t cell``, or ``const char *cell, size_t size`` for text in UTF-8.
+
+    All functions give -1 where there is no answer: for NaN, infinite scores, scores outside the range of a model that does not
+    clip, and unknown cells of a set that refuses them. The cells that a set with a pool does not know have the value of the
+    pool, bin -1 and the interval [0, 1].
+
+    Doubles are compared by integer codes, which are in the same order: compilers may not assume anything about integers, so the
+    answers are the same under ``-O3 -ffast-math`` and where subnormal doubles are flushed to zero. -0.0 equals 0.0. O(log E) a
+    score for E edges. The functions can be called from any number of threads.
+
+    A model without steps has the value alone, and needs a compiler that keeps to IEEE 754 (no ``-ffast-math``). Interpolated
+    values have the same bits. Smooth ones need <math.h>, and differ in the last bits if its `exp` and `log` are not those of
+    this machine.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> cal = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.3, 0.6, 0.9], [0, 1, 1, 1])
+    >>> header = fb.export.c_source(cal, "calibrated")
+    >>> print(header[header.index("static inline double calibrated") :])
+    static inline double calibrated(double score) {
+      const int32_t step = calibrated_step(score);
+      return step < 0 ? -1.0 : calibrated_values[step];
+    }
+    <BLANKLINE>
+    #endif
+    <BLANKLINE>
+    """
+    check_name(name, "name", RESERVED.split(), "C or C++")
+    if name.startswith("_") or "__" in name:
+        raise InputError(f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them")
+    source = tables_or_curve(model, outputs, alpha)
+    guard = f"FASTBIN_EXPORT_{name}_H"
+    return "\n\n".join(
+        [
+            comment(model, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
+            "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
+            f'#define {name}_SHA256 "{digest_of(check_model(model))}"',
+            *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
+            "#endif\n",
+        ]
+    )
+
+
+# ------------------------------------------------------------------------------------------------- what stands around
+
+
+def _headers(source: Tables | Curve) -> list[str]:
+    return [*(["math"] if isinstance(source, Curve) and uses(source, "exp", "log") else []), "stdint", "string"]
+
+
+def _parameters(source: Tables | Curve) -> str:
+    if isinstance(source, Curve):
+        return "double score"
+    tables = source
+    cell = "" if tables.cells is None else "const char *cell, size_t size, " if tables.cells.are_texts else "int64_t cell, "
+    return f"{cell}double score{'' if tables.edge_keys is None else ', uint64_t key'}"
+
+
+def _arguments(tables: Tables) -> str:
+    return ", ".join(part.split()[-1].lstrip("*") for part in _parameters(tables).split(", "))
+
+
+def _manual(source: Tables | Curve, name: str) -> list[str]:
+    """What the functions are, for those who have nothing but the header."""
+    outputs = ["value"] if isinstance(source, Curve) else asked(source)
+    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(source)})", output) for output in outputs]
+    width = max(len(function) for function, _ in functions)
+    lines = [
+        *(f"{function:<{width}}  {SHOWN[output][2]}" for function, output in functions),
+        "",
+        *said_of_answers(source, "-1"),
+    ]
+    if isinstance(source, Curve):
+        lines.append("So compile without -ffast-math. C99 and C++11; safe to share between threads.")
+        return lines
+    return [
+        *lines,
+        "Needs no library. Doubles are compared by integer codes in the same order, so the answers have the same bits under "
+        "all options of the compiler, -ffast-math among them. -0.0 equals 0.0. C99 and C++11; safe to share between threads.",
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def _table(name: str, table: str, entries: Array) -> str:
+    """A constant array; `table` is its name without the prefix. Scores are written as their codes."""
+    if table in ("edges", "lows", "highs", "clip_lows", "clip_highs"):
+        return _array("int64_t", name, map(str, codes_of(entries).tolist()))
+    if table == "edge_keys":
+        return _array("uint64_t", name, (f"0x{entry:016x}u" for entry in entries.tolist()))
+    return _doubles(name, entries) if entries.dtype.kind == "f" else _array("int32_t", name, map(str, entries.tolist()))
+
+
+def _doubles(name: str, entries: Array) -> str:
+    return _array("double", name, map(repr, entries.tolist()))
+
+
+def _array(kind: str, name: str, entries: Iterable[str]) -> str:
+    shown = list(entries)
+    return f"static const {kind} {name}[{len(shown)}] = {{\n{wrapped(shown)}\n}};"
+
+
+def codes_of(scores: Float64s) -> Int64s:
+    """int64 (n,): integers in the order of the doubles, the same for 0.0 and -0.0; what `_code` does in C."""
+    bits = np.ascontiguousarray(scores, np.float64).view(np.int64)
+    return np.where(bits < 0, -(bits & LARGEST), bits)
+
+
+def _code(name: str) -> str:
+    return f"""/* An integer for every double, in the order of the doubles; those of NaN lie beyond those of the infinities. */
+static inline int64_t {name}_code(double score) {{
+  int64_t code;
+  memcpy(&code, &score, sizeof code);
+  return code < 0 ? -(code & INT64_MAX) : code;
+}}"""
+
+
+# ------------------------------------------------------------------------------------------------- functions
+
+
+def _of_steps(tables: Tables, name: str) -> list[str]:
+    """The tables and functions of a model, or a set, with steps."""
+    body = "\n".join(f"  {line}" for line in search(tables, _language(name, tables.cells)))
+    step = f"""/* The place of the answer in the tables, or -1. */
+static inline int32_t {name}_step({_parameters(tables)}) {{
+  int64_t code = {name}_code(score);
+{body}
+}}"""
+    return [
+        *(_table(f"{name}_{table}", table, entries) for table, entries in tables_to_print(tables).items()),
+        *_find(tables, name),
+        _code(name),
+        step,
+        *(_output(tables, name, output) for output in asked(tables)),
+    ]
+
+
+def _language(name: str, cells: Cells | None) -> Language:
+    return Language(
+        integer="int32_t", constant="const double", nothing="-1.0", table=lambda table: f"{name}_{table}",
+        score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),
+        is_above="({edges}[at] < code) | (({edges}[at] == code) & ({keys}[at] <= key))", truth="({})",
+        find=f"{name}_model({'cell, size' if cells is not None and cells.are_texts else 'cell'})",
+        words={
+            **{word: f"{name}_{function}({{}}, {{}})" for word, function in OPERATIONS},
+            "exp": "exp({})", "log": "log({})", "=": "({} == {})",
+        },
+    )  # fmt: skip
+
+
+# The functions of curves. Compilers fuse a product and a sum, which then differ in the last bit, unless the product is stored.
+OPERATIONS = {
+    ("*", "product"): "  volatile double product = x * y;\n  return product;",
+    ("least", "least"): "  return x < y ? x : y;",
+    ("greatest", "greatest"): "  return x > y ? x : y;",
+}
+
+
+def _of_curve(curve: Curve, name: str) -> list[str]:
+    """The tables and functions of a model without steps."""
+    body = "\n".join(f"  {line}" for line in evaluation(curve, _language(name, None)))
+    return [
+        *(_doubles(f"{name}_{table}", entries) for table, entries in tables_of_curve(curve).items()),
+        _code(name),
+        *(
+            f"static inline double {name}_{function}(double x, double y) {{\n{lines}\n}}"
+            for (_, function), lines in OPERATIONS.items()
+            if f"{name}_{function}(" in body
+        ),
+        f"static inline double {name}(double score) {{\n  int64_t code = {name}_code(score);\n{body}\n}}",
+    ]
+
+
+def _output(tables: Tables, name: str, output: str) -> str:
+    kind, suffix, _ = SHOWN[output]
+    nothing = "-1" if output == "bin" else "-1.0"
+    return f"""static inline {kind}{name}{suffix}({_parameters(tables)}) {{
+  const int32_t step = {name}_step({_arguments(tables)});
+  return step < 0 ? {nothing} : {name}_{output}s[step];
+}}"""
+
+
+def _find(tables: Tables, name: str) -> list[str]:
+    """The tables of the cells, and the function that finds the model of one."""
+    cells = tables.cells
+    if cells is None:
+        return []
+    n_cells = len(cells.keys)
+    if not cells.are_texts:
+        return [
+            _array("int64_t", f"{name}_cells", ("INT64_MIN" if key == -(2**63) else str(key) for key in cells.keys)),
+            f"""/* The number of the model of a cell, or -1. */
+static inline int32_t {name}_model(int64_t cell) {{
+  int32_t place = 0, left = {n_cells};
+  while (left > 0) {{
+    int32_t half = (left + 1) >> 1;
+    if ({name}_cells[place + half - 1] <= cell) place += half;
+    left -= half;
+  }}
+  return place > 0 && {name}_cells[place - 1] == cell ? {name}_models[place - 1] : {cells.unknown};
+}}""",
+        ]
+    texts = [str(key).encode() for key in cells.keys]
+    return [
+        _array("char *const", f"{name}_cells", map(_literal, texts)),
+        _array("size_t", f"{name}_sizes", (str(len(text)) for text in texts)),
+        f"""/* Bytes as a text of a cell has them: negative where the cell at this place comes first, 0 where it is the same. */
+static inline int {name}_compare(int32_t place, const char *cell, size_t size) {{
+  const size_t own = {name}_sizes[place];
+  const int order = memcmp({name}_cells[place], cell, own < size ? own : size);
+  return order != 0 ? order : own < size ? -1 : own > size ? 1 : 0;
+}}""",
+        f"""/* The number of the model of a cell, or -1. */
+static inline int32_t {name}_model(const char *cell, size_t size) {{
+  int32_t place = 0, left = {n_cells};
+  if (!cell || size == 0) return -1;
+  while (left > 0) {{
+    int32_t half = (left + 1) >> 1;
+    if ({name}_compare(place + half - 1, cell, size) <= 0) place += half;
+    left -= half;
+  }}
+  return place > 0 && {name}_compare(place - 1, cell, size) == 0 ? {name}_models[place - 1] : {cells.unknown};
+}}""",
+    ]
+
+
+def _literal(text: bytes) -> str:
+    """Bytes as a string of C: with three octal digits an escape ends where it should, and '?' begins no trigraph."""
+    shown = "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}" for byte in text)
+    return f'"{shown}"'

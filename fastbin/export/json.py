@@ -1,0 +1,307 @@
+"""Models and sets of models as JSON: everything that their files hold, for programs that read no other format.
+
+csrc/FORMAT.md ("Models as JSON") is the schema. The text is canonical, as the file is: the same model always gives the same
+text, and the text gives the same bytes back.
+"""
+
+from __future__ import annotations
+
+import json as standard_json
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fastbin._errors import FormatError, InputError, InputTypeError
+from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates, native_parts
+from fastbin.export.json_values import (
+    BYTES,
+    DECIMAL_TEXT,
+    INTEGER,
+    KEY_TEXT,
+    NUMBER,
+    TEXT,
+    Kind,
+    list_of,
+    read_object,
+    refused,
+    rows_of,
+    unbounded,
+)
+from fastbin.export.steps import check_model, digest_of
+from fastbin.model import BinnedModel
+from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
+
+VERSION = 1
+
+NUMBERS, INTEGERS = list_of(NUMBER, np.float64), list_of(INTEGER, np.int64)
+
+RATE_MEMBERS = {"origin": TEXT, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
+RATE = Kind(
+    lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
+    lambda value, place: ClassRate(*read_object(value, place, RATE_MEMBERS).values()),
+)
+RATES_MEMBERS = {"source": RATE, "target": RATE}
+RATES = Kind(
+    lambda rates: _written(rates._asdict(), RATES_MEMBERS),
+    lambda value, place: ClassRates(*read_object(value, place, RATES_MEMBERS).values()),
+)
+
+# All members of a model, in their order. Those of `ABSENT` are there where they are not this.
+MODEL_MEMBERS = {
+    "kind": TEXT, "scheme": TEXT, "ties": TEXT, "map": TEXT, "map_parameters": list_of(NUMBER),
+    "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "out_of_range": TEXT, "n_bins_asked": INTEGER,
+    "n_samples": INTEGER, "n_positive": INTEGER, "n_tied": INTEGER, "seed": INTEGER, "delta": NUMBER, "odds_ratio": NUMBER,
+    "weights": TEXT, "edges_share": NUMBER, "clip": NUMBER, "fingerprint": KEY_TEXT, "rates": RATES, "note": TEXT,
+    "note_bytes": BYTES, "edges": NUMBERS, "edge_keys": list_of(KEY_TEXT, np.uint64), "values": NUMBERS, "first_step": INTEGERS,
+    "counts": INTEGERS, "label_sums": INTEGERS, "weight_sums": NUMBERS, "weighted_label_sums": NUMBERS,
+    "weight_square_sums": NUMBERS, "tie_counts": rows_of(INTEGER, 3, np.int64), "step_counts": INTEGERS,
+    "unlabelled_counts": INTEGERS, "pairs": rows_of(NUMBER, 2, np.float64), "knots": rows_of(NUMBER, 3, np.float64),
+}  # fmt: skip
+COLUMNS = tuple(MODEL_MEMBERS)[list(MODEL_MEMBERS).index("edges") :]
+ABSENT: dict[str, Any] = {
+    "weights": "given", "edges_share": 0.0, "clip": 0.0, "fingerprint": 0, "rates": None, "note": "", "note_bytes": b"",
+    **dict.fromkeys(COLUMNS),
+}  # fmt: skip
+
+
+def json(model: Any) -> str:
+    """A model, or a set of models, as JSON.
+
+    Parameters
+    ----------
+    model : BinnedModel, ModelSet, or fitted calibrator
+
+    Returns
+    -------
+    str
+        ASCII. Everything that the file of the model holds, in words where the file has codes; the schema is in
+        csrc/FORMAT.md, "Models as JSON". The same model gives the same text, `from_json` the same model, and `to_bytes` of
+        that the same bytes. Doubles are the shortest decimal numbers that are read back as these doubles, tie keys and
+        fingerprints are 16 hexadecimal digits, and integers beyond 2**53 are texts. "sha256" is the digest of the model's
+        file.
+
+    Raises
+    ------
+    InputTypeError
+        For what is no model.
+
+    Notes
+    -----
+    O(n_steps) time and memory; about 60 characters a step.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    >>> text = fb.export.json(model)
+    >>> print(text[:28])
+    {
+    "fastbin": "model",
+    "ver
+    >>> fb.export.from_json(text) == model
+    True
+    """
+    fitted = check_model(model)
+    word = "model" if isinstance(fitted, BinnedModel) else "set"
+    head = {"fastbin": word, "version": VERSION, "sha256": digest_of(fitted)}
+    lines = [
+        *(f'"{name}": {_text(value)}' for name, value in head.items()),
+        f'"{word}": {_laid_out(KINDS[word].write(fitted))}',
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def from_json(text: str | bytes) -> BinnedModel | ModelSet:
+    """The model, or the set of models, in a text of `json`.
+
+    Parameters
+    ----------
+    text : str, or bytes in UTF-8
+        Blanks and the order of members do not matter; names and values do.
+
+    Returns
+    -------
+    BinnedModel or ModelSet
+
+    Raises
+    ------
+    FormatError
+        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice; values of another
+        type, infinite or out of range; parts that make no model; a digest that is not that of the model; a newer version.
+        The message names the place, as in ``model.edges[3]``.
+    InputTypeError
+        If `text` is neither str nor bytes.
+
+    Notes
+    -----
+    O(length of the text) time and memory. The digest guards against damage, not against forgery.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    >>> text = fb.export.json(model)
+    >>> fb.export.from_json(text).to_bytes() == model.to_bytes()
+    True
+    >>> fb.export.from_json(text.replace('"edges": [0.5]', '"edges": [0.25]'))
+    Traceback (most recent call last):
+      ...
+    fastbin.FormatError: sha256 is ..., but the model that stands there has ...; the text was changed
+    """
+    document = _parse(text)
+    word = document.get("fastbin") if isinstance(document, dict) else None
+    if not isinstance(word, str) or word not in KINDS:
+        raise FormatError("no model of fastbin: there is no member 'fastbin' that says 'model' or 'set'")
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise refused("version", version, "the number of a version")
+    if version > VERSION:
+        raise FormatError(f"version is {version}, and this fastbin reads versions up to {VERSION}; update it")
+    members = read_object(document, "", {"fastbin": TEXT, "version": INTEGER, "sha256": TEXT, word: KINDS[word]})
+    made: BinnedModel | ModelSet = members[word]
+    if digest_of(made) != members["sha256"]:
+        raise FormatError(
+            f"sha256 is {members['sha256']!r}, but the {word} that stands there has {digest_of(made)!r}; the text was changed"
+        )
+    return made
+
+
+# --------------------------------------------------------------------- writing
+
+
+def _text(value: Any) -> str:
+    return standard_json.dumps(value, allow_nan=False)
+
+
+def _written(parts: dict[str, Any], members: dict[str, Kind]) -> dict[str, Any]:
+    return {name: kind.write(parts[name]) for name, kind in members.items() if name in parts}
+
+
+def _laid_out(members: dict[str, Any]) -> str:
+    """A line for each member, and for each model of a set."""
+    lines = []
+    for name, value in members.items():
+        if name == "models":
+            lines.append('  "models": [\n' + ",\n".join("    " + _text(model) for model in value) + "\n  ]")
+        else:
+            lines.append(f'  "{name}": {_text(value)}')
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _model_members(model: BinnedModel) -> dict[str, Any]:
+    low, high = (-math.inf, math.inf) if model.score_range is None else model.score_range
+    word, parameters = model.map
+    parts: dict[str, Any] = {
+        name: getattr(model, name)
+        for name in MODEL_MEMBERS
+        if name not in ("map", "map_parameters", "score_min", "score_max", "note", "note_bytes")
+    }
+    parts |= {"map": word, "map_parameters": parameters, "score_min": low, "score_max": high}
+    try:
+        parts["note"] = model._note.decode("utf8")
+    except UnicodeDecodeError:
+        parts["note_bytes"] = model._note
+    if model.n_steps == model.n_bins:
+        parts["first_step"] = None
+    for name in ("edges", "edge_keys", "values"):
+        if not parts[name].any() and (name == "edge_keys" or not len(parts[name])):
+            parts[name] = None
+    return _written({name: value for name, value in parts.items() if not _is_absent(name, value)}, MODEL_MEMBERS)
+
+
+def _is_absent(name: str, value: Any) -> bool:
+    if value is None or isinstance(value, np.ndarray):
+        return value is None
+    return name in ABSENT and bool(value == ABSENT[name])
+
+
+def _set_members(models: ModelSet) -> dict[str, Any]:
+    key_type = "text" if models._int_keys is None else "integer"
+    parts: dict[str, Any] = {"kind": models.kind, "unknown": models.unknown, "key_type": key_type}
+    parts["keys"] = [str(key) for key in models.keys]
+    if models._pool >= 0:
+        parts["model_of_key"] = models._model_of_key
+    if models._columns is not None:
+        parts["columns"] = models._columns
+    parts["models"] = [model for _, model in models.numbered]
+    return _written(parts, SET_MEMBERS)
+
+
+# --------------------------------------------------------------------- reading
+
+
+def _parse(text: Any) -> Any:
+    if not isinstance(text, (str, bytes)):
+        raise InputTypeError(f"text is of type {type(text).__name__}; pass the text of a model in JSON")
+    try:
+        decoded = text.decode("utf8") if isinstance(text, bytes) else text
+        return standard_json.loads(decoded, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except FormatError:
+        raise
+    except RecursionError:
+        raise FormatError("no model in JSON: it is nested too deeply") from None
+    except ValueError as error:  # what is no UTF-8 or no JSON, with its place; integers of thousands of digits
+        raise FormatError(f"no JSON: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise FormatError(f"member {next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return members
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise FormatError(f"{word} is no number of JSON")
+
+
+def _read_model(value: Any, place: str) -> BinnedModel:
+    members = read_object(value, place, MODEL_MEMBERS, frozenset(ABSENT))
+    if "note" in members and "note_bytes" in members:
+        raise FormatError(f"{place} has both note and note_bytes; a model has one note")
+    note = members.pop("note", "").encode() or members.pop("note_bytes", b"")
+    members.pop("note_bytes", None)
+    if len(members["map_parameters"]) != 4:
+        raise FormatError(f"{place}.map_parameters has {len(members['map_parameters'])} entries; 4 are expected")
+    rates = members.get("rates")
+    for side in () if rates is None else ("source", "target"):
+        if getattr(rates, side).origin not in tuple(RATE_ORIGINS.values())[1:]:
+            raise refused(f"{place}.rates.{side}.origin", getattr(rates, side).origin, "given, counted or estimated")
+    score_range = members.pop("score_min"), members.pop("score_max")
+    parts = {**{name: absent for name, absent in ABSENT.items() if name != "note_bytes"}, **members}
+    for name in ("edges", "values"):
+        parts[name] = np.zeros(0) if parts[name] is None else parts[name]
+    try:
+        return BinnedModel._create(**{**native_parts(**parts, score_range=score_range), "note": note})
+    except (InputError, InputTypeError) as error:
+        raise FormatError(f"{place}: {error}") from None
+
+
+def _read_set(value: Any, place: str) -> ModelSet:
+    members = read_object(value, place, SET_MEMBERS, frozenset({"model_of_key", "columns"}))
+    for name, words in (("kind", tuple(SET_KINDS)), ("unknown", UNKNOWN), ("key_type", ("integer", "text"))):
+        if members[name] not in words:
+            raise refused(f"{place}.{name}", members[name], " or ".join(words))
+    keys = members["keys"]
+    if members["key_type"] == "integer":
+        keys = np.array([DECIMAL_TEXT.read(key, f"{place}.keys[{i}]") for i, key in enumerate(keys)], np.int64)
+    models, numbers = members["models"], members.get("model_of_key")
+    made = ModelSet.__new__(ModelSet)
+    try:
+        made._fill(
+            models, keys, numbers, kind=list(SET_KINDS).index(members["kind"]), unknown=UNKNOWN.index(members["unknown"]),
+            pool=-1 if numbers is None else len(models) - 1, columns=members.get("columns"),
+        )  # fmt: skip
+    except (InputError, InputTypeError) as error:
+        raise FormatError(f"{place}: {error}") from None
+    return made
+
+
+MODEL = Kind(_model_members, _read_model)
+SET_MEMBERS = {
+    "kind": TEXT, "unknown": TEXT, "key_type": TEXT, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
+    "columns": list_of(INTEGER, np.int32), "models": list_of(MODEL),
+}  # fmt: skip
+KINDS = {"model": MODEL, "set": Kind(_set_members, _read_set)}

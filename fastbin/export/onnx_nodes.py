@@ -1,0 +1,283 @@
+"""Models as nodes of an ONNX graph: a guard, a binary search that is written out, and a look into a table.
+
+A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where +inf stands behind
+the last edge of a model, so no round needs to know how many edges there are. Scores and edges stay doubles, and nothing is
+computed with them: they are compared, and the answers are copied. All operators are of the versions that opset 13 has, and of
+those alone for whose types onnxruntime has kernels: it compares no unsigned integers before its version 1.20.
+
+Curves are computed, in double and each operation by a node of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._dependencies import needed_for
+from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin.export.curves import Curve, Expression, Name, Number
+from fastbin.export.steps import GREATEST, SetSteps, Steps
+
+PURPOSE = "ONNX graphs"
+
+LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
+
+# What a row without an answer gets, and one of an unknown cell that the pool scores.
+NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
+OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
+
+# The operations of curves.
+OPERATORS = {
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "least": "Min", "greatest": "Max", "exp": "Exp", "log": "Log", "<": "Less",
+    "=": "Equal", "choose": "Where",
+}  # fmt: skip
+
+
+class Given(NamedTuple):
+    """Names of the tensors that come in, all of one shape: float64 scores, uint64 keys for ties, keys of cells."""
+
+    score: str
+    key: str | None = None
+    cell: str | None = None
+
+
+class Nodes:
+    """Nodes and constants, under names that begin with `prefix`."""
+
+    def __init__(self, prefix: str = "fastbin", ml_version: int = 2) -> None:
+        self.prefix = prefix
+        self.ml_version = ml_version  # of the operators of ai.onnx.ml, which cells with texts need
+        self.nodes: list[Any] = []
+        self.constants: dict[tuple[Any, ...], Any] = {}
+
+    def add(self, operator: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
+        """The name of the output of a new node."""
+        with needed_for(PURPOSE, extra="onnx"):
+            from onnx import helper
+
+        name = f"{self.prefix}/{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output or name], name=name, domain=domain, **attributes))
+        return output or name
+
+    def constant(self, values: Any, dtype: Any) -> str:
+        """The name of a constant; equal ones are kept once."""
+        with needed_for(PURPOSE, extra="onnx"):
+            from onnx import numpy_helper
+
+        array = np.asarray(values, dtype)
+        same = (array.dtype.str, array.shape, array.tobytes())
+        if same not in self.constants:
+            self.constants[same] = numpy_helper.from_array(array, f"{self.prefix}/constant_{len(self.constants)}")
+        return str(self.constants[same].name)
+
+    def cast(self, tensor: str, type_name: str) -> str:
+        with needed_for(PURPOSE, extra="onnx"):
+            from onnx import TensorProto
+
+        return self.add("Cast", tensor, to=getattr(TensorProto, type_name))
+
+
+def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: Given, names: Mapping[str, str]) -> None:
+    """Nodes that write the answers of a model or a set into the tensors `names[output]`."""
+    if isinstance(steps, Curve):
+        _compute(nodes, steps, given.score, names["value"])
+        return
+    shape = nodes.add("Shape", given.score)
+    # Columns of different lengths fail here, where comparing them might stretch one.
+    key = None if given.key is None else _in_order(nodes, nodes.add("Reshape", given.key, shape))
+    if isinstance(steps, Steps):
+        at = _find(nodes, _Models(nodes, (steps,), None), given.score, key)
+        _look_up(nodes, (steps,), at, None, names)
+        return
+    assert given.cell is not None
+    number, known = _model_of_cell(nodes, steps, nodes.add("Reshape", given.cell, shape))
+    needs_known = None if steps.unknown is not None else known
+    at = _find(nodes, _Models(nodes, steps.models, number), given.score, key, needs_known)
+    _look_up(nodes, steps.models, at, None if steps.unknown is None else known, names)
+
+
+# ------------------------------------------------------------------------------------------------- the search
+
+
+def _search(nodes: Nodes, n: int, first: str, is_above: Callable[[str], str], last: str | None = None) -> str:
+    """`first` and the number of entries from there on that a row lies above: at most `n`, and these come before all others.
+
+    Where rows have different ends, `last` is an entry that no row of its kind lies above. Else there are 2^k - 1 >= n entries.
+    """
+    n_rounds = n.bit_length()
+    if n_rounds == 0:
+        return first
+    index = nodes.add("Add", first, nodes.constant(2 ** (n_rounds - 1) - 1, np.int32))
+    for power in reversed(range(n_rounds)):
+        above = nodes.cast(is_above(index if last is None else nodes.add("Min", index, last)), "INT32")
+        index = nodes.add("Add", index, nodes.add("Mul", above, nodes.constant(2**power, np.int32)) if power else above)
+        if power:
+            index = nodes.add("Add", index, nodes.constant(-(2 ** (power - 1)), np.int32))
+    return index
+
+
+def _in_order(nodes: Nodes, key: str) -> str:
+    """Keys as signed integers in the same order: 2^63 less, without a step that overflows."""
+    signed = nodes.cast(key, "INT64")  # which is defined to keep the bits
+    is_large = nodes.add("Less", signed, nodes.constant(0, np.int64))
+    greatest, least = nodes.constant(GREATEST_INT64, np.int64), nodes.constant(LEAST_INT64, np.int64)
+    moved = nodes.add("Add", signed, nodes.add("Where", is_large, greatest, least))
+    return nodes.add("Add", moved, nodes.cast(is_large, "INT64"))
+
+
+def _keys_in_order(keys: UInt64s) -> Int64s:
+    return (keys ^ np.uint64(2**63)).view(np.int64)
+
+
+class _Models:
+    """The models that may score a row, and what differs between them, row by row: of one model, constants."""
+
+    def __init__(self, nodes: Nodes, models: Sequence[Steps], number: str | None) -> None:
+        self.nodes = nodes
+        self.models = models
+        self.number = number  # of the model of each row; None for one model
+
+    def each(self, values: Any, dtype: Any) -> str:
+        """The entry of the model of each row."""
+        if self.number is None:
+            return self.nodes.constant(np.asarray(values)[0], dtype)
+        return self.nodes.add("Gather", self.nodes.constant(values, dtype), self.number)
+
+
+def _edges(models: Sequence[Steps]) -> tuple[Float64s, Int64s]:
+    """The edges of all models and their keys, each model's followed by +inf: so an edge has the place of the step below it.
+
+    A score that equals an edge lies above it if its key is no smaller. So an edge below which ties go is the next double, and
+    is not told by the key that stands for this.
+    """
+    edges: list[Array] = []
+    keys: list[Array] = []
+    for model in models:
+        below = model.edge_keys == np.iinfo(np.uint64).max
+        with np.errstate(over="ignore"):  # above the greatest double lies +inf
+            above = np.nextafter(model.edges, np.inf)
+        edges.append(np.append(np.where(below, above, model.edges), np.inf))
+        keys.append(np.append(np.where(below, np.uint64(0), model.edge_keys), np.uint64(0)))
+    return np.concatenate(edges), _keys_in_order(np.concatenate(keys))
+
+
+def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, known: str | None = None) -> str:
+    """int32: the place of each row's step among the steps of all models; the number of these for rows without an answer."""
+    models = rows.models
+    low, high = rows.each([m.low for m in models], np.float64), rows.each([m.high for m in models], np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if known is not None:
+        answered = nodes.add("And", answered, known)
+    if any(model.clip for model in models):
+        clips = [model.clip or (-GREATEST, GREATEST) for model in models]
+        score = nodes.add("Max", score, rows.each([clip[0] for clip in clips], np.float64))
+        score = nodes.add("Min", score, rows.each([clip[1] for clip in clips], np.float64))
+    edges, keys = _edges(models)
+    most = max(len(model.edges) for model in models)
+    ends = np.cumsum([len(model.edges) + 1 for model in models])
+    if rows.number is None:
+        first, last = nodes.constant(0, np.int32), None
+        padding = 2 ** most.bit_length() - 1 - most
+        edges, keys = np.append(edges[:-1], np.full(padding, np.inf)), np.append(keys[:-1], np.zeros(padding, np.int64))
+    else:
+        first, last = rows.each(np.append(0, ends[:-1]), np.int32), rows.each(ends - 1, np.int32)
+
+    def is_above(index: str) -> str:
+        edge = nodes.add("Gather", nodes.constant(edges, np.float64), index)
+        if key is None:
+            return nodes.add("GreaterOrEqual", score, edge)
+        reaches = nodes.add("GreaterOrEqual", key, nodes.add("Gather", nodes.constant(keys, np.int64), index))
+        return nodes.add("Or", nodes.add("Greater", score, edge), nodes.add("And", nodes.add("Equal", score, edge), reaches))
+
+    step = _search(nodes, most, first, is_above, last)
+    return nodes.add("Where", answered, step, nodes.constant(ends[-1], np.int32))
+
+
+def _look_up(nodes: Nodes, models: Sequence[Steps], at: str, known: str | None, names: Mapping[str, str]) -> None:
+    """The columns at these places. `known` is given where the pool scores unknown cells, of which it tells values alone."""
+    n_steps = sum(len(model.edges) + 1 for model in models)
+    at_known = at
+    if known is not None and any(name in OF_UNKNOWN for name in names):
+        nothing = nodes.constant(n_steps, np.int32)
+        is_pooled = nodes.add("And", nodes.add("Not", known), nodes.add("Less", at, nothing))
+        at_known = nodes.add("Where", is_pooled, nodes.constant(n_steps + 1, np.int32), at)
+    for name, tensor in names.items():
+        more = [NOTHING[name]] + ([OF_UNKNOWN[name]] if known is not None and name in OF_UNKNOWN else [])
+        column: Array = np.concatenate([model.columns[name] for model in models])
+        table = nodes.constant(np.append(column, np.array(more, column.dtype)), column.dtype)
+        nodes.add("Gather", table, at_known if name in OF_UNKNOWN else at, output=tensor)
+
+
+# ------------------------------------------------------------------------------------------------- curves
+
+
+def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
+    """The value of a model that has no steps."""
+    tensors = {"score": score}
+    low, high = nodes.constant(curve.low, np.float64), nodes.constant(curve.high, np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if curve.clip:
+        least, most = (nodes.constant(end, np.float64) for end in curve.clip)
+        tensors["score"] = nodes.add("Min", nodes.add("Max", score, least), most)
+
+    def tensor_of(expression: Expression) -> str:
+        if isinstance(expression, Number):
+            return nodes.constant(expression.number, np.float64)
+        if isinstance(expression, Name):
+            return tensors[expression.name]
+        return nodes.add(OPERATORS[expression.word], *map(tensor_of, expression.arguments))
+
+    for name, expression in curve.before:
+        tensors[name] = tensor_of(expression)
+    if curve.pieces is not None:
+        at, edges = tensor_of(curve.pieces.at), curve.pieces.edges
+        # No row lies above NaN, also none that is infinite, be it on the way to no answer.
+        padded = np.append(edges, np.full(2 ** len(edges).bit_length() - 1 - len(edges), np.nan))
+        piece = _search(
+            nodes, len(edges), nodes.constant(0, np.int32),
+            lambda index: nodes.add("GreaterOrEqual", at, nodes.add("Gather", nodes.constant(padded, np.float64), index)),
+        )  # fmt: skip
+        for name, column in curve.pieces.columns.items():
+            tensors[name] = nodes.add("Gather", nodes.constant(column, np.float64), piece)
+    for name, expression in curve.after:
+        tensors[name] = tensor_of(expression)
+    nodes.add("Where", answered, tensor_of(curve.value), nodes.constant(np.nan, np.float64), output=output)
+
+
+# ------------------------------------------------------------------------------------------------- cells
+
+
+def _model_of_cell(nodes: Nodes, steps: SetSteps, cell: str) -> tuple[str, str]:
+    """int32 number of the model of each row, and whether its cell is known."""
+    if isinstance(steps.keys[0], str):
+        position = nodes.cast(_place_of_text(nodes, steps.keys, cell), "INT32")
+        known = nodes.add("GreaterOrEqual", position, nodes.constant(0, np.int32))
+    else:
+        position, known = _place_of_integer(nodes, np.array(steps.keys, np.int64), cell)
+    number = nodes.add("Gather", nodes.constant(steps.model_of_key, np.int32), position)
+    if steps.unknown is not None:
+        number = nodes.add("Where", known, number, nodes.constant(steps.unknown, np.int32))
+    return number, known
+
+
+def _place_of_text(nodes: Nodes, keys: Sequence[int | str], cell: str) -> str:
+    """int64, -1 for unknown texts, which Gather takes as the last. Plain operators have no order of texts."""
+    if nodes.ml_version == 1:
+        form: dict[str, Any] = {"classes_strings": list(keys)}
+    else:
+        form = {"keys_strings": list(keys), "values_int64s": list(range(len(keys)))}
+    return nodes.add("LabelEncoder", cell, domain="ai.onnx.ml", default_int64=-1, **form)
+
+
+def _place_of_integer(nodes: Nodes, keys: Int64s, cell: str) -> tuple[str, str]:
+    """The greatest key that is no greater than the cell, or the first; the cell is known if it equals it."""
+    last = len(keys) - 1
+    padded = np.append(keys[1:], np.full(2 ** last.bit_length() - 1 - last, GREATEST_INT64))
+    place = _search(
+        nodes, last, nodes.constant(0, np.int32),
+        lambda index: nodes.add("GreaterOrEqual", cell, nodes.add("Gather", nodes.constant(padded, np.int64), index)),
+    )  # fmt: skip
+    place = nodes.add("Min", place, nodes.constant(last, np.int32))  # the greatest integer lies above the padding too
+    return place, nodes.add("Equal", cell, nodes.add("Gather", nodes.constant(keys, np.int64), place))

@@ -1,0 +1,300 @@
+"""C headers: the bits of `predict`, under every compiler, language and option that is here; names, and what is said."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import compiled
+import numpy as np
+import pytest
+from compiled import CASES, CURVE_CASES, Case
+from exported import model_of
+
+import fastbin as fb
+from fastbin.export.c_source import codes_of
+from fastbin.export.steps import digest_of
+
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Werror"]
+C99, CPP11 = ["-xc", "-std=c99", *STRICT], ["-xc++", "-std=c++11", *STRICT]
+SLOWEST, FASTEST = ["-O0"], ["-O3", "-ffast-math", "-march=native"]
+EVERY = [
+    (compiler, [*language, *options])
+    for compiler in ("gcc", "clang")
+    for language in (C99, CPP11)
+    for options in (SLOWEST, FASTEST)
+]
+
+
+def _told(given: str | list[str]) -> str:
+    """A compiler, or its options, in the name of a test."""
+    return given if isinstance(given, str) else f"{given[1]}, {given[-1]}"
+
+
+READ = """
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t n_rows;
+
+/* A column of the rows; of a file that is empty, something that can be freed. */
+static void *column(const char *path, size_t size) {
+  FILE *file = fopen(path, "rb");
+  long n_bytes;
+  void *data;
+  if (!file || fseek(file, 0, SEEK_END) != 0) abort();
+  n_bytes = ftell(file);
+  rewind(file);
+  data = malloc((size_t)n_bytes + 1);
+  if (!data || fread(data, 1, (size_t)n_bytes, file) != (size_t)n_bytes) abort();
+  fclose(file);
+  n_rows = (size_t)n_bytes / size;
+  return data;
+}
+
+static void write_all(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(data, size, n_rows, file) != n_rows || fclose(file) != 0) abort();
+}
+"""
+
+
+def _arguments(case: Case) -> str:
+    """Of a call for row i."""
+    cell = "" if not case.is_set else "cells[i], " if not case.has_texts else (
+        "cells + (i ? ends[i - 1] : 0), (size_t)(ends[i] - (i ? ends[i - 1] : 0)), "
+    )  # fmt: skip
+    return f"{cell}scores[i]{', keys[i]' if case.needs_key else ''}"
+
+
+def _scoring(case: Case) -> str:
+    """The function that scores the rows of a case."""
+    name = case.name
+    columns = [f'uint64_t *keys = (uint64_t *)column("{name}.keys", 8);'] if case.needs_key else []
+    if case.is_set:
+        kind = "char" if case.has_texts else "int64_t"
+        columns.append(f'{kind} *cells = ({kind} *)column("{name}.cells", sizeof({kind}));')
+    if case.has_texts:
+        columns.append(f'int64_t *ends = (int64_t *)column("{name}.ends", 8);')
+    columns.append(f'double *scores = (double *)column("{name}.scores", 8);')
+    loops = []
+    for output, kind, suffix in (
+        ("value", "double", ""), ("bin", "int32_t", "_bin"), ("lower", "double", "_lower"), ("upper", "double", "_upper"),
+    ):  # fmt: skip
+        if output in case.outputs:
+            loops.append(f"""  {{
+    {kind} *out = ({kind} *)malloc((n_rows + 1) * sizeof *out);
+    if (!out) abort();
+    for (size_t i = 0; i < n_rows; i++) out[i] = {name}{suffix}({_arguments(case)});
+    write_all("{name}.{output}", out, sizeof *out);
+    free(out);
+  }}""")
+    body = "\n".join([*(f"  {column}" for column in columns), *loops])
+    freed = "".join(f" free({column});" for column in re.findall(r"\*(\w+) =", "\n".join(columns)))
+    return f"static void run_{name}(void) {{\n{body}\n {freed}\n}}\n"
+
+
+def _program(cases: list[Case]) -> str:
+    includes = "".join(f'#include "{case.name}.h"\n' for case in cases)
+    calls = "".join(f'    if (strcmp(names[k], "{case.name}") == 0) run_{case.name}();\n' for case in cases)
+    return (
+        f"{includes}{READ}\n" + "\n".join(map(_scoring, cases)) + "\nint main(int n_names, char **names) {\n"
+        f"  for (int k = 1; k < n_names; k++) {{\n{calls}  }}\n  return 0;\n}}\n"
+    )  # fmt: skip
+
+
+def _write_sources(folder: Path, cases: list[Case]) -> None:
+    for case in cases:
+        header = fb.export.c_source(case.model, case.name, outputs=case.outputs, alpha=case.alpha)
+        (folder / f"{case.name}.h").write_text(header, "ascii")
+    (folder / "main.c").write_text(_program(cases), "ascii")
+
+
+def _build(folder: Path, compiler: str, options: list[str]) -> Path:
+    """Where the program is; skipped where there is no such compiler."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    program = folder / "program"
+    ran = subprocess.run(
+        [compiler, *options, "main.c", "-xnone", "-o", program.name, "-lm"], cwd=folder, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr[:4000]
+    return program
+
+
+def _prepare(folder: Path, cases: list[Case]) -> dict[str, compiled.Rows]:
+    """The headers of these cases, a program that calls them, and 20,000 rows each."""
+    _write_sources(folder, cases)
+    rows = {case.name: compiled.rows_of(case, 20_000) for case in cases}
+    for case in cases:
+        compiled.write_rows(folder, case, rows[case.name])
+    return rows
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, compiled.Rows]]]:
+    """Of models and sets with steps."""
+    folder = tmp_path_factory.mktemp("c_source")
+    yield folder, _prepare(folder, CASES)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, compiled.Rows]]]:
+    """Of models without steps."""
+    folder = tmp_path_factory.mktemp("c_curves")
+    yield folder, _prepare(folder, CURVE_CASES)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("compiler", "options"), EVERY, ids=_told)
+def test_answers_have_the_bits_of_predict(sources, compiler: str, options: list[str]) -> None:
+    folder, rows = sources
+    program = _build(folder, compiler, options)
+    subprocess.run([program, *rows], cwd=folder, check=True)
+    for case in CASES:
+        compiled.check_answers(folder, case, rows[case.name], nothing=-1.0)
+
+
+# Without -std=c99 and on processors that can, both compilers fuse products and sums; and one that does as IEEE 754 says.
+FUSING = [(compiler, ["-xc", "-std=gnu99", *STRICT, "-O3", "-march=native"]) for compiler in ("gcc", "clang")]
+AS_WRITTEN = [("gcc", [*C99, "-O0"]), ("clang", [*CPP11, "-O2"])]
+
+
+@pytest.mark.parametrize(("compiler", "options"), [*FUSING, *AS_WRITTEN], ids=_told)
+def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]) -> None:
+    folder, rows = curves
+    program = _build(folder, compiler, options)
+    subprocess.run([program, *rows], cwd=folder, check=True)
+    for case in CURVE_CASES:
+        compiled.check_answers(folder, case, rows[case.name], nothing=-1.0)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """The program of all cases, by all compilers that are here, under all options; each in its folder."""
+    folder = tmp_path_factory.mktemp("c_programs")
+    built = {}
+    for number, (compiler, options) in enumerate(EVERY):
+        if shutil.which(compiler) is not None:
+            path = folder / str(number)
+            path.mkdir()
+            _write_sources(path, CASES)
+            built[f"{compiler} {options[1]} {options[-1]}"] = _build(path, compiler, options)
+    yield built
+    shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+def test_a_million_rows_of_each_model(programs: dict[str, Path], tmp_path: Path, case: Case) -> None:
+    assert programs
+    rows = compiled.rows_of(case, 1_000_000)
+    compiled.write_rows(tmp_path, case, rows)
+    for program in programs.values():
+        subprocess.run([program, case.name], cwd=tmp_path, check=True)
+        compiled.check_answers(tmp_path, case, rows, nothing=-1.0)
+    compiled.remove_files(tmp_path, case)
+
+
+def test_the_header_stands_alone_in_several_files(tmp_path: Path) -> None:
+    """Without any other include before it, twice in one file, and in two files of one program, beside another header."""
+    for name, about in (("one", "10 bins"), ("other", "10 bins, keys")):
+        (tmp_path / f"{name}.h").write_text(fb.export.c_source(model_of(about), name, outputs=compiled.OUTPUTS), "ascii")
+    includes = '#include "one.h"\n#include "other.h"\n#include "one.h"\n'
+    (tmp_path / "main.c").write_text(
+        f"{includes}double elsewhere(double score);\n"
+        "double elsewhere(double score) { return one(score) + other(score, 5u); }\n"
+        "double here(double score);\nint main(void) { return here(0.3) == elsewhere(0.3) ? 0 : 1; }\n"
+    )
+    (tmp_path / "two.c").write_text(
+        f"{includes}double here(double score);\ndouble here(double score) {{ return one(score) + other(score, 5u); }}\n"
+    )
+    for language in (C99, CPP11):
+        command = ["gcc", *language, "main.c", "two.c", "-o", "program"]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        subprocess.run([tmp_path / "program"], check=True)
+
+
+def test_headers_are_compiled_by_themselves() -> None:
+    """As a file of its own, where compilers warn of more than in a header."""
+    header = fb.export.c_source(CASES[-1].model, "scored")
+    command = ["gcc", *C99, "-Wunused", "-fsyntax-only", "-Wno-unused-const-variable", "-"]
+    ran = subprocess.run(command, input=header, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_what_the_header_says() -> None:
+    model = model_of("two resolutions")
+    header = fb.export.c_source(model, "p", outputs=("upper", "value"))
+    digest = digest_of(model)
+    assert header.startswith("/*\n * fastbin ")
+    assert f"model sha256 {digest}" in header.splitlines()[1]
+    assert f'#define p_SHA256 "{digest}"' in header
+    comment = " ".join(line.removeprefix(" * ") for line in header[: header.index("*/")].splitlines())
+    assert str(model.certificate(0.1)) in comment
+    assert "outside [0.0, 1.0]" in comment
+    assert "double p(double score)        the calibrated probability" in header
+    assert "p_upper(double score)" in header
+    assert "p_lower" not in header
+    assert "p_bin" not in header
+    assert header.isascii()
+    assert max(map(len, header.splitlines())) < 128
+
+
+def test_outputs_alone_have_no_function_for_the_value() -> None:
+    header = fb.export.c_source(model_of("10 bins"), "p", outputs=("bin",))
+    assert "int32_t p_bin(double score)" in header
+    assert "double p(" not in header
+
+
+def test_calibrators_are_exported_as_their_models() -> None:
+    cal = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1])
+    assert fb.export.c_source(cal, "p") == fb.export.c_source(cal.model_, "p")
+
+
+def test_codes_are_in_the_order_of_the_doubles() -> None:
+    ascending = np.array([-np.inf, -1.7e308, -1.0, -(2.0**-1022), -5e-324, 0.0, 5e-324, 2.0**-1022, 0.5, 1.0, 1.7e308, np.inf])
+    codes = codes_of(ascending)
+    assert (np.diff(codes) > 0).all()
+    assert codes_of(np.array([-0.0])) == codes_of(np.array([0.0])) == 0
+    assert (np.diff(codes_of(np.nextafter(ascending[1:-1], np.inf))) > 0).all()
+    assert (codes_of(np.nextafter(ascending[1:-1], np.inf)) - codes[1:-1] == 1).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p__q"]
+)
+def test_names_that_c_does_not_take_are_refused(name: str) -> None:
+    with pytest.raises(fb.InputError, match=f"^name is {re.escape(repr(name))}"):
+        fb.export.c_source(model_of("2 bins"), name)
+
+
+def test_mistakes_are_refused() -> None:
+    model = model_of("10 bins")
+    with pytest.raises(fb.InputTypeError, match="name is 5; pass a name as text"):
+        fb.export.c_source(model, 5)
+    with pytest.raises(fb.InputTypeError, match="model is of type list"):
+        fb.export.c_source([model], "p")
+    with pytest.raises(fb.InputTypeError, match="or a fitted calibrator"):
+        fb.export.c_source(fb.UniformMassBinning(3), "p")
+    with pytest.raises(fb.InputTypeError, match="outputs is 'value'"):
+        fb.export.c_source(model, "p", outputs="value")
+    with pytest.raises(fb.InputError, match=r"outputs\[1\] is 'step'"):
+        fb.export.c_source(model, "p", outputs=("value", "step"))
+    with pytest.raises(fb.InputError, match="no end of an interval is asked for"):
+        fb.export.c_source(model, "p", alpha=0.1)
+    with pytest.raises(fb.InputError, match="alpha"):
+        fb.export.c_source(model, "p", outputs=("lower",), alpha=1.5)
+
+
+def test_models_that_randomise_are_refused() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random(400)
+    cal = fb.UniformMassBinning(4, delta=1e-6).fit(scores, rng.random(400) < scores)
+    with pytest.raises(fb.InputError, match="randomises its values"):
+        fb.export.c_source(cal, "p")

@@ -1,0 +1,267 @@
+"""JSON of models and sets: the same bytes back, one text for one model, and nothing accepted that is not meant."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exported import MODELS, model_of
+from exported_curves import CURVES, curve_model_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastbin as fb
+from fastbin._schemes import native_parts
+from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS
+from fastbin.export.steps import digest_of
+
+TESTS = Path(__file__).resolve().parent.parent.parent
+GOLDEN = sorted((TESTS / "golden").glob("*/models/*.fbm")) + sorted((TESTS / "golden").glob("*/sets/*.fbm"))
+
+
+def assert_same(model: fb.BinnedModel | fb.ModelSet) -> None:
+    text = fb.export.json(model)
+    assert text.isascii()
+    document = json.loads(text)
+    for changed in (text, text.encode(), json.dumps(document, indent=3, sort_keys=True)):
+        again = fb.export.from_json(changed)
+        assert type(again) is type(model)
+        assert again.to_bytes() == model.to_bytes()
+        assert fb.export.json(again) == text
+    assert document["sha256"] == digest_of(model)
+
+
+@pytest.mark.parametrize("name", [*MODELS, *CURVES])
+def test_hard_models(name: str) -> None:
+    assert_same(model_of(name) if name in MODELS else curve_model_of(name))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_files_of_all_releases(path: Path) -> None:
+    assert_same(fb.load(path))
+
+
+def sets_of_the_vectors() -> dict[str, bytes]:
+    found: dict[str, str] = {}
+    for line in (TESTS / "vectors/sets.txt").read_text(encoding="ascii").splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "set":
+            name = rest
+        elif word == "bytes":
+            found[name] = found.get(name, "") + rest
+    return {name: bytes.fromhex(text) for name, text in found.items()}
+
+
+@pytest.mark.parametrize(("name", "data"), sets_of_the_vectors().items(), ids=lambda value: value if value is str else None)
+def test_sets_of_the_vectors(name: str, data: bytes) -> None:
+    models = fb.ModelSet.from_bytes(data)
+    assert_same(models)
+    assert fb.export.from_json(fb.export.json(models)).to_bytes() == data
+
+
+def test_moved_models_and_fitted_calibrators() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random(500)
+    labels = rng.random(500) < scores
+    calibrator = fb.UniformMassBinning(5).fit(scores, labels)
+    assert fb.export.json(calibrator) == fb.export.json(calibrator.model_)
+    assert_same(fb.shift.LabelShift(calibrator.model_, method="known", target_rate=0.2).fit().model_)
+    assert_same(fb.UniformMassBinning(5).fit(scores, labels, sample_weight=rng.random(500)).model_)
+    assert_same(fb.VennAbers().fit(scores, labels).model_)
+    assert_same(fb.CertifiedCalibration().fit(scores, labels).model_)
+
+
+doubles = st.floats(allow_nan=False, allow_infinity=False)
+unsigned = st.integers(0, 2**64 - 1)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> fb.BinnedModel:
+    edges = sorted(draw(st.lists(doubles, max_size=6)))
+    keys = sorted(draw(st.lists(unsigned, min_size=len(edges), max_size=len(edges))))
+    chances = st.lists(st.floats(0.0, 1.0), min_size=len(edges) + 1, max_size=len(edges) + 1)
+    low, high = draw(st.sampled_from([(-math.inf, math.inf), (-math.inf, 0.5), (-3.25, math.inf), (0.0, 1.0)]))
+    parts = native_parts(
+        **dict.fromkeys(fb.BinnedModel.from_parts.__kwdefaults__)
+        | fb.BinnedModel.from_parts.__kwdefaults__
+        | {
+            "edges": edges, "edge_keys": np.array(keys, np.uint64), "values": draw(chances), "score_range": (low, high),
+            "seed": draw(unsigned), "fingerprint": draw(unsigned), "n_samples": draw(st.integers(0, 2**63 - 1)),
+            "out_of_range": draw(st.sampled_from(["refuse", "clip"])), "delta": draw(st.floats(0.0, 0.9)),
+        }
+    )  # fmt: skip
+    return fb.BinnedModel._create(**parts | {"note": draw(st.binary(max_size=12) | st.text(max_size=12).map(str.encode))})
+
+
+@given(models())
+def test_any_model(model: fb.BinnedModel) -> None:
+    assert_same(model)
+
+
+@given(
+    st.lists(models(), min_size=1, max_size=3),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=3, max_size=6, unique=True)
+    | st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9), min_size=3, max_size=6, unique=True),
+    st.booleans(),
+)
+def test_any_set(found: list[fb.BinnedModel], keys: list[Any], pools: bool) -> None:
+    own = dict(zip(keys[: len(found)], found, strict=True))
+    rest = keys[len(found) :]
+    if pools:
+        assert_same(fb.ModelSet(own, pool=found[0], pooled_keys=rest, unknown="pool"))
+    assert_same(fb.ModelSet(own))
+
+
+def test_what_numbers_would_lose() -> None:
+    model = fb.BinnedModel.from_parts(
+        edges=[0.1, 5e-324 + 0.5], edge_keys=np.array([1, 2**64 - 1], np.uint64), values=[0.0, 1e-300, 1.0], seed=2**64 - 1,
+        fingerprint=2**63 + 1, n_samples=2**53 + 1, n_positive=2**53, score_range=(0.0, math.inf), note="a\0b \U0001f642",
+    )  # fmt: skip
+    assert_same(model)
+    written = json.loads(fb.export.json(model))["model"]
+    assert written["edge_keys"] == ["0000000000000001", "ffffffffffffffff"]
+    assert written["fingerprint"] == "8000000000000001"
+    assert [written[name] for name in ("seed", "n_samples", "n_positive")] == [str(2**64 - 1), str(2**53 + 1), 2**53]
+    assert [written["score_min"], written["score_max"]] == [0.0, None]
+    assert written["note"] == "a\0b \U0001f642"
+    broken = fb.BinnedModel._create(edges=np.zeros(0), values=np.ones(1), note=b"\xff\0\xc3")
+    assert_same(broken)
+    assert json.loads(fb.export.json(broken))["model"]["note_bytes"] == "ff00c3"
+
+
+def test_the_schema_names_all_members_in_their_order() -> None:
+    section = (TESTS.parent / "csrc/FORMAT.md").read_text("utf8").partition("## Models as JSON\n")[2].partition("**Writing")[0]
+    for title, members in (("### Members of a model\n", MODEL_MEMBERS), ("### Members of a set\n", SET_MEMBERS)):
+        table = section.partition(title)[2].partition("###")[0]
+        firsts = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+        assert [name for first in firsts for name in re.findall(r"`(\w+)`", first)] == list(members)
+
+
+# --------------------------------------------------------------------- refusals
+
+Change = Callable[[dict[str, Any]], object]
+MODEL = json.loads(fb.export.json(fb.BinnedModel.from_parts(
+    edges=[0.25, 0.5], values=[0.25, 0.5, 0.75], counts=[4, 4, 4], label_sums=[1, 2, 3], edge_keys=[0, 7], note="n",
+    knots=None, odds_ratio=1.0, fingerprint=5,
+)))  # fmt: skip
+BOTH = fb.BinnedModel.from_parts(edges=[], values=[0.5])
+SET = json.loads(fb.export.json(fb.ModelSet({3: BOTH, 5: BOTH}, pool=BOTH, pooled_keys=[9], unknown="pool")))
+NO_RATE = {"origin": "none", "rate": 0.5, "count": 0, "ones": 0}
+
+
+def put(*path: Any) -> Change:
+    """Change the member at a path, of which the last word is the new value."""
+    *way, name, value = path
+
+    def change(document: dict[str, Any]) -> None:
+        place: Any = document
+        for step in way:
+            place = place[step]
+        place[name] = value
+
+    return change
+
+
+REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
+    "no member 'fastbin'": (MODEL, lambda document: document.pop("fastbin")),
+    "no model of fastbin": (MODEL, put("fastbin", ["model"])),
+    "version is 2, and this fastbin reads versions up to 1; update it": (MODEL, put("version", 2)),
+    "version is true; the number of a version is expected": (MODEL, put("version", True)),
+    "version is 0;": (MODEL, put("version", 0)),
+    "the text has no member 'sha256'": (MODEL, lambda document: document.pop("sha256")),
+    "the text has a member 'author'": (MODEL, put("author", "x")),
+    "sha256 is 'abc', but the model that stands there has": (MODEL, put("sha256", "abc")),
+    "sha256 is '.*'; the text was changed": (MODEL, put("model", "edges", 0, 0.125)),
+    "model is a list; an object is expected": (MODEL, put("model", [])),
+    "model has a member 'edge'": (MODEL, put("model", "edge", 1)),
+    "model has no member 'kind'": (MODEL, lambda document: document["model"].pop("kind")),
+    "model.kind is 5; a text is expected": (MODEL, put("model", "kind", 5)),
+    "model: kind is 'steps'; choose one of": (MODEL, put("model", "kind", "steps")),
+    r"model.edges is '\[\]'; a list is expected": (MODEL, put("model", "edges", "[]")),
+    r"model.edges\[1\] is true; a finite number is expected": (MODEL, put("model", "edges", 1, True)),
+    r"model.edges\[1\] is null; a finite number": (MODEL, put("model", "edges", 1, None)),
+    r"model.edges\[1\] is 9007199254740993; a finite number": (MODEL, put("model", "edges", 1, 2**53 + 1)),
+    r"model.edge_keys\[1\] is '7'; a text of 16 lower-case": (MODEL, put("model", "edge_keys", 1, "7")),
+    r"model.edge_keys\[0\] is 0; a text of 16": (MODEL, put("model", "edge_keys", 0, 0)),
+    r"model.edge_keys\[0\] is '000000000000000A'": (MODEL, put("model", "edge_keys", 0, "000000000000000A")),
+    r"model.counts\[2\] is 4.0; an integer": (MODEL, put("model", "counts", 2, 4.0)),
+    r"model.counts\[2\] is '4'; an integer": (MODEL, put("model", "counts", 2, "4")),
+    r"model.counts\[2\] is 9007199254740993; an integer, as a text": (MODEL, put("model", "counts", 2, 2**53 + 1)),
+    r"model.counts has an entry 9223372036854775808, which 64 bits": (MODEL, put("model", "counts", 2, str(2**63))),
+    r"model: seed is -1; it must lie between": (MODEL, put("model", "seed", -1)),
+    r"model: counts has shape \(2,\)": (MODEL, put("model", "counts", [4, 4])),
+    r"model.map_parameters has 3 entries": (MODEL, put("model", "map_parameters", [0.0, 0.0, 0.0])),
+    "^model: the edges are not finite or not in ascending order": (MODEL, put("model", "edges", [0.5, 0.25])),
+    "^model: a value is not in": (MODEL, put("model", "values", 0, 1.5)),
+    "model.score_max is 'Infinity'; a finite number": (MODEL, put("model", "score_max", "Infinity")),
+    "model.fingerprint is 5; a text of 16": (MODEL, put("model", "fingerprint", 5)),
+    "model has both note and note_bytes": (MODEL, put("model", "note_bytes", "ff")),
+    "model.note_bytes is 'f'; a text of lower-case hexadecimal digits": (MODEL, put("model", "note_bytes", "f")),
+    "model.note holds half of a surrogate pair": (MODEL, put("model", "note", "\ud800")),
+    r"model.knots\[0\] has 2 entries; 3 are expected": (MODEL, put("model", "knots", [[0.0, 1.0]])),
+    r"model.pairs\[0\]\[1\] is 'x'": (MODEL, put("model", "pairs", [[0.0, "x"]])),
+    "model.rates is a list": (MODEL, put("model", "rates", [])),
+    "model.rates has no member 'source'": (MODEL, put("model", "rates", {})),
+    "model.rates.source.origin is 'none'; given, counted or estimated": (
+        MODEL, put("model", "rates", {"source": NO_RATE, "target": NO_RATE}),
+    ),
+    "set.kind is 'cells'; given or segments": (SET, put("set", "kind", "cells")),
+    "set.key_type is 'int'": (SET, put("set", "key_type", "int")),
+    r"set.keys\[1\] is 5; a text is expected": (SET, put("set", "keys", 1, 5)),
+    r"set.keys\[1\] is '05'; a text of the decimal digits": (SET, put("set", "keys", 1, "05")),
+    r"set.keys\[0\] is '9223372036854775808'": (SET, put("set", "keys", 0, "9223372036854775808")),
+    r"set.keys\[0\] is '٣'": (SET, put("set", "keys", 0, "٣")),
+    "^set: the keys of a set do not ascend": (SET, put("set", "keys", 0, "7")),
+    "set: 2 numbers are given for 3 keys": (SET, put("set", "model_of_key", [0, 1])),
+    "set.model_of_key has an entry 4294967296, which 32 bits": (SET, put("set", "model_of_key", [0, 1, 2**32])),
+    "set has no member 'models'": (SET, lambda document: document["set"].pop("models")),
+    r"set.models\[1\].values\[0\] is '0.5'": (SET, put("set", "models", 1, "values", 0, "0.5")),
+    r"^set.models\[1\]: a value is not in": (SET, put("set", "models", 1, "values", 0, 2.0)),
+    "^set: an argument is NULL, zero": (SET, put("set", "models", [])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "document", "change"), [(key, *value) for key, value in REFUSED.items()], ids=range(len(REFUSED))
+)
+def test_refusals(message: str, document: dict[str, Any], change: Change) -> None:
+    changed = copy.deepcopy(document)
+    assert fb.export.from_json(json.dumps(changed))
+    change(changed)
+    with pytest.raises(fb.FormatError, match=message):
+        fb.export.from_json(json.dumps(changed))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no JSON: Expecting value: line 1 column 1"),
+        ('{"fastbin": "model",}', "no JSON: .*line 1 column"),
+        (b"\xff{}", "no JSON: .*can't decode byte 0xff"),
+        ("[]", "no model of fastbin"),
+        ("null", "no model of fastbin"),
+        ('{"fastbin": "model", "fastbin": "model"}', "member 'fastbin' stands twice in one object"),
+        ('{"fastbin": "model", "version": NaN}', "NaN is no number of JSON"),
+        ('{"fastbin": "model", "version": -Infinity}', "-Infinity is no number of JSON"),
+        ('{"fastbin": "model", "version": ' + 5000 * "1" + "}", "no JSON|version is"),
+        (json.dumps(MODEL).replace("0.25,", "1e999,", 1), r"model.edges\[0\] is inf; a finite number"),
+        ("[" * 200_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_of_a_model(text: str | bytes, message: str) -> None:
+    with pytest.raises(fb.FormatError, match=message):
+        fb.export.from_json(text)
+
+
+def test_arguments() -> None:
+    with pytest.raises(fb.InputTypeError, match="text is of type dict"):
+        fb.export.from_json({})  # type: ignore[arg-type]
+    with pytest.raises(fb.InputTypeError, match="model is of type int"):
+        fb.export.json(3)
