@@ -8,15 +8,13 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
-from fastbin.export.expressions import check_expression, check_key_expression, hex_digits, is_answered, sought
+from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
 from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
-from fastbin.export.steps import OUTPUTS, Steps, check_model, description_of, steps_of
+from fastbin.export.sql_curves import sql_of_curve
+from fastbin.export.steps import OUTPUTS, Steps, check_model, check_outputs, description_of, require_steps, steps_of
 from fastbin.model import BinnedModel
 
 STYLES = ("auto", "tree", "join")
-
-# A tree of more steps is refused: engines compile, or walk, all of it.
-MOST_STEPS = 1000
 
 
 @overload
@@ -122,35 +120,39 @@ def sql(
     fitted = check_model(model)
     if not isinstance(fitted, BinnedModel):
         raise InputTypeError("model is a set of models; use sql_set, which writes a table and its query")
-    steps = steps_of(fitted, (what,), alpha)
     score = check_expression(score, "score")
+    if fitted.kind != "step" and fitted.delta == 0.0:
+        _check_curve(fitted, what, alpha, key, style)
+        return sql_of_curve(fitted, score, words)
+    steps = steps_of(fitted, (what,), alpha)
     key = check_key_expression(key, needs_key=steps.needs_key)
     about = comment(description_of(fitted))
     if style == "join":
         return _tables(steps, what, score, key, names_of(table, source), words, about)
     cuts = cuts_of(steps, what)
-    in_array = words.has_array and style == "auto" and key is None
-    answer = place_in_array(cuts, score, words) if in_array else tree(cuts, score, key, words)
+    has_array = words.has_array and style == "auto" and key is None
+    answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
     return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} END"
 
 
-def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
-    """A balanced tree of CASE: a row meets as many conditions as the logarithm of the number of steps, and no more."""
+def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
+    """What a model without steps can be asked for."""
+    check_outputs((what,), alpha)
+    if what != "value":
+        require_steps(model)
+    if style == "join":
+        raise InputError(f"style is 'join', and a model of kind {model.kind!r} has no steps for a table; leave it out")
+    check_key_expression(key, needs_key=False)
+
+
+def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     if len(cuts.column) > MOST_STEPS:
         raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; pass style='join'")
-    answers = dialect.literals(cuts.column)
-
-    def among(first: int, last: int) -> str:
-        if first == last:
-            return answers[first]
-        middle = (first + last) // 2
-        condition = _is_reached(cuts, middle, dialect.cast(score), key, dialect)
-        return f"CASE WHEN {condition} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
-
-    return among(0, len(answers) - 1)
+    number = dialect.cast(score)
+    return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 
 
-def place_in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
+def _in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
     """The entry at the number of edges that the score reaches, in the words of PostgreSQL; its arrays begin at 1."""
     answers = dialect.literals(cuts.column)
     if len(answers) == 1:
