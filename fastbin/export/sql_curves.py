@@ -18,7 +18,9 @@ from fastbin.model import BinnedModel
 
 WORDS = {
     "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "({} / {})", "<": "({} < {})", "=": "({} = {})",
-    "least": "LEAST({}, {})", "greatest": "GREATEST({}, {})", "exp": "exp({})", "log": "ln({})",
+    "least": "LEAST({}, {})", "greatest": "GREATEST({}, {})", "exp": "exp({})",
+    # Some engines stop at the logarithm of 0, even where only a place among edges is asked for; at NULL none does.
+    "log": "ln(NULLIF({}, 0))",
     "choose": "CASE WHEN {} THEN {} ELSE {} END",
 }  # fmt: skip
 OTHER_WORDS = {
