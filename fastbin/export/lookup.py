@@ -23,9 +23,17 @@ MOST_BYTES = 2**19
 
 
 class SqlTables(NamedTuple):
-    """What scores by a table: the statements that make it, and the query that reads it."""
+    """What scores by a table.
 
-    table: tuple[str, ...]  # to be run once, in this order
+    Attributes
+    ----------
+    table : tuple of str
+        The statements that make and fill it, to be run once, in this order. They stop at a table that is there already.
+    query : str
+        The query that reads it.
+    """
+
+    table: tuple[str, ...]
     query: str
 
     @property
