@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import Any, NoReturn
 
 from fastbin._errors import InputError, InputTypeError
@@ -59,20 +60,24 @@ class BatchesSource:
         return self._weight_kind == IMPORTANCE
 
     def answer(self, plan: Plan) -> Answer:
-        if self._layout is None:
-            self._layout = self._choose_layout(int(plan.n_cells[0]) // CELLS_A_RANK)
         histogram: Histogram | None = None
-        for rows in self.rows():
-            if histogram is None:
-                histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
-            for chunk in rows.chunks():
-                histogram.add(chunk)
-            if histogram.bad_rows:
-                self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
+        with closing(self.rows()) as one_pass:
+            for rows in one_pass:
+                if histogram is None:
+                    if self._layout is None:  # a look at the first batch decides about the speed alone
+                        n_cells = CELLS_A_RANK * (int(plan.n_cells[0]) // CELLS_A_RANK)
+                        self._layout = Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, n_cells)
+                    histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
+                for chunk in rows.chunks():
+                    histogram.add(chunk)
+                if histogram.bad_rows:
+                    break
         assert histogram is not None  # a pass without rows is refused
+        if histogram.bad_rows:  # told when the pass is over: what gives the batches may allow no second one beside it
+            self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
         return histogram.answer()
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self) -> Generator[Rows, None, None]:
         """One pass: all rows, batch by batch."""
         self._n_passes += 1
         n_rows = 0
@@ -84,24 +89,18 @@ class BatchesSource:
             yield rows
             if self._progress is not None:
                 self._progress(self._n_passes, n_rows)
-        if n_rows != (self._n_rows or n_rows) or n_rows == 0:
+        if self._n_rows is None and n_rows == 0:
+            raise InputError(f"{self.called} has no rows; a calibrator needs samples")
+        if n_rows != (self._n_rows or n_rows):
             raise InputError(
-                f"pass {self._n_passes} saw {n_rows} rows, the one before it {self._n_rows or 'some'}; {self.called} must give "
-                f"the same rows each time: {self.remedy}"
+                f"pass {self._n_passes} saw {n_rows} rows, the one before it {self._n_rows}; {self.called} must give the same "
+                f"rows each time: {self.remedy}"
             )
         self._n_rows = n_rows
 
     def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
         """Raise for a batch that has a bad score or label."""
         rows.refuse(bad_scores)
-
-    def _choose_layout(self, n_ranks: int) -> Layout:
-        """Cells laid out by a look at the first batch, which decides about the speed alone."""
-        for batch in self._batches():
-            rows = self._check(batch, 0)
-            if rows is not None:
-                return Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, CELLS_A_RANK * n_ranks)
-        raise InputError(f"{self.called} has no rows; a calibrator needs samples")
 
     def _check(self, batch: Any, first_row: int) -> Rows | None:
         """The rows of a batch; None for an empty one."""

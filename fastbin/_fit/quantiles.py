@@ -109,17 +109,20 @@ class Cells(NamedTuple):
         """Cells whose least and greatest scores, or anything between them and the next cell, are known."""
         return cls(interval, n_samples, n_positive, lambda chosen: (low[chosen], high[chosen]))
 
-    def __add__(self, other: Cells) -> Cells:  # type: ignore[override]
-        """The cells of all rows. Where cells of the two overlap they become one, which is coarser and as true."""
-        columns = zip(self._filled(), other._filled(), strict=True)
-        interval, low, high, n_samples, n_positive = (np.concatenate(pair) for pair in columns)
+    @classmethod
+    def merged(cls, interval: Int64s, low: Float64s, high: Float64s, n_samples: Int64s, n_positive: Int64s) -> Cells:
+        """The cells of these columns, in any order. Where some overlap they become one, which is coarser and as true."""
         if len(low) == 0:
-            return self
+            return cls.of(interval, low, high, n_samples, n_positive)
         order = np.argsort(low, kind="stable")
         interval, low, reached = interval[order], low[order], np.maximum.accumulate(high[order])
         starts = np.flatnonzero(np.append(True, low[1:] > reached[:-1]))
         n_samples, n_positive = np.add.reduceat(n_samples[order], starts), np.add.reduceat(n_positive[order], starts)
-        return Cells.of(interval[starts], low[starts], reached[np.append(starts[1:], len(low)) - 1], n_samples, n_positive)
+        return cls.of(interval[starts], low[starts], reached[np.append(starts[1:], len(low)) - 1], n_samples, n_positive)
+
+    def __add__(self, other: Cells) -> Cells:  # type: ignore[override]
+        """The cells of all rows."""
+        return Cells.merged(*map(np.concatenate, zip(self._filled(), other._filled(), strict=True)))
 
     def _filled(self) -> tuple[Int64s, Float64s, Float64s, Int64s, Int64s]:
         """The columns of `of`, for the cells that hold samples."""
@@ -247,6 +250,8 @@ class _Found(NamedTuple):
         """Cells of these intervals that hold sought ranks; those of a single score are answered at once."""
         if len(intervals) == 0:
             return parents
+        if len(cells.interval) == 0:
+            raise InputError(CHANGED)
         ends, ones_ends = np.cumsum(cells.n_samples), np.cumsum(cells.n_positive)
         starts = np.searchsorted(cells.interval, intervals)
         # What to add to these, so that they count all samples and not only those in these cells.

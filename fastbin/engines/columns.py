@@ -1,267 +1,118 @@
-"""The columns of a table as arrays, batch by batch: scores, labels of any two values, integer weights, keys of segments."""
+"""Which columns of a table a fit reads, which two values its labels have, and which of its rows are bad."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._fit.quantiles import CHANGED
-from fastbin._fit.rows import limits_of
-from fastbin._typing import Array, Bools
-from fastbin._validation import ScoreRange, is_missing, refuse_words
+from fastbin._errors import InputError, InputTypeError
+from fastbin._fit.rows import GREATEST, limits_of
+from fastbin._validation import ScoreRange, is_missing
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
-from fastbin.engines.tables import Stream, pyarrow
+from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
+from fastbin.engines.tables import check_column
 
-# The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
-MOST_SAMPLES = 2**53
+NUMBERS = (FLOAT, INTEGER, BOOLEAN)
+
+# NULL, NaN, the two that labels should be, and one too many.
+MOST_LABELS = 5
 
 
-class Names(NamedTuple):
-    """The columns that hold what a fit needs."""
+class Columns(NamedTuple):
+    """Columns of a frame, and the values of its labels that stand for 0 and 1."""
 
     score: str
     label: str
-    weight: str | None = None
-    segment: str | None = None
+    weight: str | None
+    zero: Any
+    one: Any
+    score_range: ScoreRange
+    positive: Any = None
+
+    @classmethod
+    def of(cls, frame: Frame, score: str, label: str, weight: str | None, score_range: ScoreRange, positive: Any) -> Columns:
+        """Refuses what is missing or of the wrong kind. With `positive`, one query for the values of the labels."""
+        kinds = frame.kinds()
+        for name in (score, label) if weight is None else (score, label, weight):
+            check_column("the table", list(kinds), name)
+        if kinds[score] not in NUMBERS:
+            raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
+        if weight is not None and kinds[weight] != INTEGER:
+            raise InputTypeError(
+                f"weight is {weight!r}, a column of {kinds[weight]}; where rows are counted in the engine, weights are integers, "
+                "as sums of other numbers depend on their order; fit to rows that stream, or round the weights"
+            )
+        if positive is not None:
+            zero, one = _two_values(frame, label, positive)
+        elif kinds[label] in NUMBERS:
+            zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
+        else:
+            seen = _labels(frame.select(label=frame.column(label)))
+            raise InputTypeError(
+                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; say which value is "
+                f"1: positive={seen[-1] if seen else 'yes'!r}"
+            )
+        return cls(score, label, weight, zero, one, score_range, positive)
+
+    def rows(self, frame: Frame) -> Frame:
+        """The rows as every query sees them: "score", "one" (1 for label 1), "weight" where there is one, and "good"."""
+        score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
+        low, high = limits_of(self.score_range)
+        columns = {"score": score, "one": frame.as_float(label == self.one)}
+        good = (score >= low) & (score <= high) & ((label == self.zero) | (label == self.one))
+        if self.weight is not None:
+            weight = frame.column(self.weight)
+            columns |= {"weight": frame.as_float(weight), "one": columns["one"] * frame.as_float(weight)}
+            good = good & (weight >= 0)
+        return frame.select(**columns, good=good)
+
+    def refuse_bad_rows(self, frame: Frame) -> None:
+        """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of a label."""
+        score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
+        low, high = limits_of(self.score_range)
+        is_strange = ~((label == self.zero) | (label == self.one))
+        flags = {
+            "null": frame.is_null(score), "nan": frame.is_nan(score), "infinite": (score > GREATEST) | (score < -GREATEST),
+            "outside": (score < low) | (score > high), "label_null": frame.is_null(label), "strange": is_strange,
+        }  # fmt: skip
+        if self.weight is not None:
+            weight = frame.column(self.weight)
+            flags |= {"weight_null": frame.is_null(weight), "negative": weight < 0}
+        groups = frame.select(**flags).groups(list(flags))
+        rows = groups.pop("rows").astype(np.int64)
+        # NULL, as a condition about NULL, holds for none. Of several about one column the first is told.
+        holds = {name: np.array([value is not None and value == 1 for value in column]) for name, column in groups.items()}
+        told = {
+            "null": (self.score, MISSING), "nan": (self.score, NAN), "infinite": (self.score, INFINITE),
+            "outside": (self.score, outside(self.score_range)), "label_null": (self.label, MISSING),
+            "strange": (self.label, strange_label() if self.positive is None else strange_label(self.one, self.zero)),
+            "weight_null": (str(self.weight), MISSING), "negative": (str(self.weight), NEGATIVE),
+        }  # fmt: skip
+        faults, seen = [], {name: np.zeros(len(rows), np.bool_) for name in (self.score, self.label, str(self.weight))}
+        for flag, is_so in holds.items():
+            column, what = told[flag]
+            n_rows = int(rows[is_so & ~seen[column]].sum())
+            seen[column] |= is_so
+            examples = _labels(frame.where(is_strange).select(label=label)) if flag == "strange" and n_rows else []
+            faults.append(Fault(column, what, n_rows, next(iter(examples), None)))
+        refuse(faults, int(rows.sum()))
 
 
-class Labels:
-    """Labels in one pass over a table: 0 and 1, or, with `positive`, that value and one other."""
-
-    def __init__(self, name: str, positive: Any) -> None:
-        self._name, self.positive = name, positive
-        self.others: dict[Any, int] = {}  # values other than `positive`, and how many rows have each
-        self.n_positive = self.n_missing = 0
-
-    def read(self, column: Any) -> Array:
-        """Labels of an Arrow array without nulls: bool, or numbers of which some may be neither 0 nor 1."""
-        if self.positive is not None:
-            return self._compare(column)
-        if _is_text(column.type):
-            refuse_words(column.slice(0, 2**16).to_pylist(), self._name)
-        return np.asarray(_as_numbers(column, self._name).to_numpy(zero_copy_only=False))
-
-    def _compare(self, column: Any) -> Bools:
-        coded = column.dictionary_encode()
-        values, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
-        is_positive = np.array([bool(value == self.positive) for value in values], np.bool_)
-        for value, found, count in zip(values, is_positive, np.bincount(codes, minlength=len(values)).tolist(), strict=True):
-            if is_missing(value):  # NaN, which is no NULL
-                self.n_missing += count
-            elif found:
-                self.n_positive += count
-            else:
-                self.others[value] = self.others.get(value, 0) + count
-        return is_positive[codes] if len(values) else np.empty(0, np.bool_)
-
-    @property
-    def n_strange(self) -> int:
-        """The rows whose label is a third value, or a fourth, ..."""
-        return sum(list(self.others.values())[1:])
-
-    def check_all(self) -> None:
-        """After the last row: refuse a positive value that no row has."""
-        if self.positive is not None and self.n_positive == 0 and self.others:
-            seen = " and ".join(map(repr, list(self.others)[:2])) + (", ..." if len(self.others) > 2 else "")
-            raise InputError(f"positive is {self.positive!r}, which is none of the labels in {self._name}: they are {seen}")
+def _labels(frame: Frame) -> list[Any]:
+    """Some of the values of labels, in order where they have one."""
+    values = [value for value in frame.groups(["label"], most=MOST_LABELS)["label"].tolist() if not is_missing(value)]
+    return sorted(values, key=repr)
 
 
-class ArrayReader:
-    """The columns of a table as the batches that a fit takes.
-
-    Parameters
-    ----------
-    stream : Stream
-    names : Names
-    score_range : (low, high) or None
-    positive : optional
-        The label that counts as 1.
-    """
-
-    def __init__(self, stream: Stream, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
-        self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
-        self._wanted = stream.check_columns(*names)
-
-    def batches(self) -> Iterator[tuple[Array, ...]]:
-        """One pass: (scores, labels) or (scores, labels, weights), of one length each. Their values are not looked at.
-
-        What arrays have no place for, such as NULL, is refused with the numbers of all bad rows, at the cost of one more pass.
-        """
-        names, labels, total = self.names, Labels(self.names.label, self.positive), 0
-        for batch in self.stream.read(self._wanted):
-            columns = [_column(batch, name) for name in names[:3] if name is not None]
-            if any(column.null_count for column in columns):
-                self.refuse()
-            arrays = [_scores_of(columns[0], names.score), labels.read(columns[1])]
-            if names.weight is not None:
-                arrays.append(_weights_of(columns[2], names.weight))
-                total = _add_weights(total, arrays[2], names.weight)
-                if total < 0:
-                    self.refuse()
-            if labels.n_strange or labels.n_missing:
-                self.refuse()
-            yield tuple(arrays)
-        labels.check_all()
-
-    def all_rows(self, progress: Any = None) -> tuple[list[Array], Any]:
-        """The same of all rows at once, and the segment of each as an Arrow array. One pass, at which values are checked."""
-        names, faults = self.names, FaultCounter(self)
-        batches: list[tuple[Array, ...]] = []
-        segments, reading, total = [], Labels(names.label, self.positive), 0
-        for batch in self.stream.read(self._wanted):
-            columns = [_column(batch, name) for name in names if name is not None]
-            faults.add(columns)
-            if faults.n_bad == 0:
-                arrays = [_scores_of(columns[0], names.score), reading.read(columns[1])]
-                if names.weight is not None:
-                    arrays.append(_weights_of(columns[2], names.weight))
-                    total = _add_weights(total, arrays[2], names.weight)
-                batches.append(tuple(arrays))
-                if names.segment is not None:
-                    segments.append(columns[-1])
-            if progress is not None:
-                progress(1, faults.n_rows)
-        faults.refuse_any()
-        if not batches:
-            raise InputError(f"{self.stream.called} has no rows; a calibrator needs samples")
-        keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
-        return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
-
-    def refuse(self) -> NoReturn:
-        """Raise for rows of which one is known to be bad: one more pass, which counts all that are."""
-        faults = FaultCounter(self)
-        for batch in self.stream.read(self._wanted):
-            faults.add([_column(batch, name) for name in self.names if name is not None])
-        faults.refuse_any()
-        raise InputError(CHANGED)
-
-
-class FaultCounter:
-    """Counts the bad rows of one pass, by kind."""
-
-    def __init__(self, reader: ArrayReader) -> None:
-        self._names, self._score_range = reader.names, reader.score_range
-        self._labels = Labels(reader.names.label, reader.positive)
-        self._found: dict[tuple[str, str], Fault] = {}
-        self.n_rows = 0
-
-    @property
-    def n_bad(self) -> int:
-        """Faults so far; a row may have several."""
-        return sum(fault.n_rows for fault in self._found.values()) + self._labels.n_strange + self._labels.n_missing
-
-    def add(self, columns: list[Any]) -> None:
-        """Some rows: the columns of `Names`, as far as there are any."""
-        names = [name for name in self._names if name is not None]
-        self.n_rows += len(columns[0])
-        for name, column in zip(names, columns, strict=True):
-            self._count(name, MISSING, column.null_count)
-        score, label, *others = columns
-        self._add_scores(_scores_of(score.drop_null(), self._names.score).astype(np.float64, copy=False))
-        self._add_labels(label.drop_null())
-        if self._names.weight is not None:
-            weights = _weights_of(others[0].drop_null(), self._names.weight)
-            self._note(self._names.weight, NEGATIVE, weights, weights < 0)
-
-    def _add_scores(self, scores: Array) -> None:
-        low, high = limits_of(self._score_range)
-        if scores.size == 0 or (scores.min() >= low and scores.max() <= high):  # which a NaN fails
-            return
-        is_nan, is_infinite = np.isnan(scores), np.isinf(scores)
-        self._note(self._names.score, NAN, scores, is_nan, shown=False)
-        self._note(self._names.score, INFINITE, scores, is_infinite)
-        beyond = ~(is_nan | is_infinite) & ((scores < low) | (scores > high))
-        self._note(self._names.score, outside(self._score_range), scores, beyond)
-
-    def _add_labels(self, column: Any) -> None:
-        labels = self._labels.read(column)
-        if labels.dtype.kind == "b":
-            return
-        is_nan = labels != labels
-        self._note(self._names.label, NAN, labels, is_nan, shown=False)
-        self._note(self._names.label, strange_label(), labels, (labels != 0) & (labels != 1) & ~is_nan)
-
-    def _note(self, name: str, what: str, values: Array, bad: Bools, *, shown: bool = True) -> None:
-        n_bad = int(np.count_nonzero(bad))
-        self._count(name, what, n_bad, values[int(np.argmax(bad))].item() if n_bad and shown else None)
-
-    def _count(self, name: str, what: str, n_rows: int, example: Any = None) -> None:
-        before = self._found.get((name, what), Fault(name, what, 0, example))
-        if n_rows or before.n_rows:
-            self._found[name, what] = before._replace(n_rows=before.n_rows + n_rows)
-
-    def refuse_any(self) -> None:
-        """Raise if there are any; for rows that are all good, check the labels as a whole."""
-        labels, name = self._labels, self._names.label
-        faults = [*self._found.values(), Fault(name, NAN, labels.n_missing)]
-        if labels.n_strange:
-            other, third = list(labels.others)[:2]
-            faults.append(Fault(name, strange_label(labels.positive, other), labels.n_strange, third))
-        if self.n_bad:
-            refuse(faults, self.n_rows)
-        labels.check_all()
-
-
-# ------------------------------------------------------------------------------------------------- one column of a batch
-
-
-def _column(batch: Any, name: str) -> Any:
-    """A column of a record batch, by its name; categories of it as the values that they stand for."""
-    column = batch.column(batch.schema.get_field_index(name))
-    return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
-
-
-def _is_text(kind: Any) -> bool:
-    types = pyarrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _as_numbers(column: Any, name: str) -> Any:
-    """An Arrow array of numbers that NumPy has; decimals become doubles."""
-    pa = pyarrow()
-    kind = column.type
-    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return column.cast(pa.float64())
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise InputError(f"{name} holds {kind}, not numbers")
-    return column
-
-
-def _scores_of(column: Any, name: str) -> Array:
-    """float32 or float64, from an array without nulls."""
-    numbers = np.asarray(_as_numbers(column, name).to_numpy(zero_copy_only=False))
-    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float64)
-
-
-def _weights_of(column: Any, name: str) -> Array:
-    """int64, from an array without nulls; real weights are refused, as counts do not add up to their sums."""
-    pa = pyarrow()
-    kind = column.type
-    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
-        raise InputError(
-            f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
-            "importance weights read the columns, and fit with sample_weight="
-        )
-    if not whole and not pa.types.is_null(kind):
-        raise InputError(f"{name} holds {kind}, not whole numbers")
-    try:
-        return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:
-        raise InputError(f"{name} holds a weight beyond 2**63; at most 2**53 samples can be counted") from None
-
-
-def _add_weights(total: int, weights: Array, name: str) -> int:
-    """The samples so far; -1 where a weight is negative."""
-    if weights.size == 0:
-        return total
-    if weights.min() < 0:
-        return -1
-    # The greatest of a batch tells first, as the sum of a batch may not fit into 64 bits.
-    total += int(weights.sum()) if int(weights.max()) <= MOST_SAMPLES // len(weights) else sum(weights.tolist())
-    if total > MOST_SAMPLES:
-        raise InputError(f"{name} adds up to more than 2**53 samples, which engines cannot count exactly; divide the weights")
-    return total
+def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
+    """The other value and this one, as the column has them."""
+    found = _labels(frame.select(label=frame.column(name)))
+    seen = ", ".join(map(repr, found[:3]))
+    if len(found) > 2:
+        raise InputError(f"label is {name!r}, which holds {seen} and perhaps others; labels have two values")
+    one = [value for value in found if value == positive]
+    if found and not one:
+        raise InputError(f"positive is {positive!r}, which is no value of {name!r}; it holds {seen}")
+    other = [value for value in found if value != positive]
+    return (other or one or [positive])[0], (one or [positive])[0]

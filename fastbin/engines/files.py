@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from fastbin.engines.columns import Names
+from fastbin.engines.arrays import Names
 from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, pyarrow
 from fastbin.io import Table, open_table
 from fastbin.io.columns import ColumnReader
@@ -36,7 +36,7 @@ def stream_file(path: str | os.PathLike[str], names: Names, positive: Any = None
     if table.is_text:
         return _parsed(table, names, positive), None
     once = not table.can_be_read_again
-    return Stream(table.path, table.names, lambda wanted: iter(table.batches(wanted, BATCH_ROWS)), once), positive
+    return Stream(table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS), once), positive
 
 
 def _parsed(table: Table, names: Names, positive: Any) -> Stream:

@@ -10,7 +10,6 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import arrow, as_arrow, check_rows
-from fastbin.export.sql import sql
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -88,6 +87,8 @@ def predict(
     DuckDB and Spark get SQL (`fastbin.export.sql`) and no function of Python: nothing needs to be installed on executors.
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
     taken as the doubles that they are. Values of smooth models use exp and log, whose last bit is the engine's own.
+
+    Of sets, and of models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
 
     Of Ibis and other tables that only speak SQL: ``fastbin.export.sql`` gives the expression.
 
@@ -235,10 +236,8 @@ def _predict_stream(source: Any, request: Request) -> Any:
 
 
 def _predict_sql(table: Any, request: Request, engine: str) -> Any:
-    assert isinstance(request.model, BinnedModel)
-    score = queries.score_expression(table, request.score, engine)
-    key = None if request.key is None else queries.key_expression(table, request.key, engine)
-    return queries.with_column(table, sql(request.model, score, key=key, dialect=engine), request.output, engine)
+    columns = queries.Columns(request.score, request.cell, request.key)
+    return queries.with_answer(table, request.model, columns, "value", request.output, engine)
 
 
 _PREDICT: dict[str, Callable[[Any, Request], Any]] = {

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from fastbin._fit.batches import BatchesSource, Progress
 from fastbin._fit.rows import Rows
-from fastbin.engines.columns import ArrayReader
+from fastbin.engines.arrays import ArrayReader
 
 
 class StreamSource(BatchesSource):

@@ -18,8 +18,8 @@ from fastbin.export.dialects import Dialect
 from fastbin.export.expressions import hex_digits
 from fastbin.export.steps import GREATEST_KEY, Steps
 
-# Statements are kept small, as engines limit the bytes and the rows of one.
-MOST_ROWS, MOST_BYTES = 4096, 2**19
+# Statements are kept small, as engines limit the bytes of one.
+MOST_BYTES = 2**19
 
 
 class SqlTables(NamedTuple):
@@ -107,7 +107,7 @@ def statements(
     chunk: list[str] = []
     size = 0
     for row in rows:
-        if len(chunk) == MOST_ROWS or size + len(row) > MOST_BYTES:
+        if len(chunk) == dialect.most_rows or size + len(row) > MOST_BYTES:
             yield _insert(name, columns, chunk)
             chunk, size = [], 0
         chunk.append(row)

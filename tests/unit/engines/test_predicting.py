@@ -26,12 +26,21 @@ SCORE, KEY, CELL = 'the "score", 1', "select", "o'cell`s"
 class Engine:
     """How a table of an engine is made of Arrow, and its new column read back: null where there is no answer."""
 
-    def __init__(self, make: Callable[[Any], Any], read: Callable[[Any, str], Any]) -> None:
-        self.make, self.read = make, read
+    def __init__(self, make: Callable[[Any], Any], collect: Callable[[Any], Any], read: Callable[[Any], np.ndarray]) -> None:
+        self.make, self._collect, self._read = make, collect, read
+
+    def read_both(self, table: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+        rows = self._collect(table)
+        return self._read(rows["row"]), self._read(rows[name])
 
     def predict(self, columns: dict[str, Any], model: Any, **names: Any) -> np.ndarray:
-        table = fb.engines.predict(self.make(pa.table(columns)), model, **names)
-        return self.read(table, names.get("output", "probability"))
+        """The probabilities in the order of the rows, which a join may change."""
+        n_rows = len(next(iter(columns.values())))
+        table = fb.engines.predict(self.make(pa.table({**columns, "row": np.arange(n_rows, dtype=float)})), model, **names)
+        numbers, values = self.read_both(table, names.get("output", "probability"))
+        if isinstance(model, fb.BinnedModel):
+            assert np.array_equal(numbers, np.arange(n_rows))
+        return values[np.argsort(numbers)]
 
 
 def _of_arrow(column: Any) -> np.ndarray:
@@ -57,20 +66,20 @@ def _to_dask(table: Any) -> Any:
 
 
 ENGINES = {
-    "duckdb": Engine(_to_duckdb, lambda table, name: _of_arrow(table.to_arrow_table().column(name))),
-    "polars": Engine(pl.from_arrow, lambda table, name: _of_arrow(table[name].to_arrow())),
+    "duckdb": Engine(_to_duckdb, lambda table: table.to_arrow_table(), _of_arrow),
+    "polars": Engine(pl.from_arrow, lambda table: table, lambda column: _of_arrow(column.to_arrow())),
     "polars lazy": Engine(
-        lambda table: pl.from_arrow(table).lazy(), lambda table, name: _of_arrow(table.collect()[name].to_arrow())
+        lambda table: pl.from_arrow(table).lazy(), lambda table: table.collect(), lambda column: _of_arrow(column.to_arrow())
     ),
     "polars streaming": Engine(
-        lambda table: pl.from_arrow(table).lazy(),
-        lambda table, name: _of_arrow(table.collect(engine="streaming")[name].to_arrow()),
+        lambda table: pl.from_arrow(table).lazy(), lambda table: table.collect(engine="streaming"),
+        lambda column: _of_arrow(column.to_arrow()),
     ),
-    "pandas": Engine(lambda table: table.to_pandas(), lambda table, name: _of_pandas(table[name])),
-    "dask": Engine(_to_dask, lambda table, name: _of_pandas(table.compute()[name])),
-    "arrow": Engine(lambda table: table, lambda table, name: _of_arrow(table.column(name))),
-    "arrow batch": Engine(lambda table: table.combine_chunks().to_batches()[0], lambda table, name: _of_arrow(table.column(name))),
-    "arrow dataset": Engine(ds.dataset, lambda table, name: _of_arrow(table.read_all().column(name))),
+    "pandas": Engine(lambda table: table.to_pandas(), lambda table: table, _of_pandas),
+    "dask": Engine(_to_dask, lambda table: table.compute(), _of_pandas),
+    "arrow": Engine(lambda table: table, lambda table: table, _of_arrow),
+    "arrow batch": Engine(lambda table: table.combine_chunks().to_batches()[0], lambda table: table, _of_arrow),
+    "arrow dataset": Engine(ds.dataset, lambda table: table.read_all(), _of_arrow),
 }  # fmt: skip
 
 EVERY_ENGINE = pytest.mark.parametrize("engine", list(ENGINES))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import compiled
 import pytest
-from compiled import CASES, Case
+from compiled import CASES, CURVE_CASES, Case
 from exported import model_of
 
 import fastbin as fb
@@ -18,7 +18,18 @@ from fastbin.export.steps import digest_of
 
 pytestmark = pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 
-COMPILE = ["javac", "-nowarn", "-Xlint:all,-options", "-Werror", "--release", "8", "-encoding", "US-ASCII"]
+EVERY = [*CASES, *CURVE_CASES]
+COMPILE = [
+    "javac",
+    "-J-XX:+UseSerialGC",
+    "-J-XX:TieredStopAtLevel=1",
+    "-Xlint:all,-options",
+    "-Werror",
+    "--release",
+    "8",
+    "-encoding",
+    "US-ASCII",
+]
 
 RUNNER = """
 import java.io.IOException;
@@ -87,7 +98,7 @@ def _scoring(case: Case) -> str:
         columns.append(f'String[] cells = texts("{name}");' if case.has_texts else f'long[] cells = longs("{name}.cells");')
     arguments = f"{'cells[i], ' if case.is_set else ''}scores[i]{', keys[i]' if case.needs_key else ''}"
     outs = []
-    for output in compiled.OUTPUTS:
+    for output in case.outputs:
         size, put, method = (4, "putInt", "predictBin") if output == "bin" else (8, "putDouble", "predict")
         method += output.capitalize() if output in ("lower", "upper") else ""
         outs.append(f"""    ByteBuffer {output} = buffer({size} * scores.length);
@@ -100,7 +111,7 @@ def _scoring(case: Case) -> str:
 def _build(folder: Path, cases: list[Case]) -> None:
     """The classes of the exports, and a program that calls them."""
     for case in cases:
-        text = fb.export.java(case.model, case.name, outputs=compiled.OUTPUTS, alpha=case.alpha)
+        text = fb.export.java(case.model, case.name, outputs=case.outputs, alpha=case.alpha)
         (folder / f"{case.name}.java").write_text(text, "ascii")
     choices = "\n".join(f'        case "{case.name}": run_{case.name}(); break;' for case in cases)
     (folder / "Runner.java").write_text(RUNNER % ("\n".join(map(_scoring, cases)), choices), "ascii")
@@ -121,22 +132,22 @@ def _run(folder: Path, *arguments: str) -> str:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the program that has all cases."""
     folder = tmp_path_factory.mktemp("java")
-    _build(folder, CASES)
+    _build(folder, EVERY)
     yield folder
     shutil.rmtree(folder)
 
 
 def test_answers_have_the_bits_of_predict(program: Path) -> None:
-    rows = {case.name: compiled.rows_of(case, 20_000) for case in CASES}
-    for case in CASES:
+    rows = {case.name: compiled.rows_of(case, 20_000) for case in EVERY}
+    for case in EVERY:
         compiled.write_rows(program, case, rows[case.name])
     _run(program, "Runner", *rows)
-    for case in CASES:
+    for case in EVERY:
         compiled.check_answers(program, case, rows[case.name], nothing=float("nan"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
 def test_a_million_rows_of_each_model(program: Path, case: Case) -> None:
     rows = compiled.rows_of(case, 1_000_000)
     compiled.write_rows(program, case, rows)

@@ -133,7 +133,7 @@ def test_a_pass_with_fewer_rows_is_refused() -> None:
 
     def factory() -> Iterator[Any]:
         calls.append(None)
-        size = N if len(calls) < 3 else N - 1
+        size = N if len(calls) < 2 else N - 1
         return in_batches(SCORES[:size], LABELS[:size])()
 
     with pytest.raises(fb.InputError, match="pass 2 saw 999 rows, the one before it 1000"):
@@ -156,7 +156,7 @@ def test_rows_that_change_between_passes_are_refused(
     def factory() -> Iterator[Any]:
         calls.append(None)
         rows = {"scores": scores, "labels": labels}
-        if len(calls) > 2:
+        if len(calls) > 1:
             rows[what] = others[what]
         columns = [*rows.values(), *([] if weights is None else [weights])]
         return in_batches(*columns, size=1000)()
@@ -170,7 +170,7 @@ def test_weights_that_change_between_passes_are_refused() -> None:
 
     def factory() -> Iterator[Any]:
         calls.append(None)
-        return in_batches(SCORES, LABELS, np.full(N, 1 if len(calls) < 3 else 2))()
+        return in_batches(SCORES, LABELS, np.full(N, 1 if len(calls) < 2 else 2))()
 
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
         fit(factory)

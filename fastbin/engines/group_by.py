@@ -1,0 +1,201 @@
+"""A fit's plans answered by GROUP BY: a source whose rows stay in the engine that holds them.
+
+Each plan is one query. The first counts all rows in cells of the score line: how many, how many with label 1, the least and the
+greatest score. A later one counts those in some intervals, again in cells, or score by score where values are asked for. What
+goes to the engine is a small table of intervals; what comes back is a row for each cell or value.
+
+Nothing rests on the engine's arithmetic. A cell is what its least and its greatest score say, whatever put its rows there;
+cells that a rounding logarithm lets overlap become one. A later query finds rows through the cells of the query before, by an
+equal join on their numbers, and compares the score itself with the ends of the interval. `search` compares all counts with
+those before, so rows that are lost, or that changed meanwhile, are an error and never another model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin._fit.batches import Progress
+from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
+from fastbin._fit.rows import limits_of
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import ScoreRange
+from fastbin.engines.columns import Columns
+from fastbin.engines.cuts import Cuts, cell_of
+from fastbin.engines.frames import Frame
+from fastbin.engines.tables import package_of
+
+# Cells of the first query at least, whatever is wished for.
+LEAST_CELLS = 2**10
+
+# Sums of weights are doubles, which cannot wrap around; up to here, and not beyond, they are exact in every order.
+MOST_SAMPLES = 2**53
+
+
+def group_by_source(
+    table: Any, *, score: str, label: str, weight: str | None = None, score_range: ScoreRange, positive: Any = None,
+    progress: Progress | None = None,
+) -> Source:  # fmt: skip
+    """The rows of a table as a source of a fit: a Spark data frame, or whatever Narwhals knows.
+
+    Parameters
+    ----------
+    table : Spark data frame (classic or Connect), or a table that Narwhals reads
+    score, label, weight : str
+        Columns: numbers; labels; integers, how often a row counts.
+    score_range : (low, high) or None
+    positive : optional
+        The value of the label that is 1, where labels are two other values than 0 and 1.
+    progress : callable, optional
+        Called after each query with its number, from 1, and the number of rows of the table.
+    """
+    frame: Frame
+    if package_of(table) == "pyspark":
+        from fastbin.engines.spark import SparkFrame
+
+        frame = SparkFrame(table)
+    else:
+        from fastbin.engines.narwhals_frames import NarwhalsFrame
+
+        frame = NarwhalsFrame.of(table)
+    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
+
+
+class GroupBySource:
+    """The rows of one fit, in their engine."""
+
+    def __init__(self, frame: Frame, columns: Columns, progress: Progress | None = None) -> None:
+        self._frame, self._columns, self._progress = frame, columns, progress
+        self._sums = ["one"] if columns.weight is None else ["one", "weight"]
+        self._n_passes = self._n_rows = 0
+        self._levels: list[_Level] = []
+        self.limits = limits_of(columns.score_range)
+        self.value_limit = frame.value_limit
+
+    def answer(self, plan: Plan) -> Answer:
+        if plan.is_first:
+            answer = self._count_all(int(plan.n_cells[0]))
+        else:
+            answer = self._count_within(plan)
+        self._n_passes += 1
+        if self._progress is not None:
+            self._progress(self._n_passes, self._n_rows)
+        return answer
+
+    def _count_all(self, n_cells: int) -> Answer:
+        """The first plan, at which bad rows are refused."""
+        n_cells = min(max(n_cells, LEAST_CELLS), self._frame.most_cells)
+        root = _Level.root(self.limits, Cuts.whole(self._columns.score_range, n_cells), n_cells)
+        rows = root.number(self._columns.rows(self._frame), ["good", *self._sums])
+        groups = rows.groups(["good", "cell"], sums=self._sums, ends="score")
+        # A condition about NULL is NULL.
+        if not all(good is not None and good == 1 for good in groups["good"].tolist()):
+            self._columns.refuse_bad_rows(self._frame)
+        self._n_rows = int(groups["rows"].sum())
+        if self._n_rows == 0:
+            raise InputError("table has no rows; a calibrator needs samples")
+        self._levels = [root.answered(groups["cell"], groups)]
+        return Answer(self._cells(np.zeros(len(groups["cell"]), np.int64), groups), Values.none())
+
+    def _count_within(self, plan: Plan) -> Answer:
+        """A later plan: the rows are led through the cells of those before."""
+        levels = self._levels
+        while not levels[-1].covers(plan):
+            levels = levels[:-1]
+        total = int(plan.n_cells.sum())
+        if total > self._frame.most_cells:
+            plan = plan._replace(n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total))
+        level = _Level.inside(plan, levels[-1])
+        rows = self._columns.rows(self._frame)
+        for before in levels:
+            rows = before.number(rows, self._sums)
+        rows = level.number(rows, ["interval", *self._sums])
+        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score")
+        interval = groups["interval"].astype(np.int64)
+        is_value = plan.n_cells[interval] == 0
+        listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (is_value, ~is_value))
+        self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
+        values = Values.of_groups(interval[is_value], listed["low"] + 0.0, *self._counts(listed))
+        return Answer(self._cells(interval[~is_value], cut), values)
+
+    def _cells(self, interval: Int64s, groups: dict[str, Array]) -> Cells:
+        return Cells.merged(interval, groups["low"] + 0.0, groups["high"] + 0.0, *self._counts(groups))
+
+    def _counts(self, groups: dict[str, Array]) -> tuple[Int64s, Int64s]:
+        """Samples, and those with label 1."""
+        samples = groups["rows" if self._columns.weight is None else "weight"]
+        if samples.sum() >= MOST_SAMPLES:
+            raise InputError(f"{self._columns.weight} sums up to more than 2**53, beyond which counts are not exact; divide it")
+        return samples.astype(np.int64), groups["one"].astype(np.int64)
+
+
+class _Level(NamedTuple):
+    """How a query numbers the cells of its rows, and, once it is answered, which of them hold rows."""
+
+    low: Float64s  # the intervals that it cuts
+    high: Float64s
+    most_steps: float | None  # of the first query, which alone has rows beyond its interval
+    by_ratio: bool
+    # The columns of `Cuts`, and how the intervals are found by the number that the query before gave to a cell.
+    table: dict[str, Float64s]
+    cell: Float64s = np.empty(0)  # by their least scores
+    cell_low: Float64s = np.empty(0)
+    reached: Float64s = np.empty(0)  # the greatest score of this cell and of those before
+
+    @classmethod
+    def root(cls, limits: tuple[float, float], cuts: Cuts, n_cells: int) -> _Level:
+        """Of the first query."""
+        low, high = (np.array([limit]) for limit in limits)
+        return cls(low, high, float(n_cells), cuts.by_ratio, cuts._asdict())
+
+    @classmethod
+    def inside(cls, plan: Plan, before: _Level) -> _Level:
+        """Of a later one: its table has a row for each interval and each cell, of the query before, that may hold its scores."""
+        cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
+        interval, cell = before.meeting(plan)
+        is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
+        columns = {"interval": np.arange(float(len(plan.low))), "low": plan.low, "high": plan.high, "is_listed": is_listed}
+        table = {"cell": cell} | {name: column[interval] for name, column in (columns | cuts._asdict()).items()}
+        is_cut = plan.n_cells > 0
+        return cls(plan.low[is_cut], plan.high[is_cut], None, cuts.by_ratio, table)
+
+    def number(self, rows: Frame, kept: list[str]) -> Frame:
+        """The rows of these intervals with the number of their cell; in listed ones, which have no cells, with their score."""
+        columns = {name: rows.column(name) for name in ("score", *kept)}
+        score = columns["score"]
+        if self.most_steps is not None:
+            numbers = {name: float(column[0]) for name, column in self.table.items()}
+            return rows.select(**columns, cell=cell_of(rows, score, by_ratio=self.by_ratio, clip=self.most_steps, **numbers))
+        rows = rows.join(self.table, on="cell")
+        rows = rows.where((score >= rows.column("low")) & (score <= rows.column("high")))
+        cuts = {name: rows.column(name) for name in Cuts._fields}
+        # One of the two terms is 0. So there is no choice between cases, which some engines lack.
+        cell = score * rows.column("is_listed") + cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
+        return rows.select(**columns, cell=cell)
+
+    def cut_only(self) -> _Level:
+        """Without the listed intervals, whose scores are no numbers of cells."""
+        is_cut = self.table["is_listed"] == 0.0
+        return self._replace(table={name: column[is_cut] for name, column in self.table.items()})
+
+    def answered(self, cell: Float64s, groups: dict[str, Array]) -> _Level:
+        """With the cells that hold rows."""
+        order = np.argsort(groups["low"], kind="stable")
+        return self._replace(
+            cell=cell[order], cell_low=groups["low"][order], reached=np.maximum.accumulate(groups["high"][order])
+        )
+
+    def covers(self, plan: Plan) -> bool:
+        """Whether each interval of a plan lies in one of these."""
+        at = np.searchsorted(self.low, plan.low, side="right") - 1
+        return bool(((at >= 0) & (plan.high <= self.high[at])).all()) if len(self.low) else False
+
+    def meeting(self, plan: Plan) -> tuple[Int64s, Float64s]:
+        """All pairs of an interval of a plan and a cell that may hold scores of it."""
+        first = np.searchsorted(self.reached, plan.low, side="left")
+        n_cells = np.maximum(0, np.searchsorted(self.cell_low, plan.high, side="right") - first)
+        interval = np.repeat(np.arange(len(n_cells)), n_cells)
+        nth = np.arange(len(interval)) - (np.cumsum(n_cells) - n_cells)[interval]
+        return interval, self.cell[first[interval] + nth]

@@ -1,0 +1,119 @@
+"""Frames that Narwhals knows: Dask, Ibis, Polars, DuckDB, pandas, PyArrow.
+
+Only what all of them have is used. Conditional expressions, and columns of one literal, are missing in Dask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastbin._dependencies import needed_for
+from fastbin._errors import InputTypeError
+from fastbin._typing import Array, Float64s
+from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
+
+
+def narwhals() -> Any:
+    """Narwhals, or an error that says how to get it."""
+    with needed_for("tables in an engine", extra="engines"):
+        import narwhals
+    return narwhals
+
+
+class NarwhalsFrame:
+    """A frame of Narwhals, eager or lazy."""
+
+    most_cells = 2**18
+    value_limit = 2**19
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self._nw = frame, narwhals()
+
+    @classmethod
+    def of(cls, table: Any) -> NarwhalsFrame:
+        """The frame behind a table that Narwhals accepts."""
+        try:
+            return cls(narwhals().from_native(table))
+        except TypeError as error:
+            raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
+
+    def kinds(self) -> dict[str, str]:
+        nw = self._nw
+
+        def kind_of(dtype: Any) -> str:
+            if dtype.is_integer():
+                return INTEGER
+            if dtype.is_numeric():
+                return FLOAT
+            return {nw.Boolean: BOOLEAN, nw.String: TEXT}.get(type(dtype), str(dtype))
+
+        return {name: kind_of(dtype) for name, dtype in self._frame.collect_schema().items()}
+
+    def column(self, name: str) -> Any:
+        return self._nw.col(name)
+
+    def as_float(self, expression: Any) -> Any:
+        return expression.cast(self._nw.Float64)
+
+    def floor(self, expression: Any) -> Any:
+        return expression.floor()
+
+    def log(self, expression: Any) -> Any:
+        return expression.log()
+
+    def clip(self, expression: Any, low: float, high: float) -> Any:
+        return expression.clip(low, high)
+
+    def is_null(self, expression: Any) -> Any:
+        return expression.is_null()
+
+    def is_nan(self, expression: Any) -> Any:
+        return expression.is_nan()
+
+    def select(self, **columns: Any) -> NarwhalsFrame:
+        return type(self)(self._frame.select(**columns))
+
+    def where(self, condition: Any) -> NarwhalsFrame:
+        return type(self)(self._frame.filter(condition))
+
+    def join(self, table: Mapping[str, Float64s], on: str) -> NarwhalsFrame:
+        return type(self)(self._frame.join(self._like(table), on=on, how="inner"))
+
+    def groups(
+        self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
+    ) -> dict[str, Array]:
+        nw = self._nw
+        columns = {"rows": nw.len(), **{name: nw.col(name).sum() for name in sums}}
+        if ends is not None:
+            columns |= {"low": nw.col(ends).min(), "high": nw.col(ends).max()}
+        grouped = self._frame.group_by(*keys).agg(**columns)
+        if most is not None:
+            grouped = grouped.head(most)
+        answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+        table = answer.to_arrow()
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    def _like(self, table: Mapping[str, Float64s]) -> Any:
+        """A small table in the same engine."""
+        nw, engine = self._nw, self._frame.implementation
+        if engine.is_duckdb():
+            import pyarrow
+
+            fastbin_intervals = pyarrow.table(dict(table))
+            # A relation of the same connection; DuckDB finds the Arrow table by the name of the variable.
+            return nw.from_native(self._frame.to_native().query("fastbin_rows", "SELECT * FROM fastbin_intervals"))
+        if engine.is_ibis():
+            import ibis
+            import pyarrow
+
+            return nw.from_native(ibis.memtable(pyarrow.table(dict(table))))
+        if engine.is_dask():
+            import dask.dataframe
+            import pandas
+
+            return nw.from_native(dask.dataframe.from_pandas(pandas.DataFrame(dict(table)), npartitions=1))
+        small = nw.from_dict(dict(table), backend=engine)
+        return small.lazy() if isinstance(self._frame, nw.LazyFrame) else small
