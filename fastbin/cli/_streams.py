@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._errors import FormatError, InputError
-from fastbin._files import is_replaceable, replace_file
+from fastbin._files import is_replaceable, read_bytes, replace_file
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -93,18 +93,28 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
             raise InputError(f"{path} is the file that is read; write to another one")
 
 
-def load_any(path: str) -> BinnedModel | ModelSet:
-    """The model or the set in a file, or on the standard input."""
-    from fastbin._load import load, read
-
+def read_whole(path: str) -> bytes:
+    """The bytes of a file, or of the standard input."""
     if path != "-":
-        return load(path)
+        return read_bytes(path)
     if sys.stdin is None:
         raise InputError("standard input is closed; name a model file")
+    return sys.stdin.buffer.read()
+
+
+def load_any(path: str) -> BinnedModel | ModelSet:
+    """The model or the set in a file, or on the standard input."""
+    from fastbin._load import read
+
+    return named(path, read, read_whole(path))
+
+
+def named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:
+    """What is read of these bytes; a refusal names the path."""
     try:
-        return read(sys.stdin.buffer.read())
+        return read(data)
     except FormatError as error:
-        raise FormatError(f"standard input: {error}") from None
+        raise FormatError(f"{display_name(path)}: {error}") from None
 
 
 def load_model(path: str) -> BinnedModel:

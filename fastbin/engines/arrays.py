@@ -179,7 +179,13 @@ class FaultCounter:
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._score_range = reader.names, reader.score_range
         self._labels = Labels(reader.names.label, reader.positive)
-        self._found: dict[tuple[str, str], Fault] = {}
+        score, label, weight, segment = reader.names
+        kinds: list[tuple[str | None, tuple[str, ...]]] = [
+            (score, (MISSING, NAN, INFINITE, outside(self._score_range))), (label, (MISSING, NAN, strange_label())),
+            (weight, (MISSING, NEGATIVE)), (segment, (MISSING,)),
+        ]  # fmt: skip
+        # In the order in which they are told.
+        self._found = {(name, what): Fault(name, what, 0) for name, whats in kinds if name is not None for what in whats}
         self.n_rows = 0
 
     @property
@@ -223,9 +229,9 @@ class FaultCounter:
         self._count(name, what, n_bad, values[int(np.argmax(bad))].item() if n_bad and shown else None)
 
     def _count(self, name: str, what: str, n_rows: int, example: Any = None) -> None:
-        before = self._found.get((name, what), Fault(name, what, 0, example))
-        if n_rows or before.n_rows:
-            self._found[name, what] = before._replace(n_rows=before.n_rows + n_rows)
+        before = self._found[name, what]
+        example = example if before.example is None else before.example
+        self._found[name, what] = before._replace(n_rows=before.n_rows + n_rows, example=example)
 
     def refuse_any(self) -> None:
         """Raise if there are any, or if no label is `positive`."""

@@ -102,8 +102,9 @@ def assess(
     Notes
     -----
     Counts, values, positive rates, their intervals, plug-in errors and the check of the certificate are those of `assess_model`
-    on the rows, to the bit. What sums doubles over rows there (Brier score, log loss, debiased error) is summed over counts
-    here, and may differ in the last bits. Rows of a model that splits ties need the keys that they were served with.
+    on the rows, to the bit. What sums doubles over rows there is summed over counts here, and may differ in the last bits: Brier
+    score, log loss, debiased error, and the mean predictions of bins in which several values are grouped (where there are fewer
+    than ten rows a value). Rows of a model that splits ties need the keys that they were served with.
 
     O(n log n_bins) time for the counts, and O(n_bins) for the rest; what is collected are at most 3 counts for each step and
     label.

@@ -11,6 +11,7 @@ from fastbin._fit.rows import GREATEST, limits_of
 from fastbin._validation import ScoreRange, is_missing
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
+from fastbin.engines.tables import check_column
 
 NUMBERS = (FLOAT, INTEGER, BOOLEAN)
 
@@ -33,10 +34,8 @@ class Columns(NamedTuple):
     def of(cls, frame: Frame, score: str, label: str, weight: str | None, score_range: ScoreRange, positive: Any) -> Columns:
         """Refuses what is missing or of the wrong kind. With `positive`, one query for the values of the labels."""
         kinds = frame.kinds()
-        for argument, name in (("score", score), ("label", label), ("weight", weight)):
-            if name is not None and name not in kinds:
-                shown = ", ".join(map(repr, list(kinds)[:8])) + (", ..." if len(kinds) > 8 else "")
-                raise InputError(f"{argument} is {name!r}, which is no column of the table; it has {shown}")
+        for name in (score, label) if weight is None else (score, label, weight):
+            check_column("the table", list(kinds), name)
         if kinds[score] not in NUMBERS:
             raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
         if weight is not None and kinds[weight] != INTEGER:

@@ -84,6 +84,16 @@ class Labels:
             if count and (known in self._counts or len(self._counts) < self.MOST_VALUES):
                 self._counts[known] = self._counts.get(known, 0) + count
 
+    def add_group(self, group: Any) -> None:
+        """The same for rows that an engine has put into one class; of those that are neither, two are known by their value."""
+        if group.label == 1:
+            self.add([1 if self._positive is None else self._positive], [group.n_rows])
+        elif group.label == 0 and self._positive is None:
+            self.add([0], [group.n_rows])
+        else:
+            several = not is_missing(group.least) and group.least != group.greatest
+            self.add([group.least, group.greatest], [group.n_rows - several, int(several)])
+
     def merge(self, other: Labels) -> None:
         """Add those of other rows."""
         self.add(other._counts.keys(), other._counts.values())
@@ -145,6 +155,24 @@ class Counter:
         """Add samples by label and bin."""
         self.tables[value] = self.tables[value] + table if value in self.tables else table
 
+    def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
+        """Count what an engine has counted: groups of `fastbin.engines.grouped`, each with the number of its model's first bin."""
+        tables: dict[Any, Int64s] = {}
+        for group, first in groups:
+            self.n_rows += group.n_rows
+            self.left_out[group.reason] += group.n_rows
+            self._bad_weights[MISSING] += int(group.weight_missing)
+            self._bad_weights[NEGATIVE] += int(group.weight_negative)
+            self._n_samples += int(group.samples)
+            if self._labels is not None:
+                self._labels.add_group(group)
+            if group.reason == 0:
+                value = None if self._asked.by is None or is_missing(group.by) else group.by
+                table = tables.setdefault(value, np.zeros((2, self._n_bins), np.int64))
+                table[int(group.label == 1), first + group.bin] += int(group.samples)
+        for value, table in tables.items():
+            self.put(value, table)
+
     def _bins(self, rows: CheckedRows) -> Int64s:
         """The bins of `n_counted`."""
         bins = rows.assign(self._partition)
@@ -163,9 +191,9 @@ class Counter:
         self._bad_weights[MISSING] += column.null_count
         weights = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
         self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
-        self._n_samples += int(weights.sum(dtype=np.float64))
+        self._n_samples += (int((weights >> 32).sum()) << 32) + int((weights & (2**32 - 1)).sum())  # no sum of these overflows
         if self._n_samples > MOST_SAMPLES:
-            raise InputError(f"{self._asked.weight} adds up to more than 2**53 samples; divide the weights")
+            raise refuse_total(str(self._asked.weight))
         return np.maximum(weights, 0).astype(np.int64)
 
     def merge(self, other: Counter) -> None:
@@ -186,6 +214,8 @@ class Counter:
         faults += [] if self._labels is None else self._labels.faults()
         if any(fault.n_rows for fault in faults):
             refuse(faults, self.n_rows)
+        if self._n_samples > MOST_SAMPLES:
+            raise refuse_total(str(self._asked.weight))
         return Tally(self.tables, self.left_out, self.n_rows)
 
 
@@ -196,6 +226,11 @@ def coded(column: Any) -> tuple[list[Any], Int64s]:
     values = [*encoded.dictionary.to_pylist(), None]
     codes = encoded.indices.fill_null(len(values) - 1)
     return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+def refuse_total(name: str) -> InputError:
+    """The error of weights that add up to more than doubles count."""
+    return InputError(f"{name} adds up to more than 2**53 samples; divide the weights by a constant")
 
 
 def refuse_weights(name: str, kind: str) -> InputTypeError:

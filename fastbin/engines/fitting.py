@@ -100,7 +100,7 @@ def fit(
     >>> table = pa.table({"p": scores, "paid": np.where(rng.random(2000) < scores, "yes", "no")})
     >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes", calibrator=fb.CertifiedCalibration())
     >>> model.predict([0.1, 0.9]).round(2)
-    array([0.13, 0.88])
+    array([0.11, 0.93])
     """
     check_choice(engine, "engine", ENGINES)
     method = _method_for(calibrator, segment)
@@ -162,8 +162,6 @@ def _fit_by_groups(
     method: Calibrator | SegmentedBinning, table: Any, names: Names, positive: Any, progress: Progress | None, told: list[str]
 ) -> BinnedModel | ModelSet:
     """The engine counts; what needs rows is refused by name."""
-    from fastbin.engines.group_by import group_by_source
-
     if is_path(table):
         raise InputError(f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out")
     if isinstance(method, SegmentedBinning):
@@ -171,6 +169,8 @@ def _fit_by_groups(
     why = method._why_all_rows()
     if why is not None:
         raise InputError(f"a {type(table).__name__} of {package_of(table)} is asked for counts alone: {why}")
+    from fastbin.engines.group_by import group_by_source
+
     method._told = told
     source = group_by_source(
         table, score=names.score, label=names.label, weight=names.weight, score_range=_score_range(method), positive=positive,

@@ -25,6 +25,7 @@ from fastbin._validation import ScoreRange
 from fastbin.engines.columns import Columns
 from fastbin.engines.cuts import Cuts, cell_of
 from fastbin.engines.frames import Frame
+from fastbin.engines.tables import package_of
 
 # Cells of the first query at least, whatever is wished for.
 LEAST_CELLS = 2**10
@@ -51,10 +52,10 @@ def group_by_source(
         Called after each query with its number, from 1, and the number of rows of the table.
     """
     frame: Frame
-    if type(table).__module__.partition(".")[0] == "pyspark":
+    if package_of(table) == "pyspark":
         from fastbin.engines.spark import SparkFrame
 
-        frame = SparkFrame.of(table)
+        frame = SparkFrame(table)
     else:
         from fastbin.engines.narwhals_frames import NarwhalsFrame
 

@@ -15,14 +15,11 @@ from fastbin._cells import Key
 from fastbin._errors import InputError
 from fastbin._fit.order import edge_scores
 from fastbin._typing import Float64s, Int64s, UInt8s, UInt64s
-from fastbin.engines.scoring import end_points
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.online.counted import row_of_each_bin
 
 BELOW = np.uint64(2**64 - 1)  # the key of an edge that tied scores lie below
-
-# Of rows that no key decides about: no id looks like it.
-ANY_KEY = np.uint64(2**63)
 
 
 class CountedRows(NamedTuple):
@@ -63,10 +60,10 @@ def _pieces(model: BinnedModel) -> BinnedModel:
 def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table: Int64s) -> CountedRows:
     """Rows of `model` for int64 (2, n_pieces) samples by label and piece, as `fastbin.engines.counting` counts them."""
     if isinstance(pieces, BinnedModel):
-        scores, keys = _examples(pieces)
+        scores, keys = row_of_each_bin(pieces)
         cells: list[Key | None] = [None] * len(scores)
     else:
-        parts = [(key, _examples(own)) for key, own in _numbered(pieces)]
+        parts = [(key, row_of_each_bin(own)) for key, own in _numbered(pieces)]
         scores, keys = (np.concatenate(column) for column in zip(*(example for _, example in parts), strict=True))
         cells = [key for key, example in parts for _ in example[0]]
     label, piece = np.nonzero(table)
@@ -98,16 +95,3 @@ def _unknown_key(pieces: ModelSet) -> Key:
     if isinstance(keys[0], str):
         return next(text for text in (f"unknown {i}" for i in range(len(keys) + 1)) if text not in pieces)
     return next(number for number in range(len(keys) + 1) if number not in pieces)
-
-
-def _examples(pieces: BinnedModel) -> tuple[Float64s, UInt64s]:
-    """A score and a key of each piece, the least that it has; of a piece that no score lies in, any."""
-    low, high = end_points(pieces)
-    above = pieces.edge_keys == BELOW
-    with np.errstate(over="ignore"):
-        scores = np.where(above, np.nextafter(pieces.edges, np.inf), pieces.edges)
-    keys = np.where(above | (pieces.edge_keys == 0), ANY_KEY, pieces.edge_keys)
-    scores = np.clip(np.append(low, scores), low, high)
-    keys = np.append(ANY_KEY, keys)
-    at_zero = np.append(False, (pieces.edge_keys == 0) & pieces.needs_key)
-    return scores, np.where(at_zero, np.uint64(0), keys)

@@ -151,9 +151,9 @@ def _of_duckdb(relation: Any) -> Stream | None:
 
 
 def _of_polars(frame: Any) -> Stream | None:
-    if type(frame).__name__ not in ("DataFrame", "LazyFrame"):
+    if not hasattr(frame, "collect_schema"):  # a Series
         return None
-    lazy = type(frame).__name__ == "LazyFrame"
+    lazy = hasattr(frame, "collect")
 
     def read(names: list[str]) -> Iterator[Any]:
         chosen = frame.select(names)
@@ -170,7 +170,7 @@ def _of_polars(frame: Any) -> Stream | None:
 
 
 def _of_pandas(frame: Any) -> Stream | None:
-    if type(frame).__name__ != "DataFrame":
+    if not hasattr(frame, "columns"):
         return None
 
     def read(names: list[str]) -> Iterator[Any]:

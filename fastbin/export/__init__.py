@@ -11,10 +11,11 @@ from fastbin.export.onnx import onnx
 from fastbin.export.onnx_classifiers import append_onnx, onnx_scores
 from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
-from fastbin.export.verify import verify
+from fastbin.export.verify import Verification, verify
 
 __all__ = [
     "SqlTables",
+    "Verification",
     "append_onnx",
     "c_source",
     "from_json",

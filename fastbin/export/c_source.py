@@ -222,7 +222,7 @@ def _language(name: str, cells: Cells | None) -> Language:
     return Language(
         integer="int32_t", constant="const double", nothing="-1.0", table=lambda table: f"{name}_{table}",
         score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),
-        is_above="{edges}[at] < code || ({edges}[at] == code && {keys}[at] <= key)",
+        is_above="({edges}[at] < code) | (({edges}[at] == code) & ({keys}[at] <= key))", truth="({})",
         find=f"{name}_model({'cell, size' if cells is not None and cells.are_texts else 'cell'})",
         words={
             **{word: f"{name}_{function}({{}}, {{}})" for word, function in OPERATIONS},

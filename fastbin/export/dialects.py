@@ -100,6 +100,7 @@ class Dialect:
     is_score: str = ""  # what a score must be before it is compared with its range
     has_array: bool = False  # finds the place of a number in an array
     lookup: str = ""  # how a row finds its step in a table, if there are tables
+    most_rows: int = 4096  # of one INSERT
 
     def cast(self, score: str) -> str:
         """The score as a double: a column of floats or integers is not compared in its own type."""
@@ -116,10 +117,11 @@ _ALL = (
         "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
         bytewise='{} COLLATE "C"', has_array=True, lookup="seek",
     ),
-    # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number.
+    # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number. SQLite compares each constant
+    # expression of a statement with all before it: 4,096 rows take 30 times as long as by 128.
     Dialect(
         "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
-        bytewise="{} COLLATE BINARY", is_score="typeof({}) IN ('real', 'integer')", lookup="seek",
+        bytewise="{} COLLATE BINARY", is_score="typeof({}) IN ('real', 'integer')", lookup="seek", most_rows=128,
     ),
     Dialect("spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING", lookup="range"),
     Dialect(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin.export.dialects import Dialect
+from fastbin.export.steps import GREATEST
 
 KEY_DIGITS = 16
 
@@ -41,19 +42,30 @@ def hex_digits(key: int) -> str:
 
 def is_answered(score: str, key: str | None, low: float, high: float, dialect: Dialect) -> str:
     """Which rows have an answer: not NULL, NaN, infinite or out of range, nor without a key of the right form."""
-    number = dialect.cast(score)
+    return " AND ".join([*_has_form(score, key, dialect), *_is_within(score, low, high, dialect)])
+
+
+def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: Dialect) -> str:
+    """What is looked up in a table: the score as a double, moved between the limits; NULL for rows of another form.
+
+    Without limits infinite scores, and NaN, need no guard, as no step reaches so far.
+    """
+    number, conditions = dialect.cast(score), _has_form(score, key, dialect)
+    if limits is not None:
+        low, high = limits
+        conditions += _is_within(score, -GREATEST, GREATEST, dialect)
+        number = f"CASE WHEN {number} < {low} THEN {low} WHEN {number} > {high} THEN {high} ELSE {number} END"
+    return f"CASE WHEN {' AND '.join(conditions)} THEN {number} END" if conditions else number
+
+
+def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
     conditions = [dialect.is_score.format(score)] if dialect.is_score else []
-    conditions += [f"{number} >= {dialect.number(low)}", f"{number} <= {dialect.number(high)}"]
     if key is not None:
         text = dialect.bytewise.format(key)
         conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
-    return " AND ".join(conditions)
+    return conditions
 
 
-def moved(score: str, answered: str, limits: Sequence[str] | None, dialect: Dialect) -> str:
-    """The score as a double where the row has an answer, moved between the limits; else NULL."""
+def _is_within(score: str, low: float, high: float, dialect: Dialect) -> list[str]:
     number = dialect.cast(score)
-    if limits is not None:
-        low, high = limits
-        number = f"CASE WHEN {number} < {low} THEN {low} WHEN {number} > {high} THEN {high} ELSE {number} END"
-    return f"CASE WHEN {answered} THEN {number} END"
+    return [f"{number} >= {dialect.number(low)}", f"{number} <= {dialect.number(high)}"]

@@ -236,7 +236,7 @@ def _parameters(source: Tables | Curve) -> str:
 LANGUAGE = Language(
     integer="int", constant="final double", nothing="Double.NaN", table=str.upper,
     score="score", limit=repr, find="model(cell)",
-    is_above="{edges}[at] < score || ({edges}[at] == score && Long.compareUnsigned({keys}[at], key) <= 0)",
+    is_above="{edges}[at] < score | ({edges}[at] == score & Long.compareUnsigned({keys}[at], key) <= 0)", truth="({} ? 1 : 0)",
     words={
         "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
         "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} == {})",

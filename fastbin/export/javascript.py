@@ -140,7 +140,7 @@ def _parameters(source: Tables | Curve) -> str:
 
 LANGUAGE = Language(
     integer="let", constant="const", nothing="NaN", table=str.upper, score="score", limit=repr, find="modelOf(cell)",
-    is_above="{edges}[at] < score || ({edges}[at] === score && {keys}[at] <= key)",
+    is_above="{edges}[at] < score || ({edges}[at] === score && {keys}[at] <= key)", truth="({})",
     words={
         "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
         "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} === {})",

@@ -18,8 +18,8 @@ from fastbin.export.dialects import Dialect
 from fastbin.export.expressions import hex_digits
 from fastbin.export.steps import GREATEST_KEY, Steps
 
-# Statements are kept small, as engines limit the bytes and the rows of one.
-MOST_ROWS, MOST_BYTES = 4096, 2**19
+# Statements are kept small, as engines limit the bytes of one.
+MOST_BYTES = 2**19
 
 
 class SqlTables(NamedTuple):
@@ -27,6 +27,11 @@ class SqlTables(NamedTuple):
 
     table: tuple[str, ...]  # to be run once, in this order
     query: str
+
+    @property
+    def script(self) -> str:
+        """All of it as one text, the query last."""
+        return ";\n\n".join([*self.table, self.query]) + ";\n"
 
 
 class Names(NamedTuple):
@@ -102,7 +107,7 @@ def statements(
     chunk: list[str] = []
     size = 0
     for row in rows:
-        if len(chunk) == MOST_ROWS or size + len(row) > MOST_BYTES:
+        if len(chunk) == dialect.most_rows or size + len(row) > MOST_BYTES:
             yield _insert(name, columns, chunk)
             chunk, size = [], 0
         chunk.append(row)

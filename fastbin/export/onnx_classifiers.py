@@ -12,7 +12,7 @@ import numpy as np
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
-from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, all_steps_of, inputs_of, metadata_of, outputs_of
+from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of, parts_of
 from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
@@ -102,7 +102,7 @@ def append_onnx(
         from onnx import helper
 
     checked = check_model(model)
-    steps = all_steps_of(checked, outputs, alpha)
+    parts = parts_of(checked, outputs, alpha)
     made = _read(classifier_graph)
     graph = made.graph
     if any(each.key == SHA256_KEY for each in made.metadata_props):
@@ -112,10 +112,10 @@ def append_onnx(
     taken = set(_names_in(graph))
     prefix = next(each for each in _numbered("fastbin") if not any(name.startswith(f"{each}/") for name in taken))
     nodes = Nodes(prefix, versions[ML])
-    inputs = inputs_of(steps, (None,), **{name: _free(name, taken) for name in ("key", "cell")})
+    inputs = inputs_of(parts, (None,), **{name: _free(name, taken) for name in ("key", "cell")})
     given = {name: value.name for name, value in inputs.items()}
     names = {name: _free(TENSORS[name], taken) for name in outputs}
-    add_answers(nodes, steps, Given(_scores(nodes, source), **given), names)
+    add_answers(nodes, parts, Given(_scores(nodes, source), **given), names)
     graph.node.extend(nodes.nodes)
     graph.initializer.extend(nodes.constants.values())
     graph.input.extend(inputs.values())

@@ -1,9 +1,11 @@
-"""The steps of models as nodes of an ONNX graph: a guard, a binary search that is written out, and a look into a table.
+"""Models as nodes of an ONNX graph: a guard, a binary search that is written out, and a look into a table.
 
 A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where +inf stands behind
 the last edge of a model, so no round needs to know how many edges there are. Scores and edges stay doubles, and nothing is
 computed with them: they are compared, and the answers are copied. All operators are of the versions that opset 13 has, and of
 those alone for whose types onnxruntime has kernels: it compares no unsigned integers before its version 1.20.
+
+Curves are computed, in double and each operation by a node of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from fastbin._dependencies import needed_for
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin.export.curves import Curve, Expression, Name, Number
 from fastbin.export.steps import GREATEST, SetSteps, Steps
 
 PURPOSE = "ONNX graphs"
@@ -24,6 +27,12 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
 NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
 OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
+
+# The operations of curves.
+OPERATORS = {
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "least": "Min", "greatest": "Max", "exp": "Exp", "log": "Log", "<": "Less",
+    "=": "Equal", "choose": "Where",
+}  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -70,8 +79,11 @@ class Nodes:
         return self.add("Cast", tensor, to=getattr(TensorProto, type_name))
 
 
-def add_answers(nodes: Nodes, steps: Steps | SetSteps, given: Given, names: Mapping[str, str]) -> None:
+def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: Given, names: Mapping[str, str]) -> None:
     """Nodes that write the answers of a model or a set into the tensors `names[output]`."""
+    if isinstance(steps, Curve):
+        _compute(nodes, steps, given.score, names["value"])
+        return
     shape = nodes.add("Shape", given.score)
     # Columns of different lengths fail here, where comparing them might stretch one.
     key = None if given.key is None else _in_order(nodes, nodes.add("Reshape", given.key, shape))
@@ -196,6 +208,42 @@ def _look_up(nodes: Nodes, models: Sequence[Steps], at: str, known: str | None, 
         column: Array = np.concatenate([model.columns[name] for model in models])
         table = nodes.constant(np.append(column, np.array(more, column.dtype)), column.dtype)
         nodes.add("Gather", table, at_known if name in OF_UNKNOWN else at, output=tensor)
+
+
+# ------------------------------------------------------------------------------------------------- curves
+
+
+def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
+    """The value of a model that has no steps."""
+    tensors = {"score": score}
+    low, high = nodes.constant(curve.low, np.float64), nodes.constant(curve.high, np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if curve.clip:
+        least, most = (nodes.constant(end, np.float64) for end in curve.clip)
+        tensors["score"] = nodes.add("Min", nodes.add("Max", score, least), most)
+
+    def tensor_of(expression: Expression) -> str:
+        if isinstance(expression, Number):
+            return nodes.constant(expression.number, np.float64)
+        if isinstance(expression, Name):
+            return tensors[expression.name]
+        return nodes.add(OPERATORS[expression.word], *map(tensor_of, expression.arguments))
+
+    for name, expression in curve.before:
+        tensors[name] = tensor_of(expression)
+    if curve.pieces is not None:
+        at, edges = tensor_of(curve.pieces.at), curve.pieces.edges
+        # No row lies above NaN, also none that is infinite, be it on the way to no answer.
+        padded = np.append(edges, np.full(2 ** len(edges).bit_length() - 1 - len(edges), np.nan))
+        piece = _search(
+            nodes, len(edges), nodes.constant(0, np.int32),
+            lambda index: nodes.add("GreaterOrEqual", at, nodes.add("Gather", nodes.constant(padded, np.float64), index)),
+        )  # fmt: skip
+        for name, column in curve.pieces.columns.items():
+            tensors[name] = nodes.add("Gather", nodes.constant(column, np.float64), piece)
+    for name, expression in curve.after:
+        tensors[name] = tensor_of(expression)
+    nodes.add("Where", answered, tensor_of(curve.value), nodes.constant(np.nan, np.float64), output=output)
 
 
 # ------------------------------------------------------------------------------------------------- cells

@@ -8,7 +8,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
-from fastbin.export.expressions import check_expression, check_key_expression, hex_digits, is_answered, moved
+from fastbin.export.expressions import check_expression, check_key_expression, hex_digits, is_answered, sought
 from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
 from fastbin.export.steps import OUTPUTS, Steps, check_model, description_of, steps_of
 from fastbin.model import BinnedModel
@@ -175,14 +175,10 @@ def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Di
 def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, dialect: Dialect, about: str) -> SqlTables:
     """The table of one model, whose number is 0, and its query."""
     require_tables(dialect)
-    answered = is_answered(score, key, steps.low, steps.high, dialect)
-    limits = tuple(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
+    limits = list(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
+    found = sought(score, key, limits, dialect)
     # The number stands behind a condition as BigQuery joins by columns of both sides alone.
-    lookup = Lookup(
-        model=f"CASE WHEN {answered} THEN 0 END",
-        score=moved(score, answered, limits, dialect),
-        key=key and dialect.bytewise.format(key),
-        answer="t.fastbin_answer",
-    )
+    number = f"CASE WHEN {found} IS NOT NULL THEN 0 END"
+    lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
     made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
     return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")

@@ -10,7 +10,7 @@ from fastbin._errors import InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
-from fastbin.export.expressions import check_expression, check_key_expression, is_answered, moved
+from fastbin.export.expressions import check_expression, check_key_expression, sought
 from fastbin.export.lookup import Lookup, SqlTables, names_of, query_of, require_tables, statements, steps_table
 from fastbin.export.steps import GREATEST, OUTPUTS, SetSteps, Steps, check_model, description_of, set_steps_of
 from fastbin.model_set import ModelSet
@@ -66,9 +66,7 @@ def _lookup(steps: SetSteps, what: str, score: str, key: str | None, cell: str, 
         if what in UNKNOWN:
             (other,) = dialect.literals(np.array([UNKNOWN[what]]))
             answer = f"CASE WHEN c.fastbin_model IS NULL THEN {other} ELSE {answer} END"
-    answered = is_answered(score, key, -GREATEST, GREATEST, dialect)
-    key = key and dialect.bytewise.format(key)
-    return Lookup(number, moved(score, answered, limits, dialect), key, answer, cell)
+    return Lookup(number, sought(score, key, limits, dialect), key and dialect.bytewise.format(key), answer, cell)
 
 
 def _cells_table(steps: SetSteps, name: str, dialect: Dialect) -> Iterator[str]:
@@ -91,4 +89,4 @@ def _moves(steps: SetSteps) -> bool:
 
 
 def _limits(model: Steps) -> tuple[float, float]:
-    return model.clip or (model.low, model.high)
+    return model.clip or (-GREATEST, GREATEST)

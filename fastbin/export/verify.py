@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from fastbin._errors import FormatError, InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array
 from fastbin.export.json import from_json
+from fastbin.export.lookup import SqlTables
 from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined
 from fastbin.export.runners.engines import run_onnx, run_sql
 from fastbin.export.runners.programs import run_c, run_java, run_javascript
@@ -108,6 +110,15 @@ class Verification(NamedTuple):
         """Whether anything speaks against it; not the same as not `is_same` where it could not be run."""
         return self.sha256 != self.found_sha256 or self.is_broken or bool(self.mismatches)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as what JSON has: a NaN is ``None``, a key 16 hexadecimal digits."""
+        found = []
+        for each in self.mismatches:
+            numbers = {name: _or_none(getattr(each, name)) for name in ("score", "expected", "found")}
+            key = None if each.key is None else f"{each.key:016x}"
+            found.append({**each._asdict(), **numbers, "key": key})
+        return {**self._asdict(), "outputs": list(self.outputs), "mismatches": found, "is_same": self.is_same}
+
     def __str__(self) -> str:
         lines = []
         if not self.found_sha256:
@@ -128,15 +139,15 @@ class Verification(NamedTuple):
 def verify(
     model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
     dialect: str | None = None, what: str = "value", alpha: float | None = None, score: str = "p", key: str | None = None,
-    cell: str | None = None,
+    cell: str | None = None, source: str = "scores",
 ) -> Verification:  # fmt: skip
     """Run an export and compare its answers with those of its model, bit for bit.
 
     Parameters
     ----------
     model : BinnedModel, ModelSet, or fitted calibrator
-    export : str, bytes, path-like or onnx.ModelProto
-        The text of an export, the bytes of a graph, or as a `pathlib.Path` the file of either.
+    export : str, bytes, path-like, SqlTables or onnx.ModelProto
+        The text of an export, the tables and the query of SQL, a graph or its bytes, or as a `pathlib.Path` a file of these.
     scores : array-like of shape (n,)
         Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge and
         the four doubles on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the edges and beside
@@ -152,9 +163,9 @@ def verify(
     what : {"value", "bin", "lower", "upper"}
         What SQL was written for. Other targets say themselves what they give, and all of it is compared.
     alpha : float, optional
-        That of the ends of the intervals.
-    score, key, cell : str
-        How the SQL calls its columns.
+        That of the ends of the intervals; by default that which an ONNX graph says, else 0.1.
+    score, key, cell, source : str
+        How the SQL calls its columns, and the table of scores.
 
     Returns
     -------
@@ -188,7 +199,7 @@ def verify(
     given = given_rows(fitted, scores, keys, cells)
     rows = joined([given, hard_rows(fitted)])
     try:
-        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell)) if target != "json" else None
+        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell, source)) if target != "json" else None
     except CannotRun as reason:
         return said._replace(why_not=str(reason))
     except Failed as reason:
@@ -199,7 +210,7 @@ def verify(
         except FormatError as error:
             return said._replace(why_not=str(error), is_broken=True)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
-    expected = answers(fitted, rows, outputs, alpha)
+    expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(
@@ -252,6 +263,8 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         export = Path(path).read_bytes()
     elif hasattr(export, "SerializeToString"):
         export, target = export.SerializeToString(), "onnx" if target is None else target
+    elif isinstance(export, SqlTables):
+        export, target = export.script, "sql"
     if not isinstance(export, (str, bytes)):
         raise InputTypeError(f"export is of type {type(export).__name__}; pass a text, bytes, a graph, or a pathlib.Path")
     if target is None:
@@ -267,6 +280,11 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         return (export.decode("utf8") if isinstance(export, bytes) else export), target
     except UnicodeDecodeError as error:
         raise InputError(f"export is no text in UTF-8: {error}") from None
+
+
+def _or_none(number: float) -> float | None:
+    """JSON has neither NaN nor infinities."""
+    return number if math.isfinite(number) else None
 
 
 def _is_smooth(model: BinnedModel | ModelSet) -> bool:

@@ -15,6 +15,7 @@ class Names(NamedTuple):
     score: str = "p"
     key: str | None = None
     cell: str | None = None
+    source: str = "scores"
 
 
 class Ran(NamedTuple):
@@ -22,6 +23,7 @@ class Ran(NamedTuple):
 
     engine: str  # what ran it, with its version
     columns: dict[str, Array]  # float64, and int32 for "bin"
+    alpha: float | None = None  # of the intervals, where the export says it
 
 
 class CannotRun(Exception):

@@ -173,17 +173,31 @@ def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]
         compiled.check_answers(folder, case, rows[case.name], nothing=-1.0)
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """The program of all cases, by all compilers that are here, under all options; each in its folder."""
+    folder = tmp_path_factory.mktemp("c_programs")
+    built = {}
+    for number, (compiler, options) in enumerate(EVERY):
+        if shutil.which(compiler) is not None:
+            path = folder / str(number)
+            path.mkdir()
+            _write_sources(path, CASES)
+            built[f"{compiler} {options[1]} {options[-1]}"] = _build(path, compiler, options)
+    yield built
+    shutil.rmtree(folder)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("compiler", "options"), EVERY, ids=_told)
-def test_a_million_rows_of_each_model(tmp_path: Path, compiler: str, options: list[str]) -> None:
-    _write_sources(tmp_path, CASES)
-    program = _build(tmp_path, compiler, options)
-    for case in CASES:
-        rows = compiled.rows_of(case, 1_000_000)
-        compiled.write_rows(tmp_path, case, rows)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+def test_a_million_rows_of_each_model(programs: dict[str, Path], tmp_path: Path, case: Case) -> None:
+    assert programs
+    rows = compiled.rows_of(case, 1_000_000)
+    compiled.write_rows(tmp_path, case, rows)
+    for program in programs.values():
         subprocess.run([program, case.name], cwd=tmp_path, check=True)
         compiled.check_answers(tmp_path, case, rows, nothing=-1.0)
-        compiled.remove_files(tmp_path, case)
+    compiled.remove_files(tmp_path, case)
 
 
 def test_the_header_stands_alone_in_several_files(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import onnx
 import onnxruntime
 import pytest
 from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of, rows_without_answer
+from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export import onnx as write
@@ -247,6 +248,41 @@ def test_many_models() -> None:
     models = set_of(keys, names)
     cells, scores = rng.choice(keys, 20_000), rng.random(20_000)
     assert same(run(write(models), scores, cell=cells)["probability"], models.predict(scores, cells))
+
+
+# ------------------------------------------------------------------------------------------------- without steps
+
+
+@pytest.mark.parametrize("level", [LEVELS[0], LEVELS[-1]])
+@pytest.mark.parametrize("name", list(CURVES))
+def test_models_without_steps(name: str, level: str) -> None:
+    """Interpolated ones to the bit; smooth ones as the exponential and the logarithm of the runtime allow."""
+    model = curve_model_of(name)
+    graph = write(model, opset=13 if level == LEVELS[0] else 18)
+    onnx.checker.check_model(graph, full_check=True)
+    assert properties(graph)["fastbin.kind"] == model.kind
+    scores = hard_curve_scores(model, 5_000)
+    given, expected = run(graph, scores, level)["probability"], model.predict(scores)
+    if name in LINES:
+        assert same(given, expected)
+    else:
+        np.testing.assert_allclose(given, expected, rtol=1e-12, atol=0.0)
+    assert np.isnan(run(graph, rows_without_answer(model), level)["probability"]).all()
+    assert run(graph, scores[:0], level)["probability"].shape == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(LINES))
+def test_a_million_hard_scores_on_lines(name: str) -> None:
+    model = curve_model_of(name)
+    scores = hard_curve_scores(model, 10**6, seed=1)
+    assert same(run(write(model), scores)["probability"], model.predict(scores))
+
+
+@pytest.mark.parametrize("output", ["bin", "lower", "upper"])
+def test_models_without_steps_have_values_alone(output: str) -> None:
+    with pytest.raises(fb.InputError, match=r"^model is of kind 'linear', which has values alone and no bins$"):
+        write(curve_model_of("10 knots"), outputs=("value", output))
 
 
 # ------------------------------------------------------------------------------------------------- the file

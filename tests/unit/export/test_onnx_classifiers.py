@@ -15,6 +15,7 @@ import onnx.version_converter
 import onnxruntime
 import pytest
 from exported import bits, model_of
+from exported_curves import curve_model_of
 from onnx import TensorProto, helper
 
 import fastbin as fb
@@ -237,6 +238,10 @@ def test_scores_alone(shape: tuple[Any, ...]) -> None:
     given = session_of(append_onnx(graph, model_of("100 bins"))).run(["probability"], {"x": x})[0]
     assert scores.shape == given.shape == (500,)
     np.testing.assert_array_equal(bits(given), bits(model_of("100 bins").predict(scores)))
+
+
+def test_interpolated_models_behind_a_classifier() -> None:
+    assert differences(linear(), curve_model_of("interpolated isotonic")) == 0
 
 
 def test_no_rows() -> None:
