@@ -119,9 +119,11 @@ class Polars:
 
 
 def find_postgresql() -> Path | None:
-    """The folder of initdb, which Debian does not put on the path."""
-    places = [Path(found).parent for found in [shutil.which("initdb")] if found]
-    return next((place for place in [*places, *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]), None)
+    """The folder with the programs of the server, which Debian does not put on the path."""
+    found = shutil.which("initdb")
+    places = [Path(found).resolve().parent] if found else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((place for place in places if (place / "psql").exists()), None)
 
 
 class PostgreSQL:

@@ -30,6 +30,9 @@ from fastbin.engines.tables import package_of
 # Cells of the first query at least, whatever is wished for.
 LEAST_CELLS = 2**10
 
+# A row may be compared with so many intervals; one more query to join with costs about as much.
+FEW_INTERVALS = 4
+
 # Sums of weights are doubles, which cannot wrap around; up to here, and not beyond, they are exact in every order.
 MOST_SAMPLES = 2**53
 
@@ -104,12 +107,12 @@ class GroupBySource:
 
     def _count_within(self, plan: Plan) -> Answer:
         """A later plan: the rows are led through the cells of those before."""
-        levels = self._levels
-        while not levels[-1].covers(plan):
-            levels = levels[:-1]
+        levels = self._way_to(plan)
         total = int(plan.n_cells.sum())
         if total > self._frame.most_cells:
-            plan = plan._replace(n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total))
+            plan = plan._replace(
+                n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total)
+            )
         level = _Level.inside(plan, levels[-1])
         rows = self._columns.rows(self._frame)
         for before in levels:
@@ -122,6 +125,12 @@ class GroupBySource:
         self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
         values = Values.of_groups(interval[is_value], listed["low"] + 0.0, *self._counts(listed))
         return Answer(self._cells(interval[~is_value], cut), values)
+
+    def _way_to(self, plan: Plan) -> list[_Level]:
+        """The fewest levels whose last one tells the intervals of a plan apart, or all that lead there."""
+        covering = [depth for depth, level in enumerate(self._levels, 1) if level.covers(plan)]
+        apart = [depth for depth in covering if self._levels[depth - 1].crowding(plan) <= FEW_INTERVALS]
+        return self._levels[: (apart or covering[-1:])[0]]
 
     def _cells(self, interval: Int64s, groups: dict[str, Array]) -> Cells:
         return Cells.merged(interval, groups["low"] + 0.0, groups["high"] + 0.0, *self._counts(groups))
@@ -155,7 +164,7 @@ class _Level(NamedTuple):
 
     @classmethod
     def inside(cls, plan: Plan, before: _Level) -> _Level:
-        """Of a later one: its table has a row for each interval and each cell, of the query before, that may hold its scores."""
+        """Of a later one. Its table has a row for each interval and each cell of the query before that may hold its scores."""
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
@@ -194,6 +203,11 @@ class _Level(NamedTuple):
         """Whether each interval of a plan lies in one of these."""
         at = np.searchsorted(self.low, plan.low, side="right") - 1
         return bool(((at >= 0) & (plan.high <= self.high[at])).all()) if len(self.low) else False
+
+    def crowding(self, plan: Plan) -> int:
+        """The most intervals of a plan that meet one cell: a row of it is compared with each of them."""
+        cell = self.meeting(plan)[1]
+        return int(np.unique(cell, return_counts=True)[1].max(initial=0))
 
     def meeting(self, plan: Plan) -> tuple[Int64s, Float64s]:
         """All pairs of an interval of a plan and a cell that may hold scores of it."""

@@ -3,7 +3,7 @@
 A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where +inf stands behind
 the last edge of a model, so no round needs to know how many edges there are. Scores and edges stay doubles, and nothing is
 computed with them: they are compared, and the answers are copied. All operators are of the versions that opset 13 has, and of
-those alone for whose types onnxruntime has kernels: it compares no unsigned integers before its version 1.20.
+those alone for whose types onnxruntime has kernels: it compares no unsigned integers before its version 1.21.
 
 Curves are computed, in double and each operation by a node of its own.
 """

@@ -267,7 +267,7 @@ def test_codes_are_in_the_order_of_the_doubles() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p__q"]
+    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q"]
 )
 def test_names_that_c_does_not_take_are_refused(name: str) -> None:
     with pytest.raises(fb.InputError, match=f"^name is {re.escape(repr(name))}"):
@@ -290,6 +290,18 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, "p", alpha=0.1)
     with pytest.raises(fb.InputError, match="alpha"):
         fb.export.c_source(model, "p", outputs=("lower",), alpha=1.5)
+
+
+def test_curves_have_their_value_alone() -> None:
+    for about in ("10 knots", "beta"):
+        model = compiled.curve_model_of(about)
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(model, "p", outputs=("value", "bin"))
+        header = fb.export.c_source(model, "p")
+        assert ("<math.h>" in header) == (about == "beta")
+        assert "without -ffast-math" in header
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(fb.ModelSet({1: model}), "p")
 
 
 def test_models_that_randomise_are_refused() -> None:
