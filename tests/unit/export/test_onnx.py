@@ -360,7 +360,7 @@ def test_mistakes() -> None:
         write(model, outputs=("value", "probability"))
     with pytest.raises(fb.InputError, match=r"^alpha is 0.1, but no end of an interval is asked for"):
         write(model, alpha=0.1)
-    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a model"):
+    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a BinnedModel"):
         write({})
 
 
