@@ -46,6 +46,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
         "fastbin fit scores.csv --method certified -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
+        "fastbin fit 'data/*.parquet' --memory-limit 2GB -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
@@ -143,8 +144,9 @@ def command(
 ) -> None:
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
-    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input. Each row is a sample that the classifier was not
-    trained on: its score and its outcome. CSV is parsed once. If the parsed rows do not fit into memory, they are kept in a
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such, or a quoted pattern; "-" reads CSV from standard input.
+    Each row is a sample that the classifier was not trained on: its score and its outcome. If the rows do not fit into memory,
+    methods with bins of equal mass go over them in passes: Parquet is read again each time, and parsed CSV is kept in a
     temporary file.
 
     With --segment, each segment gets a model of its own; with --classes, each class: the --label column then holds classes. One
