@@ -99,7 +99,7 @@ def _in_duckdb(sql: _Sql) -> Ran:
             given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
         except duckdb.Error as error:
             raise Failed(f"DuckDB says: {error}") from None
-    answers = given[sql.answer].filled(-1 if given[sql.answer].dtype.kind == "i" else np.nan)
+    answers = np.ma.filled(given[sql.answer], -1 if given[sql.answer].dtype.kind == "i" else np.nan)
     return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(given[ROW], answers.tolist())})
 
 
