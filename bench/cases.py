@@ -285,6 +285,13 @@ def one_score_in_c(shape: str, n_bins: int) -> str:
 EXPORT_TO_PREDICT = Quantity("export / predict")
 BY_HAND_TO_EXPORT = {search: Quantity(f"{search} search by hand / export") for search in ("binary", "linear")}
 
+# In ONNX, what others write: a tree operator, whose answers are float32, and what skl2onnx makes of isotonic regression, which
+# takes the value at the nearest of all knots.
+ONNX_TO_EXPORT = {form: Quantity(f"{form} / export") for form in ("tree operator", "nearest knot")}
+ONE_ROW_US = Quantity("one row", "us")
+ONE_ROW_TO_EMPTY = Quantity("one row / the same of a graph that does nothing")
+ISOTONIC_TO_ONE_ROW = Quantity("one row by IsotonicRegression in Python / one row")
+
 
 @dataclass(frozen=True)
 class ExportCase:

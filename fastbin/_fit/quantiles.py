@@ -122,7 +122,9 @@ class Cells(NamedTuple):
 
     def __add__(self, other: Cells) -> Cells:  # type: ignore[override]
         """The cells of all rows."""
-        return Cells.merged(*map(np.concatenate, zip(self._filled(), other._filled(), strict=True)))
+        columns = zip(self._filled(), other._filled(), strict=True)
+        interval, low, high, n_samples, n_positive = (np.concatenate(pair) for pair in columns)
+        return Cells.merged(interval, low, high, n_samples, n_positive)
 
     def _filled(self) -> tuple[Int64s, Float64s, Float64s, Int64s, Int64s]:
         """The columns of `of`, for the cells that hold samples."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from fastbin._dependencies import needed_for
-from fastbin.cli._streams import named, read_whole
+from fastbin._errors import FormatError
+from fastbin._files import read_bytes
+from fastbin.cli._streams import load_any, named, read_stdin
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -54,16 +56,29 @@ class Exported(NamedTuple):
 def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
     """The model or the set in a file, also of JSON; of another export, what it says of the model."""
     from fastbin._load import read
+
+    given = read_stdin() if path == "-" else None
+    try:
+        return load_any(path) if given is None else named(path, read, given)
+    except FormatError:
+        found = _described(path, read_bytes(path) if given is None else given)
+        if found is None:
+            raise
+        return found
+
+
+def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | None:
     from fastbin.export import from_json
     from fastbin.export.verify import digest_in, target_of
 
-    data = read_whole(path)
     target = None if data.startswith(b"\x89FB") else target_of(data, path)
+    if target is None:
+        return None
     if target == "json":
         return named(path, from_json, data)
-    sha256 = "" if target is None else digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
-    if target is None or not sha256:
-        return named(path, read, data)
+    sha256 = digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
+    if not sha256:
+        return None
     return Exported(target, sha256, _metadata(data) if target == "onnx" else _version(data))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._errors import FormatError, InputError
-from fastbin._files import is_replaceable, read_bytes, replace_file
+from fastbin._files import is_replaceable, replace_file
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -93,10 +93,8 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
             raise InputError(f"{path} is the file that is read; write to another one")
 
 
-def read_whole(path: str) -> bytes:
-    """The bytes of a file, or of the standard input."""
-    if path != "-":
-        return read_bytes(path)
+def read_stdin() -> bytes:
+    """The standard input, which is to be a model or an export."""
     if sys.stdin is None:
         raise InputError("standard input is closed; name a model file")
     return sys.stdin.buffer.read()
@@ -104,9 +102,9 @@ def read_whole(path: str) -> bytes:
 
 def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
-    from fastbin._load import read
+    from fastbin._load import load, read
 
-    return named(path, read, read_whole(path))
+    return load(path) if path != "-" else named(path, read, read_stdin())
 
 
 def named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:

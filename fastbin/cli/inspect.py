@@ -42,8 +42,8 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     Of a set of models: its cells, and the certificate of all models together. --cell shows one of them, with its own
     certificate at its own alpha.
 
-    MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an ONNX
-    graph says of it.
+    MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
+    ONNX graph says of it.
     """
     from fastbin.model_set import ModelSet
 

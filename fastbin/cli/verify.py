@@ -33,8 +33,8 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @click.command(
     epilog=options.examples(
         "fastbin verify credit.fbm --against credit.onnx",
-        "fastbin verify credit.fbm --against credit.sql --dialect duckdb --scores new.parquet --score p",
-        "fastbin verify regions.fbm --against regions.h --scores new.csv --cell region",
+        "fastbin verify credit.fbm --against credit.sql --dialect duckdb --score p",
+        "fastbin verify set.fbm --against set.h --scores new.parquet --cell region",
     )
 )
 @options.model

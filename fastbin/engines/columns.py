@@ -40,8 +40,8 @@ class Columns(NamedTuple):
             raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
         if weight is not None and kinds[weight] != INTEGER:
             raise InputTypeError(
-                f"weight is {weight!r}, a column of {kinds[weight]}; where rows are counted in the engine, weights are integers, "
-                "as sums of other numbers depend on their order; fit to rows that stream, or round the weights"
+                f"weight is {weight!r}, a column of {kinds[weight]}; where the engine counts, weights are integers, as sums of "
+                "other numbers depend on their order; fit to rows in memory, or round the weights"
             )
         if positive is not None:
             zero, one = _two_values(frame, label, positive)
@@ -50,8 +50,8 @@ class Columns(NamedTuple):
         else:
             seen = _labels(frame.select(label=frame.column(label)))
             raise InputTypeError(
-                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; say which value is "
-                f"1: positive={seen[-1] if seen else 'yes'!r}"
+                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; say which value "
+                f"is 1: positive={seen[-1] if seen else 'yes'!r}"
             )
         return cls(score, label, weight, zero, one, score_range, positive)
 
@@ -69,34 +69,43 @@ class Columns(NamedTuple):
 
     def refuse_bad_rows(self, frame: Frame) -> None:
         """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of a label."""
+        kinds = self._faults(frame)
+        groups = frame.select(**{f"is_{i}": condition for i, (_, _, condition) in enumerate(kinds)}).groups(
+            [f"is_{i}" for i in range(len(kinds))]
+        )
+        rows, faults = groups["rows"].astype(np.int64), []
+        told = {column: np.zeros(len(rows), np.bool_) for column, _, _ in kinds}
+        for i, (column, what, condition) in enumerate(kinds):
+            # NULL, as a condition about NULL, holds for none. Of several faults of one value the first is told.
+            is_so = np.array([value is not None and value == 1 for value in groups[f"is_{i}"].tolist()], np.bool_)
+            n_rows = int(rows[is_so & ~told[column]].sum())
+            told[column] |= is_so
+            example = None
+            if n_rows and what == self._strange:
+                example = next(iter(_labels(frame.where(condition).select(label=frame.column(column)))), None)
+            faults.append(Fault(column, what, n_rows, example))
+        refuse(faults, int(rows.sum()))
+
+    @property
+    def _strange(self) -> str:
+        return strange_label() if self.positive is None else strange_label(self.one, self.zero)
+
+    def _faults(self, frame: Frame) -> list[tuple[str, str, Any]]:
+        """What may be wrong: the column, in words, and as a condition."""
         score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
         low, high = limits_of(self.score_range)
-        is_strange = ~((label == self.zero) | (label == self.one))
-        flags = {
-            "null": frame.is_null(score), "nan": frame.is_nan(score), "infinite": (score > GREATEST) | (score < -GREATEST),
-            "outside": (score < low) | (score > high), "label_null": frame.is_null(label), "strange": is_strange,
-        }  # fmt: skip
+        faults = [
+            (self.score, MISSING, frame.is_null(score)),
+            (self.score, NAN, frame.is_nan(score)),
+            (self.score, INFINITE, (score > GREATEST) | (score < -GREATEST)),
+            (self.score, outside(self.score_range), (score < low) | (score > high)),
+            (self.label, MISSING, frame.is_null(label)),
+            (self.label, self._strange, ~((label == self.zero) | (label == self.one))),
+        ]
         if self.weight is not None:
             weight = frame.column(self.weight)
-            flags |= {"weight_null": frame.is_null(weight), "negative": weight < 0}
-        groups = frame.select(**flags).groups(list(flags))
-        rows = groups.pop("rows").astype(np.int64)
-        # NULL, as a condition about NULL, holds for none. Of several about one column the first is told.
-        holds = {name: np.array([value is not None and value == 1 for value in column]) for name, column in groups.items()}
-        told = {
-            "null": (self.score, MISSING), "nan": (self.score, NAN), "infinite": (self.score, INFINITE),
-            "outside": (self.score, outside(self.score_range)), "label_null": (self.label, MISSING),
-            "strange": (self.label, strange_label() if self.positive is None else strange_label(self.one, self.zero)),
-            "weight_null": (str(self.weight), MISSING), "negative": (str(self.weight), NEGATIVE),
-        }  # fmt: skip
-        faults, seen = [], {name: np.zeros(len(rows), np.bool_) for name in (self.score, self.label, str(self.weight))}
-        for flag, is_so in holds.items():
-            column, what = told[flag]
-            n_rows = int(rows[is_so & ~seen[column]].sum())
-            seen[column] |= is_so
-            examples = _labels(frame.where(is_strange).select(label=label)) if flag == "strange" and n_rows else []
-            faults.append(Fault(column, what, n_rows, next(iter(examples), None)))
-        refuse(faults, int(rows.sum()))
+            faults += [(self.weight, MISSING, frame.is_null(weight)), (self.weight, NEGATIVE, weight < 0)]
+        return faults
 
 
 def _labels(frame: Frame) -> list[Any]:

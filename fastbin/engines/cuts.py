@@ -41,7 +41,7 @@ class Cuts(NamedTuple):
     @classmethod
     def of(cls, low: Float64s, high: Float64s, n_even: Int64s, n_ratio: Int64s, *, is_cut: Bools | None = None) -> Cuts:
         """So many steps of equal width and of equal ratio."""
-        fraction, exponent = np.frexp(np.where(n_even > 0, high - low, 1.0))
+        fraction, exponent = np.frexp(np.subtract(high, low, out=np.ones(len(low)), where=n_even > 0))
         half = exponent // 2
         room = n_even + n_ratio + 1 + 2 * ROOM
         first = np.cumsum(room) - room + ROOM + 1.0  # from 1: -0.0 would be a group beside 0.0

@@ -27,8 +27,10 @@ from fastbin.engines.cuts import Cuts, cell_of
 from fastbin.engines.frames import Frame
 from fastbin.engines.tables import package_of
 
-# Cells of the first query at least, whatever is wished for.
-LEAST_CELLS = 2**10
+NO_CELLS = Cells.of(*np.empty((1, 0), np.int64), *np.empty((2, 0)), *np.empty((2, 0), np.int64))
+
+# A row may be compared with so many intervals; one more query to join with costs about as much.
+FEW_INTERVALS = 4
 
 # Sums of weights are doubles, which cannot wrap around; up to here, and not beyond, they are exact in every order.
 MOST_SAMPLES = 2**53
@@ -51,16 +53,19 @@ def group_by_source(
     progress : callable, optional
         Called after each query with its number, from 1, and the number of rows of the table.
     """
-    frame: Frame
+    frame = frame_of(table)
+    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
+
+
+def frame_of(table: Any) -> Frame:
+    """A Spark data frame, or a table that Narwhals reads, as what queries are made of."""
     if package_of(table) == "pyspark":
         from fastbin.engines.spark import SparkFrame
 
-        frame = SparkFrame(table)
-    else:
-        from fastbin.engines.narwhals_frames import NarwhalsFrame
+        return SparkFrame(table)
+    from fastbin.engines.narwhals_frames import NarwhalsFrame
 
-        frame = NarwhalsFrame.of(table)
-    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
+    return NarwhalsFrame.of(table)
 
 
 class GroupBySource:
@@ -86,7 +91,7 @@ class GroupBySource:
 
     def _count_all(self, n_cells: int) -> Answer:
         """The first plan, at which bad rows are refused."""
-        n_cells = min(max(n_cells, LEAST_CELLS), self._frame.most_cells)
+        n_cells = min(max(n_cells, self._frame.least_cells), self._frame.most_cells)
         root = _Level.root(self.limits, Cuts.whole(self._columns.score_range, n_cells), n_cells)
         rows = root.number(self._columns.rows(self._frame), ["good", *self._sums])
         groups = rows.groups(["good", "cell"], sums=self._sums, ends="score")
@@ -101,24 +106,33 @@ class GroupBySource:
 
     def _count_within(self, plan: Plan) -> Answer:
         """A later plan: the rows are led through the cells of those before."""
-        levels = self._levels
-        while not levels[-1].covers(plan):
-            levels = levels[:-1]
+        levels = self._way_to(plan)
         total = int(plan.n_cells.sum())
         if total > self._frame.most_cells:
-            plan = plan._replace(n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total))
+            plan = plan._replace(
+                n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total)
+            )
         level = _Level.inside(plan, levels[-1])
         rows = self._columns.rows(self._frame)
         for before in levels:
             rows = before.number(rows, self._sums)
         rows = level.number(rows, ["interval", *self._sums])
-        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score")
+        is_cut = plan.n_cells > 0
+        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score" if is_cut.any() else None)
         interval = groups["interval"].astype(np.int64)
-        is_value = plan.n_cells[interval] == 0
-        listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (is_value, ~is_value))
+        is_cell = is_cut[interval]
+        listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (~is_cell, is_cell))
+        values = Values.of_groups(interval[~is_cell], listed["cell"], *self._counts(listed))
+        if not is_cut.any():
+            return Answer(NO_CELLS, values)
         self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
-        values = Values.of_groups(interval[is_value], listed["low"] + 0.0, *self._counts(listed))
-        return Answer(self._cells(interval[~is_value], cut), values)
+        return Answer(self._cells(interval[is_cell], cut), values)
+
+    def _way_to(self, plan: Plan) -> list[_Level]:
+        """The fewest levels whose last one tells the intervals of a plan apart, or all that lead there."""
+        covering = [depth for depth, level in enumerate(self._levels, 1) if level.covers(plan)]
+        apart = [depth for depth in covering if self._levels[depth - 1].crowding(plan) <= FEW_INTERVALS]
+        return self._levels[: (apart or covering[-1:])[0]]
 
     def _cells(self, interval: Int64s, groups: dict[str, Array]) -> Cells:
         return Cells.merged(interval, groups["low"] + 0.0, groups["high"] + 0.0, *self._counts(groups))
@@ -152,7 +166,7 @@ class _Level(NamedTuple):
 
     @classmethod
     def inside(cls, plan: Plan, before: _Level) -> _Level:
-        """Of a later one: its table has a row for each interval and each cell, of the query before, that may hold its scores."""
+        """Of a later one. Its table has a row for each interval and each cell of the query before that may hold its scores."""
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
@@ -191,6 +205,11 @@ class _Level(NamedTuple):
         """Whether each interval of a plan lies in one of these."""
         at = np.searchsorted(self.low, plan.low, side="right") - 1
         return bool(((at >= 0) & (plan.high <= self.high[at])).all()) if len(self.low) else False
+
+    def crowding(self, plan: Plan) -> int:
+        """The most intervals of a plan that meet one cell: a row of it is compared with each of them."""
+        cell = self.meeting(plan)[1]
+        return int(np.unique(cell, return_counts=True)[1].max(initial=0))
 
     def meeting(self, plan: Plan) -> tuple[Int64s, Float64s]:
         """All pairs of an interval of a plan and a cell that may hold scores of it."""

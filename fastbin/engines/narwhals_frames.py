@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array, Float64s
@@ -26,7 +24,7 @@ def narwhals() -> Any:
 class NarwhalsFrame:
     """A frame of Narwhals, eager or lazy."""
 
-    most_cells = 2**18
+    least_cells, most_cells = 2**10, 2**18
     value_limit = 2**19
 
     def __init__(self, frame: Any) -> None:
@@ -93,8 +91,8 @@ class NarwhalsFrame:
         if most is not None:
             grouped = grouped.head(most)
         answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
-        table = answer.to_arrow()
-        return {name: table.column(name).to_numpy() for name in table.column_names}
+        table = answer.to_arrow()  # with an index of pandas, perhaps
+        return {name: table.column(name).to_numpy() for name in (*keys, *columns)}
 
     def _like(self, table: Mapping[str, Float64s]) -> Any:
         """A small table in the same engine."""
@@ -102,11 +100,11 @@ class NarwhalsFrame:
         if engine.is_duckdb():
             import pyarrow
 
-            fastbin_intervals = pyarrow.table(dict(table))
+            fastbin_intervals = pyarrow.table(dict(table))  # noqa: F841
             # A relation of the same connection; DuckDB finds the Arrow table by the name of the variable.
             return nw.from_native(self._frame.to_native().query("fastbin_rows", "SELECT * FROM fastbin_intervals"))
         if engine.is_ibis():
-            import ibis
+            import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
             import pyarrow
 
             return nw.from_native(ibis.memtable(pyarrow.table(dict(table))))

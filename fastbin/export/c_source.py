@@ -108,8 +108,10 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     <BLANKLINE>
     """
     check_name(name, "name", RESERVED.split(), "C or C++")
-    if name.startswith("_") or "__" in name:
-        raise InputError(f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them")
+    if name.startswith("_") or "__" in f"{name}_":
+        raise InputError(
+            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would"
+        )
     source = tables_or_curve(model, outputs, alpha)
     guard = f"FASTBIN_EXPORT_{name}_H"
     return "\n\n".join(
@@ -133,9 +135,8 @@ def _headers(source: Tables | Curve) -> list[str]:
 def _parameters(source: Tables | Curve) -> str:
     if isinstance(source, Curve):
         return "double score"
-    tables = source
-    cell = "" if tables.cells is None else "const char *cell, size_t size, " if tables.cells.are_texts else "int64_t cell, "
-    return f"{cell}double score{'' if tables.edge_keys is None else ', uint64_t key'}"
+    cell = "" if source.cells is None else "const char *cell, size_t size, " if source.cells.are_texts else "int64_t cell, "
+    return f"{cell}double score{'' if source.edge_keys is None else ', uint64_t key'}"
 
 
 def _arguments(tables: Tables) -> str:
@@ -144,8 +145,7 @@ def _arguments(tables: Tables) -> str:
 
 def _manual(source: Tables | Curve, name: str) -> list[str]:
     """What the functions are, for those who have nothing but the header."""
-    outputs = ["value"] if isinstance(source, Curve) else asked(source)
-    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(source)})", output) for output in outputs]
+    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(source)})", output) for output in asked(source)]
     width = max(len(function) for function, _ in functions)
     lines = [
         *(f"{function:<{width}}  {SHOWN[output][2]}" for function, output in functions),

@@ -100,7 +100,7 @@ def java(
     check_name(name, "name", f"{KEYWORDS} {NO_TYPES}".split(), "Java")
     source = tables_or_curve(model, outputs, alpha)
     parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
-    outputs = ["value"] if isinstance(source, Curve) else asked(source)
+    outputs = asked(source)
     methods = [f"{'int' if output == 'bin' else 'double'} {METHODS[output]}({_parameters(source)})" for output in outputs]
     said = [
         "",
@@ -110,7 +110,7 @@ def java(
         "Needs no library; safe to share between threads.",
     ]
     digest = f'  public static final String SHA256 = "{digest_of(check_model(model))}";'
-    body = "\n\n".join([digest, *parts, f"  private {name}() {{}}"])
+    body = "\n\n".join([digest, f"  private {name}() {{}}", *parts])
     return f"{comment(model, *said)}{_package_line(package)}{_imports(source)}public final class {name} {{\n{body}\n}}\n"
 
 

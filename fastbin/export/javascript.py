@@ -81,7 +81,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     <BLANKLINE>
     """
     source = tables_or_curve(model, outputs, alpha)
-    outputs = ["value"] if isinstance(source, Curve) else asked(source)
+    outputs = asked(source)
     functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
     digest = f'export const SHA256 = "{digest_of(check_model(model))}";'
     parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)

@@ -64,7 +64,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
     own = as_cells(cells)
     own_cells = np.array(own.texts, object)[own.codes] if isinstance(own, TextCells) else own
     if n and (own_cells.dtype == object) != isinstance(model.keys[0], str):
-        raise InputError(f"cells[0] is {own_cells[0]!r}, and the keys of the set are such as {model.keys[0]!r}")
+        raise InputError(f"cells[0] is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.keys[0]!r}")
     if len(own_cells) != n:
         raise InputError(f"cells has {len(own_cells)} rows for {n} scores; every row needs one cell")
     return Rows(column, own_keys, own_cells if n else _cells(model.keys[0], 0))

@@ -34,9 +34,7 @@ class Language(NamedTuple):
     # Scores are compared as this variable, with limits in this form.
     score: str
     limit: Callable[[float], str]
-    is_above: (
-        str  # whether the variable lies at or above the edge at place `at` of the tables {edges} and {keys}, which hold keys
-    )
+    is_above: str  # whether a row lies at or above the edge at place `at` of the tables {edges} and {keys}
     truth: str  # a condition as 1 or 0
     find: str  # the number of the model of a cell, or -1
     words: Mapping[str, str]  # the operations of curves, beside those of `WORDS`
@@ -205,24 +203,23 @@ def comment(model: Any, *said: str) -> str:
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */\n"
 
 
-def said_of_answers(written: Tables | Curve, nothing: str) -> list[str]:
+def said_of_answers(source: Tables | Curve, nothing: str) -> list[str]:
     """What there is to know of scores, cells and values; `nothing` stands where there is no answer."""
-    if isinstance(written, Curve):
-        limits = [(written.low, written.high)]
+    if isinstance(source, Curve):
+        limits = [(source.low, source.high)]
     else:
-        limits = list(dict.fromkeys(zip(written.lows.tolist(), written.highs.tolist(), strict=True)))
+        limits = list(dict.fromkeys(zip(source.lows.tolist(), source.highs.tolist(), strict=True)))
     no_answer = "a score that is NaN or infinite"
     if len(limits) > 1:
         no_answer += ", or outside the range of its model"
     elif limits != [(-GREATEST, GREATEST)]:
         no_answer += f", or outside [{limits[0][0]!r}, {limits[0][1]!r}]"
     lines = [f"{nothing} where there is no answer: for {no_answer}."]
-    if isinstance(written, Curve):
-        return [*lines, *_said_of_values(written)]
-    tables = written
-    if tables.cells is not None and tables.cells.unknown < 0:
+    if isinstance(source, Curve):
+        return [*lines, *_said_of_values(source)]
+    if source.cells is not None and source.cells.unknown < 0:
         lines[0] = lines[0][:-1] + ", and for an unknown cell."
-    elif tables.cells is not None:
+    elif source.cells is not None:
         lines.append("An unknown cell has the value of the pool, bin -1 and the interval [0, 1].")
     return lines
 
@@ -256,6 +253,6 @@ def check_name(name: object, argument: str, reserved: Iterable[str], language: s
     return name
 
 
-def asked(tables: Tables) -> list[str]:
-    """The outputs of these tables, in the usual order."""
-    return [name for name in OUTPUTS if name in tables.columns]
+def asked(source: Tables | Curve) -> list[str]:
+    """The outputs that are written, in the usual order."""
+    return ["value"] if isinstance(source, Curve) else [name for name in OUTPUTS if name in source.columns]

@@ -6,33 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s, Int64s, UInt64s
 from fastbin._validation import refuse_first
 from fastbin.model import BinnedModel
 
 # Of a row that no key decides about; no id looks like it.
 ANY_KEY = np.uint64(2**63)
-
-
-def check_counts(counts: Any, label_sums: Any, n_bins: int) -> tuple[Int64s, Int64s]:
-    """Samples and label sums of each bin, both int64 (n_bins,)."""
-    columns = [_integers(column, name, n_bins) for column, name in ((counts, "counts"), (label_sums, "label_sums"))]
-    bad = columns[1] > columns[0]
-    refuse_first(bad, lambda b: f"label_sums[{b}] is {columns[1][b]}, and counts[{b}] only {columns[0][b]}")
-    return columns[0], columns[1]
-
-
-def _integers(column: Any, name: str, n_bins: int) -> Int64s:
-    array = np.asarray(column)
-    if array.shape != (n_bins,):
-        raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} bins")
-    if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} has dtype {array.dtype}; counts are integers")
-    refuse_first(array < 0, lambda b: f"{name}[{b}] is {array[b]}; counts are not negative")
-    if array.size and sum(array.tolist()) > 2**53:
-        raise InputError(f"{name} adds up to more than 2**53 samples")
-    return array.astype(np.int64)
 
 
 def row_of_each_bin(partition: BinnedModel) -> tuple[Float64s, UInt64s]:

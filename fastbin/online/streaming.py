@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length
 from fastbin.model import BinnedModel
-from fastbin.online.counted import add_counts, check_counts
+from fastbin.online.counted import add_counts
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
 from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
 from fastbin.online.state import State

@@ -175,10 +175,11 @@ def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """The program of all cases, by all compilers that are here, under all options; each in its folder."""
+    """The program of all cases, by all compilers that are here, under all options, and watched; each in its folder."""
     folder = tmp_path_factory.mktemp("c_programs")
     built = {}
-    for number, (compiler, options) in enumerate(EVERY):
+    watched = [*C99, "-O1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
+    for number, (compiler, options) in enumerate([*EVERY, ("gcc", watched)]):
         if shutil.which(compiler) is not None:
             path = folder / str(number)
             path.mkdir()
@@ -267,7 +268,7 @@ def test_codes_are_in_the_order_of_the_doubles() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p__q"]
+    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q"]
 )
 def test_names_that_c_does_not_take_are_refused(name: str) -> None:
     with pytest.raises(fb.InputError, match=f"^name is {re.escape(repr(name))}"):
@@ -290,6 +291,18 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, "p", alpha=0.1)
     with pytest.raises(fb.InputError, match="alpha"):
         fb.export.c_source(model, "p", outputs=("lower",), alpha=1.5)
+
+
+def test_curves_have_their_value_alone() -> None:
+    for about in ("10 knots", "beta"):
+        model = compiled.curve_model_of(about)
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(model, "p", outputs=("value", "bin"))
+        header = fb.export.c_source(model, "p")
+        assert ("<math.h>" in header) == (about == "beta")
+        assert "without -ffast-math" in header
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(fb.ModelSet({1: model}), "p")
 
 
 def test_models_that_randomise_are_refused() -> None:
