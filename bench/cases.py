@@ -185,6 +185,24 @@ SEGMENT_FITS = [
     SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
 ]
 
+# ------------------------------------------------------------------------------------------------- files
+
+READER_TO_DUCKDB = {
+    reader: Quantity(f"fit, read by {reader} / fit") for reader in ("PyArrow's ParquetFile", "a PyArrow dataset's scanner")
+}
+MANY_FILES_TO_ONE = Quantity("fit to 100 files / to one")
+FILE_MS = Quantity("fit, two threads", "ms")
+PEAK_MB = Quantity("peak memory of the process", "MB")
+
+
+def parquet_fit(n: int) -> str:
+    return f"fit Parquet, uniform, n = {size(n)}, B = 100"
+
+
+# 0.1.0 read Parquet by ParquetFile.
+PARQUET_FITS = {10**6: {}, 10**7: {READER_TO_DUCKDB["PyArrow's ParquetFile"]: Asked(at_least=1)}}
+LARGEST_FILE = "fastbin fit of Parquet, n = 1e8"
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -395,6 +413,8 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
     **{case.name: case.targets for case in SEGMENT_FITS},
+    **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
+    LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {
