@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
 from fastbin.engines.counting import Asked, Counter, Partition, Tally, refuse_weights
-from fastbin.engines.queries import TEXTS, Columns, in_quotes, spark_functions, type_names, with_answer
+from fastbin.engines.queries import TEXTS, Columns, fetched, in_quotes, literal, selected, spark_functions, type_names, with_answer
 from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, end_points
 from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
@@ -50,7 +50,7 @@ class _Rows(NamedTuple):
         if asked.label is not None and kinds[asked.label] in TEXTS and asked.positive is None:
             raise InputTypeError(f"label is {asked.label!r}, a column of texts; say which of them is 1: positive=")
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}
-        return cls(_selected(table, chosen, engine), engine, asked)
+        return cls(selected(table, chosen, engine), engine, asked)
 
     def placed(self, partition: Partition) -> _Rows:
         """With the column c_bin of what `fastbin.export` gives as the bin."""
@@ -62,7 +62,7 @@ class _Rows(NamedTuple):
         """Of placed rows those that a pool scores and no cell; without their bins."""
         names = [name for name in self.table.columns if name != "c_bin"]
         kept = self.table.filter("c_bin = -1")
-        return self._replace(table=_selected(kept, {name: name for name in names}, self.engine))
+        return self._replace(table=selected(kept, {name: name for name in names}, self.engine))
 
     def groups(self, partition: Partition) -> list[_Group]:
         """Placed rows, counted."""
@@ -87,7 +87,7 @@ class _Rows(NamedTuple):
             "least": f"min(CASE WHEN NOT {usual} THEN label END)",
             "greatest": f"max(CASE WHEN NOT {usual} THEN label END)",
         }
-        return [_Group(*row) for row in _grouped(_selected(self.table, expressions, self.engine), sums, self.engine)]
+        return [_Group(*row) for row in _grouped(selected(self.table, expressions, self.engine), sums, self.engine)]
 
     def _reason(self, partition: Partition) -> str:
         """Why a row has no bin; 0 where it has."""
@@ -113,8 +113,7 @@ class _Rows(NamedTuple):
                 f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL OR isnan({label}) THEN {NO_LABEL} "
                 f"ELSE {STRANGE} END"
             )
-        one = words.text(positive) if isinstance(positive, str) else str(positive).lower()
-        return f"CASE WHEN c_label = {one} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
+        return f"CASE WHEN c_label = {literal(positive, self.engine)} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
 
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
@@ -143,18 +142,11 @@ def _compares_keys(partition: Partition) -> bool:
     return any(own.needs_key for own in ([partition] if isinstance(partition, BinnedModel) else [m for _, m in partition.numbered]))
 
 
-def _selected(table: Any, expressions: dict[str, str], engine: str) -> Any:
-    if engine == "spark":
-        functions = spark_functions(table)
-        return table.select(*(functions.expr(expression).alias(name) for name, expression in expressions.items()))
-    return table.project(", ".join(f"{expression} AS {name}" for name, expression in expressions.items()))
-
-
 def _grouped(table: Any, sums: dict[str, str], engine: str) -> list[Any]:
     keys = [name for name in table.columns if name.startswith("g_")]
     if engine == "spark":
         functions = spark_functions(table)
         made = (functions.expr(expression).alias(name) for name, expression in sums.items())
-        return list(table.groupBy(*keys).agg(*made).collect())
+        return fetched(table.groupBy(*keys).agg(*made), engine)
     made = (f"{expression} AS {name}" for name, expression in sums.items())
-    return list(table.aggregate(", ".join([*keys, *made]), ", ".join(keys)).fetchall())
+    return fetched(table.aggregate(", ".join([*keys, *made]), ", ".join(keys)), engine)

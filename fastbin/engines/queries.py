@@ -10,10 +10,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fastbin._errors import InputTypeError
 from fastbin.engines.scoring import KEY_DIGITS
+from fastbin.export.dialects import DIALECTS
+from fastbin.export.expressions import MOST_STEPS
 from fastbin.export.lookup import SqlTables
-from fastbin.export.sql import MOST_STEPS, sql
+from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -134,15 +138,40 @@ def _with_column(table: Any, expression: str, name: str, engine: str) -> Any:
 def _looked_up(table: Any, tables: SqlTables, safe: list[str], names: list[str], engine: str) -> Any:
     """The rows of a query over `SOURCE`; `safe` are its columns there, `names` those of the result."""
     query = f"WITH {', '.join(_as_values(tables.table))}\n{tables.query}"
+    chosen = {short: in_quotes(name, engine) for short, name in zip(safe, names, strict=False)}
+    found = run_over(selected(table, chosen, engine), query, engine)
+    return selected(found, dict(zip(names, (in_quotes(short, engine) for short in found.columns), strict=True)), engine)
+
+
+def selected(table: Any, expressions: dict[str, str], engine: str) -> Any:
+    """The table with these expressions as its columns, by name."""
+    if engine == "spark":
+        functions = spark_functions(table)
+        return table.select(*(functions.expr(expression).alias(name) for name, expression in expressions.items()))
+    return table.project(", ".join(f"{expression} AS {in_quotes(name, engine)}" for name, expression in expressions.items()))
+
+
+def run_over(table: Any, query: str, engine: str) -> Any:
+    """A query whose rows are ``FROM fastbin_rows AS s``, as a table of the engine."""
     if engine == "spark":
         text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
-        return table.sparkSession.sql(text, **{SOURCE: table.toDF(*safe)}).toDF(*names)
-    renamed = table.project(
-        ", ".join(f"{in_quotes(name, engine)} AS {short}" for name, short in zip(names[:-1], safe, strict=True))
-    )
-    found = renamed.query(SOURCE, query)
-    pairs = zip(found.columns, names, strict=True)
-    return found.project(", ".join(f"{in_quotes(short, engine)} AS {in_quotes(name, engine)}" for short, name in pairs))
+        return table.sparkSession.sql(text, **{SOURCE: table})
+    return table.query(SOURCE, query)
+
+
+def fetched(table: Any, engine: str) -> list[Any]:
+    """All rows, which are few."""
+    return list(table.collect() if engine == "spark" else table.fetchall())
+
+
+def literal(value: Any, engine: str) -> str:
+    """A value of a column as a constant."""
+    words = DIALECTS[engine]
+    if isinstance(value, str):
+        return words.text(value)
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    return words.number(value) if isinstance(value, float) else str(value)
 
 
 def _as_values(statements: Iterable[str]) -> Iterator[str]:
