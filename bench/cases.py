@@ -185,6 +185,24 @@ SEGMENT_FITS = [
     SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
 ]
 
+# ------------------------------------------------------------------------------------------------- files
+
+READER_TO_DUCKDB = {
+    reader: Quantity(f"fit, read by {reader} / fit") for reader in ("PyArrow's ParquetFile", "a PyArrow dataset's scanner")
+}
+MANY_FILES_TO_ONE = Quantity("fit to 100 files / to one")
+FILE_MS = Quantity("fit, two threads", "ms")
+PEAK_MB = Quantity("peak memory of the process", "MB")
+
+
+def parquet_fit(n: int) -> str:
+    return f"fit Parquet, uniform, n = {size(n)}, B = 100"
+
+
+# 0.1.0 read Parquet by ParquetFile.
+PARQUET_FITS = {10**6: {}, 10**7: {READER_TO_DUCKDB["PyArrow's ParquetFile"]: Asked(at_least=1)}}
+LARGEST_FILE = "fastbin fit of Parquet, n = 1e8"
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -289,6 +307,33 @@ class ExportCase:
 
 EXPORTS = [ExportCase(10), ExportCase(100, is_short=True), ExportCase(1000), ExportCase(50, has_keys=True, is_short=True)]
 
+# What one would write in Python: a function that an engine calls with batches of scores, or with one score at a time. Both
+# call fastbin here, so this is the cost of leaving the engine; it is a gain where scores go in batches and Python is there.
+FUNCTION_TO_EXPORT = {kind: Quantity(f"a Python function of {kind} / export") for kind in ("batches", "rows")}
+
+
+@dataclass(frozen=True)
+class SqlCase:
+    """Uniform scores in a table of the engine, on one thread."""
+
+    engine: str
+    style: str
+    n_bins: int
+    n_rows: int = 10**6
+    is_short: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.style}, B = {self.n_bins}"
+
+
+SQL = [
+    SqlCase("DuckDB", "tree", 10, is_short=True), SqlCase("DuckDB", "tree", 100, is_short=True),
+    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
+    SqlCase("Polars", "tree", 10), SqlCase("Polars", "tree", 100, is_short=True),
+    SqlCase("SQLite", "tree", 100, n_rows=10**5, is_short=True), SqlCase("SQLite", "join", 1000, n_rows=10**5),
+]  # fmt: skip
+
 # ------------------------------------------------------------------------------------------------- sets of models
 
 READ_MS, READ_NS_A_BYTE = Quantity("CPU, reading the set", "ms"), Quantity("CPU, reading a byte", "ns")
@@ -368,6 +413,8 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
     **{case.name: case.targets for case in SEGMENT_FITS},
+    **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
+    LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

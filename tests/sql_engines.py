@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from exported import HardRows, bits, hard_rows, rows_without_answer
+from exported_curves import hard_curve_scores
 
 import fastbin as fb
 from fastbin._calibrator import Calibrator
@@ -264,17 +265,24 @@ def answers_of(engine: Engine, made: str | SqlTables, name: str = "value") -> li
     return engine.column(made.query, name)
 
 
-def n_differing(engine: Engine, model: BinnedModel, n: int, **options: Any) -> int:
-    """How many of `n` hard rows get other bits than from `predict`; rows without an answer must get NULL."""
-    rows = hard_rows(model, n)
+def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float | None = None, **options: Any) -> int:
+    """How many of `n` hard rows get other bits than from `predict`; rows without an answer must get NULL.
+
+    With a tolerance, which is for models without steps, it is how many differ by more; by 0.0 means by one bit.
+    """
+    rows = hard_rows(model, n) if model.kind == "step" else HardRows(hard_curve_scores(model, n), None)
     load_rows(engine, model, rows)
     key = None if rows.keys is None else "k"
     answers = answers_of(engine, fb.export.sql(model, "p", key=key, dialect=engine.dialect, **options))
-    assert len(answers) > n
-    assert answers[n:] == [None] * (len(answers) - n)
-    assert None not in answers[:n]
+    n_rows = len(rows.scores)
+    assert len(answers) > n_rows
+    assert answers[n_rows:] == [None] * (len(answers) - n_rows)
+    assert None not in answers[:n_rows]
+    found = np.array(answers[:n_rows], np.float64)
     expected = model.predict(rows.scores) if rows.keys is None else model.predict(rows.scores, keys=rows.keys)
-    return int(np.count_nonzero(bits(np.array(answers[:n], np.float64)) != bits(expected)))
+    if tolerance:
+        return int(np.count_nonzero(~(np.abs(found - expected) <= tolerance)))
+    return int(np.count_nonzero(bits(found) != bits(expected)))
 
 
 # ------------------------------------------------------------------------------------------------- sets of models

@@ -146,7 +146,7 @@ tables = together(
     option(
         "--memory-limit SIZE",
         "The most memory for rows, such as 500MB: half for the buffers of DuckDB, which reads Parquet, half for rows that are "
-        "kept. The program itself takes about 250 MB more.",
+        "kept. The program itself takes about 300 MB more.",
         SIZE,
     ),
     collected("rows", TableOptions, *TableOptions.__dataclass_fields__),

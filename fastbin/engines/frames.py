@@ -17,7 +17,8 @@ class Frame(Protocol):
     There is no conditional expression and no cast but to float: not all engines have the others for columns of any kind.
     """
 
-    most_cells: int  # rows that one query may answer with
+    least_cells: int  # of the first query, whatever a fit wishes for
+    most_cells: int  # of one query
     value_limit: int  # rows whose scores one query may ask for
 
     def kinds(self) -> dict[str, str]:

@@ -27,8 +27,7 @@ from fastbin.engines.cuts import Cuts, cell_of
 from fastbin.engines.frames import Frame
 from fastbin.engines.tables import package_of
 
-# Cells of the first query at least, whatever is wished for.
-LEAST_CELLS = 2**10
+NO_CELLS = Cells.of(*np.empty((1, 0), np.int64), *np.empty((2, 0)), *np.empty((2, 0), np.int64))
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
@@ -92,7 +91,7 @@ class GroupBySource:
 
     def _count_all(self, n_cells: int) -> Answer:
         """The first plan, at which bad rows are refused."""
-        n_cells = min(max(n_cells, LEAST_CELLS), self._frame.most_cells)
+        n_cells = min(max(n_cells, self._frame.least_cells), self._frame.most_cells)
         root = _Level.root(self.limits, Cuts.whole(self._columns.score_range, n_cells), n_cells)
         rows = root.number(self._columns.rows(self._frame), ["good", *self._sums])
         groups = rows.groups(["good", "cell"], sums=self._sums, ends="score")
@@ -118,13 +117,16 @@ class GroupBySource:
         for before in levels:
             rows = before.number(rows, self._sums)
         rows = level.number(rows, ["interval", *self._sums])
-        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score")
+        is_cut = plan.n_cells > 0
+        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score" if is_cut.any() else None)
         interval = groups["interval"].astype(np.int64)
-        is_value = plan.n_cells[interval] == 0
-        listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (is_value, ~is_value))
+        is_cell = is_cut[interval]
+        listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (~is_cell, is_cell))
+        values = Values.of_groups(interval[~is_cell], listed["cell"], *self._counts(listed))
+        if not is_cut.any():
+            return Answer(NO_CELLS, values)
         self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
-        values = Values.of_groups(interval[is_value], listed["low"] + 0.0, *self._counts(listed))
-        return Answer(self._cells(interval[~is_value], cut), values)
+        return Answer(self._cells(interval[is_cell], cut), values)
 
     def _way_to(self, plan: Plan) -> list[_Level]:
         """The fewest levels whose last one tells the intervals of a plan apart, or all that lead there."""

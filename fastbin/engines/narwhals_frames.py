@@ -24,7 +24,7 @@ def narwhals() -> Any:
 class NarwhalsFrame:
     """A frame of Narwhals, eager or lazy."""
 
-    most_cells = 2**18
+    least_cells, most_cells = 2**10, 2**18
     value_limit = 2**19
 
     def __init__(self, frame: Any) -> None:

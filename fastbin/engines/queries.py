@@ -15,8 +15,9 @@ import numpy as np
 from fastbin._errors import InputTypeError
 from fastbin.engines.scoring import KEY_DIGITS
 from fastbin.export.dialects import DIALECTS
+from fastbin.export.expressions import MOST_STEPS
 from fastbin.export.lookup import SqlTables
-from fastbin.export.sql import MOST_STEPS, sql
+from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

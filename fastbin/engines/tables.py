@@ -142,9 +142,7 @@ def _of_duckdb(relation: Any) -> Stream | None:
 
     def read(names: list[str]) -> Iterator[Any]:
         chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
-        # Before DuckDB 1.4 it has another name.
-        reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
-        with closing(reader(BATCH_ROWS)) as batches:
+        with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
             yield from sliced(batches)
 
     return Stream("the DuckDB relation", relation.columns, read)

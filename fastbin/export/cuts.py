@@ -30,9 +30,7 @@ def cuts_of(steps: Steps, output: str) -> Cuts:
     edges, keys, column = steps.edges, steps.edge_keys, steps.columns[output]
     low, high = steps.clip or (steps.low, steps.high)
     if not steps.needs_key:
-        with np.errstate(over="ignore"):
-            edges = np.where(steps.inclusive, edges, np.nextafter(edges, np.inf))
-        keys = np.zeros_like(keys)
+        edges, keys = steps.thresholds, np.zeros_like(keys)
     reached = int(np.count_nonzero((edges < low) | ((edges == low) & (keys == 0))))
     end = len(edges) - int(np.count_nonzero(edges > high))
     edges, keys, column = edges[reached:end], keys[reached:end], column[reached : end + 1]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin.export.dialects import Dialect
 from fastbin.export.steps import GREATEST
 
 KEY_DIGITS = 16
+
+# A tree of more steps is refused: engines compile, or walk, all of it.
+MOST_STEPS = 1000
 
 
 def check_expression(text: object, name: str) -> str:
@@ -69,3 +72,18 @@ def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
 def _is_within(score: str, low: float, high: float, dialect: Dialect) -> list[str]:
     number = dialect.cast(score)
     return [f"{number} >= {dialect.number(low)}", f"{number} <= {dialect.number(high)}"]
+
+
+def tree(answers: Sequence[str], is_reached: Callable[[int], str]) -> str:
+    """Balanced CASE: the answer at the number of edges that are reached; a row meets the logarithm of their number.
+
+    `is_reached` gives the condition of an edge. A row that reaches one reaches all before it.
+    """
+
+    def among(first: int, last: int) -> str:
+        if first == last:
+            return answers[first]
+        middle = (first + last) // 2
+        return f"CASE WHEN {is_reached(middle)} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
+
+    return among(0, len(answers) - 1)

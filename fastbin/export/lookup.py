@@ -23,9 +23,17 @@ MOST_BYTES = 2**19
 
 
 class SqlTables(NamedTuple):
-    """What scores by a table: the statements that make it, and the query that reads it."""
+    """What scores by a table.
 
-    table: tuple[str, ...]  # to be run once, in this order
+    Attributes
+    ----------
+    table : tuple of str
+        The statements that make and fill it, to be run once, in this order. They stop at a table that is there already.
+    query : str
+        The query that reads it.
+    """
+
+    table: tuple[str, ...]
     query: str
 
     @property
@@ -100,10 +108,11 @@ def statements(
     name: str, columns: dict[str, str], index: Sequence[str], rows: Iterable[str], dialect: Dialect
 ) -> Iterator[str]:
     """CREATE TABLE, and as many INSERTs as it takes."""
-    described = ", ".join(f"{column} {kind}" for column, kind in columns.items())
+    described, options = ", ".join(f"{column} {kind}" for column, kind in columns.items()), ""
     if dialect.lookup == "seek":
         described += f", PRIMARY KEY ({', '.join(index)})"
-    yield f"CREATE TABLE {name} ({described})" + (" WITHOUT ROWID" if dialect.name == "sqlite" else "")
+        options = " WITHOUT ROWID" if dialect.name == "sqlite" else ""
+    yield f"CREATE TABLE {name} ({described}){options}"
     chunk: list[str] = []
     size = 0
     for row in rows:
@@ -154,7 +163,7 @@ def _by_range(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dia
         within += f" AND ({score} < t.fastbin_upper OR {key} <= t.fastbin_upper_key)"
     hint = "/*+ BROADCAST(t) */ " if dialect.name == "spark" else ""
     return (
-        f"SELECT {hint}s.*, {lookup.answer} AS {output}\n{rows}\n"
+        f"SELECT {hint}s.*, CASE WHEN t.fastbin_model IS NOT NULL THEN {lookup.answer} END AS {output}\n{rows}\n"
         f"LEFT JOIN {names.steps} AS t ON t.fastbin_model = {lookup.model} AND {within}"
     )
 

@@ -31,7 +31,69 @@ def sql_set(
     table: str = "fastbin",
     source: str = "scores",
 ) -> SqlTables:
-    """..."""
+    """Tables of the models of a set, and the SQL query that scores rows by the model of their cell.
+
+    Parameters
+    ----------
+    models : ModelSet, or fitted calibrator of cells
+        Of step models without randomised values.
+    score, cell : str
+        SQL expressions for the score and the cell, most often names of columns. The cell is an integer or a text, as the keys
+        of the set are; texts are compared by their bytes, whatever the collation of the column.
+    key : str, optional
+        An SQL expression for the key as 16 lower-case hexadecimal digits, needed if any model splits ties by key.
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}
+        The engine; the texts for the last two follow their documented syntax and were not run there.
+    what, alpha
+        As for `sql`; `alpha` is that of all bins of all models at once.
+    table : str
+        The tables to be made are called ``{table}_steps`` and ``{table}_cells``; a schema may stand before a dot.
+    source : str
+        The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query.
+
+    Returns
+    -------
+    SqlTables
+        The statements that make and fill the tables, and a query that gives all columns of `source` and one more, which is
+        called as `what` says, in no order. All names of the tables' columns begin with ``fastbin_``.
+
+        What is said of scores and keys at `sql` holds here. A cell that is NULL or empty has no answer, nor has an unknown
+        one; in sets with ``unknown="pool"`` an unknown cell gets the value of the pool's model, bin -1, and the ends 0 and 1.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none.
+
+    See Also
+    --------
+    sql : one model as one expression.
+
+    Notes
+    -----
+    One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL and SQLite go
+    down an index for each row, and the others join by the model's number and keep the step whose range holds the score, which
+    takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
+
+    Examples
+    --------
+    The same in DuckDB and in SQLite:
+
+    >>> import sqlite3
+    >>> import duckdb
+    >>> import fastbin as fb
+    >>> low = fb.BinnedModel.from_parts(edges=[0.5], values=[0.125, 0.25])
+    >>> high = fb.BinnedModel.from_parts(edges=[0.5], values=[0.5, 0.75])
+    >>> models = fb.ModelSet({"north": low, "south": high})
+    >>> for dialect, connection in ("duckdb", duckdb.connect()), ("sqlite", sqlite3.connect(":memory:")):
+    ...     made = fb.export.sql_set(models, cell="region", dialect=dialect)
+    ...     for statement in made.table:
+    ...         _ = connection.execute(statement)
+    ...     _ = connection.execute("CREATE TABLE scores AS SELECT 'north' AS region, 0.75 AS p UNION ALL SELECT 'south', 0.5")
+    ...     print(connection.execute(f"SELECT region, value FROM ({made.query}) ORDER BY region").fetchall())
+    [('north', 0.25), ('south', 0.75)]
+    [('north', 0.25), ('south', 0.75)]
+    """
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
     require_tables(words)
     check_choice(what, "what", OUTPUTS)

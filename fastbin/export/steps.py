@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.owner import library_version
 from fastbin._scalars import check_alpha
@@ -110,10 +111,7 @@ def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...
 
 def check_model(model: object) -> BinnedModel | ModelSet:
     """A model, a set, or what a fitted calibrator has of these."""
-    fitted = getattr(model, "model_", model)
-    if not isinstance(fitted, (BinnedModel, ModelSet)):
-        raise InputTypeError(f"model is of type {type(model).__name__}; pass a model, a set of models or a fitted calibrator")
-    return fitted
+    return as_model_or_set(model)
 
 
 def require_steps(model: BinnedModel) -> None:

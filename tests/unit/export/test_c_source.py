@@ -175,10 +175,11 @@ def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """The program of all cases, by all compilers that are here, under all options; each in its folder."""
+    """The program of all cases, by all compilers that are here, under all options, and watched; each in its folder."""
     folder = tmp_path_factory.mktemp("c_programs")
     built = {}
-    for number, (compiler, options) in enumerate(EVERY):
+    watched = [*C99, "-O1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
+    for number, (compiler, options) in enumerate([*EVERY, ("gcc", watched)]):
         if shutil.which(compiler) is not None:
             path = folder / str(number)
             path.mkdir()

@@ -118,6 +118,18 @@ def test_rows_without_an_answer(name: str) -> None:
         assert same(given["probability"][n:], model.predict(scores[n:], keys=None if keys is None else keys[n:]))
 
 
+@pytest.mark.parametrize("n_bins", [3, 8, 65])
+def test_many_edges_of_one_score(n_bins: int) -> None:
+    rng = np.random.default_rng(n_bins)
+    scores = np.where(rng.random(20_000) < 0.45, 0.5, np.where(rng.random(20_000) < 0.8, 0.0, rng.random(20_000)))
+    model = fb.UniformMassBinning(n_bins, ties="random").fit(scores, rng.random(20_000) < 0.3).model_
+    assert np.unique(model.edges, return_counts=True)[1].max() >= n_bins // 3
+    scores, keys = hard_rows(model, 20_000)
+    at = rng.random(20_000) < 0.8
+    scores[at] = rng.choice(model.edges, at.sum())
+    assert_answers(run(write(model, outputs=OUTPUTS), scores, key=keys), model, scores, keys)
+
+
 @pytest.mark.parametrize("name", ["1 bins", "10 bins", "10 bins, keys"])
 @pytest.mark.parametrize("n", [0, 1, 7])
 @pytest.mark.parametrize("column", [False, True])
@@ -348,7 +360,7 @@ def test_mistakes() -> None:
         write(model, outputs=("value", "probability"))
     with pytest.raises(fb.InputError, match=r"^alpha is 0.1, but no end of an interval is asked for"):
         write(model, alpha=0.1)
-    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a model"):
+    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a BinnedModel"):
         write({})
 
 

@@ -304,7 +304,7 @@ def test_what_is_refused(fitted: fb.UniformMassBinning) -> None:
         fb.export.sql(fitted, dialect="duckdb", alpha=0.1)
     with pytest.raises(fb.InputError, match=r"alpha is 0.9; alpha is the chance that the promise fails"):
         fb.export.sql(fitted, dialect="duckdb", what="lower", alpha=0.9)
-    with pytest.raises(fb.InputTypeError, match=r"model is of type str; pass a model"):
+    with pytest.raises(fb.InputTypeError, match=r"model is of type str; pass a BinnedModel"):
         fb.export.sql("model.fbm", dialect="duckdb")
     with pytest.raises(fb.InputTypeError, match=r"model is a set of models; use sql_set"):
         fb.export.sql(fb.ModelSet({"a": fitted}), dialect="duckdb")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from exported import model_of
-from sql_engines import AWKWARD, INTEGERS, WITH_NUL, DuckDB, SQLite, answers_of, check_set, mixed_set
+from sql_engines import AWKWARD, INTEGERS, WITH_NUL, DuckDB, SQLite, answers_of, check_set, mixed_set, n_differing
 
 import fastbin as fb
+from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import digest_of
 
 ENGINES = {engine.dialect: engine for engine in (DuckDB, SQLite)}
@@ -33,6 +35,18 @@ def engine(dialect: str) -> Iterator[Any]:
 def test_sets_give_all_bits(engine: Any, kind: type, keyed: bool, unknown: str) -> None:
     keys = INTEGERS if kind is int else AWKWARD + WITH_NUL
     check_set(engine, mixed_set(keys, keyed=keyed, unknown=unknown), 4000)
+
+
+@dialects
+@pytest.mark.parametrize("lookup", ["range", "seek"])
+@pytest.mark.parametrize("kind", [int, str])
+def test_queries_of_other_engines(engine: Any, kind: type, lookup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The joins of Spark, BigQuery and Snowflake, and the subquery of PostgreSQL and SQLite, where they can be run here."""
+    monkeypatch.setitem(DIALECTS, engine.dialect, replace(DIALECTS[engine.dialect], lookup=lookup))
+    keys = INTEGERS if kind is int else AWKWARD
+    check_set(engine, mixed_set(keys, keyed=True, unknown="pool"), 1000)
+    for name in ("10 bins", "keys at zero", "clips at keys"):
+        assert n_differing(engine, model_of(name), 1000, style="join") == 0
 
 
 @pytest.mark.slow

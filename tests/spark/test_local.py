@@ -1,0 +1,123 @@
+"""Fits of Spark tables in a local session of two threads: `.ci/thorough spark` runs this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
+from spark_sessions import Meter, needs_spark, session
+
+import fastbin as fb
+from fastbin.engines.columns import Columns
+from fastbin.engines.group_by import GroupBySource
+from fastbin.engines.spark import SparkFrame
+
+pytestmark = needs_spark
+
+
+class SmallFrame(SparkFrame):
+    """Allows so few cells and values that plans have to be refined."""
+
+    least_cells, most_cells = 256, 1024
+    value_limit = 200
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with session(tmp_path_factory.mktemp("spark")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def table(spark: Any) -> Any:
+    """The hard sets as data frames, each of three partitions, which stay in memory."""
+    frames: dict[str, Any] = {}
+
+    def of(name: str) -> Any:
+        if name not in frames:
+            rows = hard_set(name)
+            columns = {"p": rows.scores, "y": rows.labels, "w": rows.repeats}
+            frames[name] = spark.createDataFrame(pa.table(columns)).repartition(3).cache()
+        return frames[name]
+
+    return of
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_model_has_the_bytes_of_the_fit_in_memory(table: Any, name: str, calibrator: str) -> None:
+    method = CALIBRATORS[calibrator](hard_set(name).score_range)
+    model = fb.engines.fit(table(name), score="p", label="y", calibrator=method)
+    assert model.to_bytes() == local_model(calibrator, name).to_bytes()
+
+
+@pytest.mark.parametrize("calibrator", ["umd, random", "umb, whole", "certified"])
+@pytest.mark.parametrize("name", NAMES)
+def test_so_it_has_where_plans_have_to_be_refined(table: Any, name: str, calibrator: str) -> None:
+    score_range = hard_set(name).score_range
+    source = GroupBySource(SmallFrame(table(name)), Columns.of(SmallFrame(table(name)), "p", "y", "w", score_range, None))
+    model = CALIBRATORS[calibrator](score_range)._fit_source(source).model_
+    assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"p": [None, None]}, "of 12 rows, p is NULL in 2;"),
+        ({"p": [float("nan")]}, "of 11 rows, p is NaN in 1;"),
+        ({"p": [float("inf"), -float("inf")]}, "of 12 rows, p is infinite in 2;"),
+        ({"p": [1.5, -0.5, 2.0]}, r"of 13 rows, p is outside \[0, 1\] in 3;"),
+        ({"y": [None]}, "of 11 rows, y is NULL in 1;"),
+        ({"y": [2, 2]}, r"of 12 rows, y is neither 0 nor 1 in 2 \(such as 2\);"),
+    ],
+)
+def test_bad_rows_are_refused_with_their_number(spark: Any, columns: dict[str, list[Any]], told: str) -> None:
+    good = {"p": np.linspace(0, 1, 10).tolist(), "y": [0, 1] * 5}
+    n_bad = len(next(iter(columns.values())))
+    rows = {name: good[name] + columns.get(name, good[name][:n_bad]) for name in good}
+    frame = spark.createDataFrame(pa.table(rows, pa.schema([("p", pa.float64()), ("y", pa.int32())])))
+    with pytest.raises(fb.InputError, match=told):
+        fb.engines.fit(frame, score="p", label="y", calibrator=fb.UniformMassBinning(2))
+
+
+def test_rows_that_change_between_passes_are_refused(spark: Any) -> None:
+    counter = iter(range(1000))
+    frame = spark.range(100_000).selectExpr("rand(1) AS p", "id % 2 AS y").createOrReplaceTempView("t")
+    source = GroupBySource(SparkFrame(spark.table("t")), Columns("p", "y", None, 0, 1, (0.0, 1.0)))
+
+    def change(n_pass: int, n_rows: int) -> None:
+        source._frame = SparkFrame(spark.range(100_000).selectExpr(f"rand({next(counter) + 2}) AS p", "id % 2 AS y"))
+
+    source._progress = change
+    with pytest.raises(fb.InputError, match="the rows changed between two passes"):
+        fb.UniformMassBinning(20)._fit_source(source)
+    assert frame is None
+
+
+def test_text_labels_and_empty_tables(spark: Any) -> None:
+    rows = hard_set("uniform")
+    words = pa.table({"odd `name`": rows.scores, "y": np.where(rows.labels, "yes", "no")})
+    frame = spark.createDataFrame(words)
+    local = fb.UniformMassBinning().fit(rows.scores, rows.labels).model_
+    assert fb.engines.fit(frame, score="odd `name`", label="y", positive="yes") == local
+    with pytest.raises(fb.InputError, match="table has no rows"):
+        fb.engines.fit(frame.where("y = 'none'"), score="odd `name`", label="y", positive="yes")
+
+
+@pytest.mark.parametrize("n_bins", [10, 100, "certified"])
+def test_a_partition_shuffles_little(spark: Any, tmp_path: Any, n_bins: Any) -> None:
+    path = str(tmp_path / "rows.parquet")
+    spark.range(0, 4_000_000, 1, 4).selectExpr("rand(7) AS p", "rand(8) < 0.3 AS y").write.parquet(path)
+    meter = Meter(spark)
+    method = fb.CertifiedCalibration() if n_bins == "certified" else fb.UniformMassBinning(n_bins)
+    fb.engines.fit(spark.read.parquet(path), score="p", label="y", calibrator=method, progress=meter)
+    assert len(meter.passes) >= 2
+    for one in meter.passes:
+        print(one)
+        assert one.n_rows >= 4_000_000  # the rows were read
+        assert one.most_shuffled <= 2**20
+        assert one.collected < 2**22  # and never collected
