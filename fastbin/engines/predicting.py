@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
@@ -198,7 +199,8 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
 
 def _predict_polars(frame: Any, request: Request) -> Any:
     """One expression over the columns that are read, so that the engine reads no others for it and may work in batches."""
-    import polars as pl
+    with needed_for("tables of Polars", package="polars"):
+        import polars as pl
 
     schema = frame.collect_schema()
     request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
