@@ -35,6 +35,7 @@ def _binned(
         edges[1::3] = edges[: len(edges) - 1 : 3]  # an edge score twice, told apart by the key
         keys = rng.integers(1, 2**64 - 1, n_bins - 1, dtype=np.uint64)
         keys[: 2 * (len(keys) // 2)] = np.sort(keys[: 2 * (len(keys) // 2)])
+        keys[2:][-1:] = 2**64 - 1  # which no row has
         order = np.lexsort((keys, edges))
         edges, keys = edges[order], keys[order]
     counts = rng.integers(50, 90, n_bins)

@@ -152,7 +152,7 @@ def sql(
     cuts = cuts_of(steps, what)
     has_array = words.has_array and style == "auto" and key is None
     answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
-    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} END"
+    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} ELSE NULL END"
 
 
 def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:

@@ -281,7 +281,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, 5)
     with pytest.raises(fb.InputTypeError, match="model is of type list"):
         fb.export.c_source([model], "p")
-    with pytest.raises(fb.InputTypeError, match="or a fitted calibrator"):
+    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
         fb.export.c_source(fb.UniformMassBinning(3), "p")
     with pytest.raises(fb.InputTypeError, match="outputs is 'value'"):
         fb.export.c_source(model, "p", outputs="value")

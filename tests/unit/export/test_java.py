@@ -220,7 +220,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.java(model, None)
     with pytest.raises(fb.InputTypeError, match="a part of package is 5"):
         fb.export.java(model, "P", package=5)
-    with pytest.raises(fb.InputTypeError, match="model is of type str"):
+    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.java("model", "P")
     with pytest.raises(fb.InputError, match="no end of an interval is asked for"):
         fb.export.java(model, "P", alpha=0.1)

@@ -15,7 +15,6 @@ from exported import model_of
 from exported_curves import curve_model_of
 
 import fastbin as fb
-from fastbin.export.rows import answers, given_rows, hard_rows
 from fastbin.export.steps import digest_of
 from fastbin.export.verify import digest_in, target_of
 
@@ -284,7 +283,7 @@ def test_answers_may_not_be_zero_of_another_sign() -> None:
     model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 0.5])
     text = fb.export.sql(model, dialect="sqlite")
     assert fb.export.verify(model, text, dialect="sqlite").is_same
-    assert text.endswith("ELSE (0.0) END END")
+    assert text.endswith("ELSE (0.0) END ELSE NULL END")
     (mismatch,) = fb.export.verify(
         model, text.replace("ELSE (0.0) END", "ELSE (-1e-320 / 1e300) END"), dialect="sqlite"
     ).mismatches
@@ -342,41 +341,7 @@ def test_sql_that_cannot_be_run() -> None:
     assert "Polars has no tables" in fb.export.verify(SET, tables, **{**words, "dialect": "polars"}).why_not
 
 
-# --------------------------------------------------------------------- rows and words
-
-
-@pytest.mark.parametrize("name", ["10 bins, keys", "subnormal edges", "logits", "clips at keys", "1 bins"])
-def test_hard_rows_are_hard(name: str) -> None:
-    model = model_of(name)
-    rows = hard_rows(model)
-    scores = set(rows.scores.tolist())
-    for edge in model.edges.tolist():
-        assert {edge, np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf)} <= scores
-    for end in model.score_range or ():
-        assert {end, np.nextafter(end, -np.inf), np.nextafter(end, np.inf)} <= scores
-    assert {0.0, 5e-324, -5e-324, math.inf, -math.inf} <= scores
-    assert np.isnan(rows.scores).any()
-    assert np.signbit(rows.scores[rows.scores == 0.0]).any()
-    if not model.needs_key:
-        assert rows.keys is None
-        return
-    assert rows.keys is not None
-    pairs = set(zip(rows.scores.tolist(), rows.keys.tolist(), strict=True))
-    for edge, key in zip(model.edges.tolist(), model.edge_keys.tolist(), strict=True):
-        assert {(edge, min(each, 2**64 - 2)) for each in (key, max(key - 1, 0), 0)} <= pairs
-
-
-def test_answers_of_sets() -> None:
-    rows = given_rows(SET, [0.5, 0.5, 7.0, 7.0, math.nan], None, ["far", "nowhere", "it's; --", "north", "far"])
-    found = answers(SET, rows, ALL, None)
-    assert found["bin"][1] == -1
-    assert found["value"][1] == found["value"][0] == SET.pool.predict_one(0.5)
-    assert (found["lower"][1], found["upper"][1]) == (0.0, 1.0)
-    assert found["value"][2] == SET["it's; --"].predict_one(1.0)
-    assert np.isnan(found["value"]).tolist() == [False, False, False, True, True]
-    refusing = answers(INTEGERS, given_rows(INTEGERS, [0.5, 0.5], None, [3, 4]), ("value", "bin"), None)
-    assert np.isnan(refusing["value"]).tolist() == [False, True]
-    assert refusing["bin"].tolist() == [INTEGERS[3].assign_one(0.5), -1]
+# --------------------------------------------------------------------- words
 
 
 @targets
