@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from measure import Contestant, paired
 
 import fastbin as fb
 from fastbin.io import open_table, read_columns
+from fastbin.io.parquet import ParquetTable
 from fresh_python import run_python
 
 COLUMNS = ["p", "y"]
@@ -34,15 +35,16 @@ def write(path: Path, scores: np.ndarray, labels: np.ndarray) -> None:
     pq.write_table(pa.table({"p": scores, **others, "y": labels}), path, row_group_size=ROWS_OF_A_GROUP)
 
 
-def by_file(path: Path) -> Batches:
+class ByFile(ParquetTable):
     """As 0.1.0 read it."""
-    for batch in pq.ParquetFile(path).iter_batches(2**16, columns=COLUMNS):
-        yield tuple(batch.column(name).to_numpy() for name in COLUMNS)
+
+    def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 2**16) -> Iterator[Any]:
+        return pq.ParquetFile(self.path).iter_batches(chunk_rows, columns=columns)
 
 
-def by_scanner(path: Path) -> Batches:
-    for batch in pyarrow.dataset.dataset(path).scanner(columns=COLUMNS, batch_size=2**16).to_batches():
-        yield tuple(batch.column(name).to_numpy() for name in COLUMNS)
+class ByScanner(ParquetTable):
+    def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 2**16) -> Iterator[Any]:
+        return pyarrow.dataset.dataset(self.path).scanner(columns=columns, batch_size=chunk_rows).to_batches()
 
 
 def fit(batches: Callable[[], Batches]) -> fb.BinnedModel:
@@ -59,15 +61,10 @@ def bench_fit_parquet(n: int, is_long: bool, tmp_path: Path, benchmark, report) 
     (tmp_path / "many").mkdir()
     for number, part in enumerate(np.array_split(np.arange(n), N_FILES)):
         write(tmp_path / "many" / f"{number:03}.parquet", scores[part], labels[part])
-    one, many = open_table(tmp_path / "one.parquet"), open_table(tmp_path / "many")
-    ways: dict[str, Contestant] = {
-        "one": partial(fit, partial(read_columns, one, COLUMNS)),
-        "many": partial(fit, partial(read_columns, many, COLUMNS)),
-        **{
-            reader: partial(fit, partial(read, tmp_path / "one.parquet"))
-            for reader, read in zip(cases.READER_TO_DUCKDB, (by_file, by_scanner), strict=True)
-        },
-    }
+    path = str(tmp_path / "one.parquet")
+    tables = {"one": open_table(path), "many": open_table(tmp_path / "many")}
+    tables |= {reader: read(path) for reader, read in zip(cases.READER_TO_DUCKDB, (ByFile, ByScanner), strict=True)}
+    ways: dict[str, Contestant] = {way: partial(fit, partial(read_columns, table, COLUMNS)) for way, table in tables.items()}
     expected = fb.UniformMassBinning(100).fit(scores, labels).model_.to_bytes()
     for way, call in ways.items():
         assert call().to_bytes() == expected, way

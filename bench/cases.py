@@ -203,6 +203,37 @@ def parquet_fit(n: int) -> str:
 PARQUET_FITS = {10**6: {}, 10**7: {READER_TO_DUCKDB["PyArrow's ParquetFile"]: Asked(at_least=1)}}
 LARGEST_FILE = "fastbin fit of Parquet, n = 1e8"
 
+# ------------------------------------------------------------------------------------------------- engines
+
+ENGINE_MS = Quantity("fit to a DuckDB relation on Parquet, streamed", "ms")
+WAY_TO_STREAM = {
+    way: Quantity(f"{way} / that")
+    for way in ("arrays", "Parquet as 0.1.0", "DuckDB table", "Polars", "DuckDB GROUP BY", "Polars GROUP BY")
+}
+
+
+@dataclass(frozen=True)
+class EngineCase:
+    """One fit where the data are."""
+
+    shape: str
+    n: int
+    n_bins: int = 100
+
+    @property
+    def name(self) -> str:
+        return f"fit in engines, {self.shape}, n = {size(self.n)}, B = {self.n_bins}"
+
+    @property
+    def targets(self) -> dict[Quantity, Asked]:
+        return {WAY_TO_STREAM["Parquet as 0.1.0"]: Asked(at_least=1)} if self.n >= 10**7 else {}
+
+    def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8]]:
+        return rows(self.shape, self.n)
+
+
+ENGINE_FITS = [EngineCase("uniform", 10**6), EngineCase("uniform", 10**7), EngineCase("Beta(.5, 5)", 10**7)]
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -307,6 +338,33 @@ class ExportCase:
 
 EXPORTS = [ExportCase(10), ExportCase(100, is_short=True), ExportCase(1000), ExportCase(50, has_keys=True, is_short=True)]
 
+# What one would write in Python: a function that an engine calls with batches of scores, or with one score at a time. Both
+# call fastbin here, so this is the cost of leaving the engine; it is a gain where scores go in batches and Python is there.
+FUNCTION_TO_EXPORT = {kind: Quantity(f"a Python function of {kind} / export") for kind in ("batches", "rows")}
+
+
+@dataclass(frozen=True)
+class SqlCase:
+    """Uniform scores in a table of the engine, on one thread."""
+
+    engine: str
+    style: str
+    n_bins: int
+    n_rows: int = 10**6
+    is_short: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.style}, B = {self.n_bins}"
+
+
+SQL = [
+    SqlCase("DuckDB", "tree", 10, is_short=True), SqlCase("DuckDB", "tree", 100, is_short=True),
+    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
+    SqlCase("Polars", "tree", 10), SqlCase("Polars", "tree", 100, is_short=True),
+    SqlCase("SQLite", "tree", 100, n_rows=10**5, is_short=True), SqlCase("SQLite", "join", 1000, n_rows=10**5),
+]  # fmt: skip
+
 # ------------------------------------------------------------------------------------------------- sets of models
 
 READ_MS, READ_NS_A_BYTE = Quantity("CPU, reading the set", "ms"), Quantity("CPU, reading a byte", "ns")
@@ -388,6 +446,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{case.name: case.targets for case in SEGMENT_FITS},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
     LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
+    **{case.name: case.targets for case in ENGINE_FITS},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

@@ -49,14 +49,16 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @options.keys
 @options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
 @click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine it is for.")
-@options.option("--output NAME", "Of SQL: what it gives, one of value, bin, lower, upper.", default="value")
+@options.choice(
+    "--outputs", "Of SQL: what it was written for. Other files say it themselves.", "value", "bin", "lower", "upper"
+)
 @options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores.", default="scores")
 @options.option("--alpha A", "With intervals: their alpha. Default: 0.1, and of ONNX what the file says.", options.ALPHA)
 @options.tables
 @options.as_json
 def command(
     model: str, against: str, target: str | None, scores: str | None, cell: str | None, keys: KeyOptions,
-    dialect: str | None, output: str, source: str, alpha: float | None, rows: TableOptions, as_json: bool,
+    dialect: str | None, outputs: str, source: str, alpha: float | None, rows: TableOptions, as_json: bool,
 ) -> int:  # fmt: skip
     """Run what was exported from MODEL, and compare all bits of its answers.
 
@@ -78,7 +80,7 @@ def command(
         given = {"score": rows.score_column(table), **_columns(table, loaded, rows, cell, keys)}
     with working("comparing"):
         result = verify(
-            loaded, Path(against), target=chosen, dialect=dialect, what=output, alpha=alpha, key=keys.column, cell=cell,
+            loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
             source=source, **given,
         )  # fmt: skip
     if as_json:

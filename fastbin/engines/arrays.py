@@ -15,6 +15,11 @@ from fastbin._typing import Array, Bools
 from fastbin._validation import ScoreRange, is_missing, refuse_words
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
 from fastbin.engines.tables import Stream, pyarrow
+from fastbin.io.replay import MEMORY_BYTES
+
+# Bytes of arrays that are kept for the passes after the first: 28 million rows without weights. A table that has more is read
+# anew for each pass.
+KEPT_BYTES = MEMORY_BYTES
 
 # The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
 MOST_SAMPLES = 2**53
@@ -90,21 +95,31 @@ class ArrayReader:
     def __init__(self, stream: Stream, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
         self._wanted = stream.check_columns(*names)
+        self._kept: list[tuple[Array, ...]] | None = None  # all batches, if they were read and are few enough
 
     def batches(self) -> Generator[tuple[Array, ...], None, None]:
         """One pass: (scores, labels) or (scores, labels, weights), of one length each. Their values are not looked at.
 
         What arrays have no place for, such as NULL, is refused with the numbers of all bad rows, at the cost of one more pass.
         """
-        reading = _Reading(self)
+        if self._kept is not None:
+            yield from self._kept
+            return
+        reading, room, kept = _Reading(self), KEPT_BYTES, list[tuple[Array, ...]]()
         with closing(self._columns()) as parts:
             for columns in parts:
                 arrays = reading.read(columns)
                 if arrays is None:
                     break
+                room -= sum(array.nbytes for array in arrays)
+                if room >= 0:
+                    kept.append(arrays)
+                else:
+                    kept.clear()
                 yield arrays
             else:
                 reading.labels.check_all()
+                self._kept = kept if room >= 0 else None
                 return
         self.refuse()
 

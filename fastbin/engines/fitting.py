@@ -83,10 +83,10 @@ def fit(
     Notes
     -----
     Only the columns that are named are read. Calibrators that counts decide are fitted in a few passes, in memory that does not
-    grow with the rows (a batch of 65,536 rows, the counters, at most 2**21 rows that are listed): `UniformMassBinning` but for
-    scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`, `ExplicitBinning`. Any other calibrator, and
-    segments, need all rows at once: a stream is read into memory once (17 bytes a row and the keys of segments), and GROUP BY
-    refuses them by name. Time O(n) a pass.
+    grow with the rows (at most 256 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
+    listed): `UniformMassBinning` but for scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`,
+    `ExplicitBinning`. Any other calibrator needs all rows at once: a stream is read into memory once, and GROUP BY refuses it
+    by name. Time O(n) a pass.
 
     Errors of the engine come through as they are. A call that is interrupted leaves nothing behind.
 

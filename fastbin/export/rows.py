@@ -19,6 +19,9 @@ from fastbin.model_set import ModelSet
 # The greatest key of a row; edges have one more.
 GREATEST_KEY = 2**64 - 2
 
+# Scores that no edge is near, of all models of a set together.
+MOST_SPREAD = 1000
+
 ZEROS = (0.0, 5e-324, 1e-310, float(np.finfo(np.float64).tiny), GREATEST)
 
 
@@ -85,8 +88,9 @@ def hard_rows(model: BinnedModel | ModelSet) -> Rows:
     """Rows where a wrong export shows: at each edge and the four doubles on both sides, with the key of the edge and those next
     to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
     if isinstance(model, BinnedModel):
-        return _hard_rows_of(model, model.needs_key)
-    of_models = [_hard_rows_of(each, needs_keys(model)) for _, each in model.numbered]
+        return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
+    n_spread = MOST_SPREAD // model.n_models
+    of_models = [_hard_rows_of(each, needs_keys(model), n_spread) for _, each in model.numbered]
     key_of_model = dict(zip(numbers_of(model, model.keys), model.keys, strict=True))  # none for a pool of unknown cells alone
     parts = [of_models[number].within(key) for number, key in key_of_model.items()]
     few = of_models[-1].take(slice(0, 40))
@@ -101,10 +105,12 @@ def _cells(key: int | str, n: int) -> Array:
     return np.full(n, key, np.int64 if isinstance(key, int) else object)
 
 
-def _hard_rows_of(model: BinnedModel, needs_key: bool) -> Rows:
+def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> Rows:
+    """With so many scores between the hard ones; of large sets, without zeros and subnormals in each model."""
     low, high = (-1.0, 1.0) if model.score_range is None else model.score_range
     knots = np.zeros(0) if model.knots is None else model.knots[:, 0]
-    places = [model.edges, ZEROS, np.negative(ZEROS), [low, high, 0.5, 1.0, model.clip, 1.0 - model.clip]]
+    zeros = ZEROS if n_spread else ZEROS[:1]
+    places = [model.edges, zeros, np.negative(zeros), [low, high, 0.5, 1.0, model.clip, 1.0 - model.clip]]
     with np.errstate(over="ignore"):
         centres = np.unique(np.concatenate([*places, 1.0 / (1.0 + np.exp(-knots))]))
         beside = [centres]
@@ -114,7 +120,7 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool) -> Rows:
                 moved = np.nextafter(moved, end)
                 beside.append(moved)
     rng = np.random.default_rng(0)
-    spread = rng.uniform(max(low, -1e300), min(high, 1e300), 1000)
+    spread = rng.uniform(max(low, -1e300), min(high, 1e300), n_spread)
     scores = np.concatenate([*beside, spread, [-0.0, np.nan, np.inf, -np.inf]])
     if not needs_key:
         return Rows(scores)

@@ -152,7 +152,7 @@ def sql(
     cuts = cuts_of(steps, what)
     has_array = words.has_array and style == "auto" and key is None
     answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
-    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} END"
+    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} ELSE NULL END"
 
 
 def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
@@ -199,8 +199,8 @@ def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, 
     require_tables(dialect)
     limits = list(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
     found = sought(score, key, limits, dialect)
-    # The number stands behind a condition as BigQuery joins by columns of both sides alone.
-    number = f"CASE WHEN {found} IS NOT NULL THEN 0 END"
+    # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
+    number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
     lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
     made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
     return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")

@@ -50,7 +50,7 @@ def sql_of_curve(model: BinnedModel, score: str, dialect: Dialect) -> str:
         )
     answered = is_answered(score, None, curve.low, curve.high, dialect)
     about = comment([*description_of(model), ABOUT[model.kind]])
-    return f"{about}\nCASE WHEN {answered} THEN {_value(curve, score, dialect)} END"
+    return f"{about}\nCASE WHEN {answered} THEN {_value(curve, score, dialect)} ELSE NULL END"
 
 
 def _value(curve: Curve, score: str, dialect: Dialect) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import FormatError, InputError, InputTypeError
+from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array
 from fastbin.export.json import from_json
@@ -200,7 +200,7 @@ def verify(
     rows = joined([given, hard_rows(fitted)])
     try:
         ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell, source)) if target != "json" else None
-    except CannotRun as reason:
+    except (CannotRun, MissingDependencyError) as reason:
         return said._replace(why_not=str(reason))
     except Failed as reason:
         return said._replace(why_not=str(reason), is_broken=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin._dependencies import needed_for
 from fastbin._typing import Array
 from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
 from fastbin.export.rows import Rows
@@ -51,9 +51,18 @@ def run_sql(text: str, rows: Rows, names: Names) -> Ran:
     return Ran(ran.engine, {names.what: ran.columns[names.what].astype(np.int32 if names.what == "bin" else np.float64)})
 
 
+def _sqlite() -> Any:
+    """Python's own module, which some builds of Python leave out."""
+    try:
+        import sqlite3
+    except ImportError:
+        raise CannotRun("this Python has no sqlite3") from None
+    return sqlite3
+
+
 def _statements(text: str) -> list[str]:
     """The statements of a script; SQLite knows where one ends, whatever comments and texts hold."""
-    found, lines = [], ""
+    sqlite3, found, lines = _sqlite(), [], ""
     for line in text.splitlines(keepends=True):
         lines += line
         if line.rstrip().endswith(";") and sqlite3.complete_statement(lines):
@@ -78,11 +87,9 @@ def _in_order(at: Any, answers: list[Any]) -> Array:
 
 
 def _in_duckdb(sql: _Sql) -> Ran:
-    try:
+    with needed_for("runs in DuckDB", extra="engines"):
         import duckdb
         import pyarrow as pa
-    except ImportError as error:
-        raise CannotRun(f"{error.name} is not installed") from None
     table = pa.table({name: pa.array(column, from_pandas=False) for name, column in sql.columns.items()})
     with duckdb.connect() as connection:
         connection.register(_plain(sql.source), table)
@@ -92,12 +99,12 @@ def _in_duckdb(sql: _Sql) -> Ran:
             given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
         except duckdb.Error as error:
             raise Failed(f"DuckDB says: {error}") from None
-    answers = given[sql.answer].filled(-1 if given[sql.answer].dtype.kind == "i" else np.nan)
+    answers = np.ma.filled(given[sql.answer], -1 if given[sql.answer].dtype.kind == "i" else np.nan)
     return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(given[ROW], answers.tolist())})
 
 
 def _in_sqlite(sql: _Sql) -> Ran:
-    names = ", ".join(f'"{name}"' for name in sql.columns)
+    sqlite3, names = _sqlite(), ", ".join(f'"{name}"' for name in sql.columns)
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute(f"CREATE TABLE {sql.source} ({names})")
@@ -118,10 +125,8 @@ def _in_sqlite(sql: _Sql) -> Ran:
 
 
 def _in_polars(sql: _Sql) -> Ran:
-    try:
+    with needed_for("runs in Polars", package="polars"):
         import polars as pl
-    except ImportError:
-        raise CannotRun("polars is not installed") from None
     if sql.statements:
         raise CannotRun("Polars has no tables that last")
     columns = {name: column.tolist() if column.dtype == object else column for name, column in sql.columns.items()}
@@ -134,10 +139,8 @@ def _in_polars(sql: _Sql) -> Ran:
 
 def run_onnx(graph: bytes, rows: Rows, names: Names) -> Ran:
     """The graph of a model, or of a set, alone."""
-    try:
+    with needed_for("runs of ONNX graphs", extra="onnx"):
         import onnxruntime
-    except ImportError:
-        raise CannotRun("onnxruntime is not installed") from None
     try:
         session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own, which have no common base

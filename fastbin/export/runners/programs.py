@@ -226,7 +226,10 @@ def _answers(files: Mapping[str, str], rows: Rows, commands: Sequence[Sequence[s
             (place / name).write_text(text, encoding="utf8", newline="\n")
         _write_columns(rows, place)
         for command in commands:
-            ran = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            try:
+                ran = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            except subprocess.TimeoutExpired:
+                raise Failed(f"{Path(command[0]).name} does not end within {PATIENCE} s") from None
             if ran.returncode != 0:
                 said = (ran.stderr or ran.stdout).strip().splitlines()
                 raise Failed(f"{Path(command[0]).name} ends with {ran.returncode}: {' '.join(said[:3])}")

@@ -71,7 +71,7 @@ def test_files_that_say_what_their_model_says(file: str) -> None:
 def test_sql(dialect: str) -> None:
     words = ["--dialect", dialect]
     run("export", "tied.fbm", *words, "--key", "k", "--outputs", "bin", "-o", "tied.sql")
-    told = verified("tied.fbm", "--against", "tied.sql", *words, "--output", "bin", "--scores", "new.parquet", "--key", "k")
+    told = verified("tied.fbm", "--against", "tied.sql", *words, "--outputs", "bin", "--scores", "new.parquet", "--key", "k")
     assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["bin"])
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import tables
+from fastbin.engines import arrays, tables
 from fastbin.engines.tables import stream_of
 
 N = 5000
@@ -33,6 +33,7 @@ def fit(table: Any, **options: Any) -> Any:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "BATCH_ROWS", 512)
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * 4000)  # fewer than there are
 
 
 @pytest.fixture
@@ -223,6 +224,25 @@ def test_a_reader_in_disguise_is_found_out(wrap: Callable[[Any], Any]) -> None:
         fb.InputError, match=r"pass 2 saw 0 rows, the one before it 5000; .* a reader that is used up goes as a f"
     ):
         fit(wrap(reader()))
+
+
+def test_few_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And kept for the passes after that, as long as they are few."""
+    calls = []
+
+    def counted() -> pa.Table:
+        calls.append(None)
+        return TABLE
+
+    told = []
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N)
+    model = fit(counted, weight="n", progress=lambda n_passes, n_rows: told.append((n_passes, n_rows)))
+    assert model == fb.UniformMassBinning().fit(SCORES, LABELS, np.ones(N, np.int64)).model_
+    assert len(calls) == 1
+    assert told[-1] == (2, N)
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N - 1)
+    assert fit(counted, weight="n") == model
+    assert len(calls) == 3
 
 
 def test_one_pass_is_enough_where_all_rows_are_read() -> None:

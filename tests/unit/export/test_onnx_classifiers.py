@@ -123,6 +123,17 @@ def test_no_difference_on_the_scores_of_the_runtime(name: str, zipmap: bool, ops
     assert differences(graph, fitted(graph, ties="random", n_bins=40), key=keys) == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["logistic", "forest", "lightgbm", "xgboost"])
+def test_a_million_rows(name: str) -> None:
+    graph = with_new_operators(converted(name, False, 15))
+    model = fitted(graph, n_bins=50)
+    x = np.random.default_rng(6).normal(size=(10**6, 4)).astype(np.float32)
+    given = session_of(append_onnx(graph, model)).run(["probability"], {"X": x})[0]
+    expected = model.predict(onnx_scores(session_of(graph), x))
+    assert int((bits(given) != bits(expected)).sum()) == 0
+
+
 @pytest.mark.parametrize("name", ["logistic", "forest", "lightgbm", "xgboost"])
 def test_scores_of_the_runtime_are_not_those_of_the_library(name: str) -> None:
     """But close to them, and to the second column; so they are what a model must be fitted to."""

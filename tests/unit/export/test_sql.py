@@ -274,7 +274,7 @@ def test_numbers_are_read_back(dialect: str) -> None:
     for part in np.array_split(doubles, 40):
         expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
         engine.load({"p": [0.0] * len(part)})
-        found += answers_of(engine, f"CASE {expression} END")
+        found += answers_of(engine, f"CASE {expression} ELSE NULL END")
     if hasattr(engine, "connection"):
         engine.connection.close()
     np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
