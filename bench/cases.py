@@ -185,6 +185,55 @@ SEGMENT_FITS = [
     SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
 ]
 
+# ------------------------------------------------------------------------------------------------- files
+
+READER_TO_DUCKDB = {
+    reader: Quantity(f"fit, read by {reader} / fit") for reader in ("PyArrow's ParquetFile", "a PyArrow dataset's scanner")
+}
+MANY_FILES_TO_ONE = Quantity("fit to 100 files / to one")
+FILE_MS = Quantity("fit, two threads", "ms")
+PEAK_MB = Quantity("peak memory of the process", "MB")
+
+
+def parquet_fit(n: int) -> str:
+    return f"fit Parquet, uniform, n = {size(n)}, B = 100"
+
+
+# 0.1.0 read Parquet by ParquetFile.
+PARQUET_FITS = {10**6: {}, 10**7: {READER_TO_DUCKDB["PyArrow's ParquetFile"]: Asked(at_least=1)}}
+LARGEST_FILE = "fastbin fit of Parquet, n = 1e8"
+
+# ------------------------------------------------------------------------------------------------- engines
+
+ENGINE_MS = Quantity("fit to a DuckDB relation on Parquet, streamed", "ms")
+WAY_TO_STREAM = {
+    way: Quantity(f"{way} / that")
+    for way in ("arrays", "Parquet as 0.1.0", "DuckDB table", "Polars", "DuckDB GROUP BY", "Polars GROUP BY")
+}
+
+
+@dataclass(frozen=True)
+class EngineCase:
+    """One fit where the data are."""
+
+    shape: str
+    n: int
+    n_bins: int = 100
+
+    @property
+    def name(self) -> str:
+        return f"fit in engines, {self.shape}, n = {size(self.n)}, B = {self.n_bins}"
+
+    @property
+    def targets(self) -> dict[Quantity, Asked]:
+        return {WAY_TO_STREAM["Parquet as 0.1.0"]: Asked(at_least=1)} if self.n >= 10**7 else {}
+
+    def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8]]:
+        return rows(self.shape, self.n)
+
+
+ENGINE_FITS = [EngineCase("uniform", 10**6), EngineCase("uniform", 10**7), EngineCase("Beta(.5, 5)", 10**7)]
+
 # ------------------------------------------------------------------------------------------------- score
 
 SCORE_NS = Quantity("time a score", "ns")
@@ -261,6 +310,33 @@ def one_score(n_bins: int) -> str:
 def one_score_in_c(shape: str, n_bins: int) -> str:
     return f"C predict_one {shape}, B = {n_bins}"
 
+
+# ------------------------------------------------------------------------------------------------- exports
+
+EXPORT_TO_PREDICT = Quantity("export / predict")
+BY_HAND_TO_EXPORT = {search: Quantity(f"{search} search by hand / export") for search in ("binary", "linear")}
+
+# In ONNX, what others write: a tree operator, whose answers are float32, and what skl2onnx makes of isotonic regression, which
+# takes the value at the nearest of all knots.
+ONNX_TO_EXPORT = {form: Quantity(f"{form} / export") for form in ("tree operator", "nearest knot")}
+ONE_ROW_US = Quantity("one row", "us")
+ONE_ROW_TO_EMPTY = Quantity("one row / the same of a graph that does nothing")
+ISOTONIC_TO_ONE_ROW = Quantity("one row by IsotonicRegression in Python / one row")
+
+
+@dataclass(frozen=True)
+class ExportCase:
+    """1e6 scores in random order, scored one by one where the export runs; with keys, every score equals an edge."""
+
+    n_bins: int
+    has_keys: bool = False
+    is_short: bool = False
+
+    def name(self, target: str) -> str:
+        return f"{target}, B = {self.n_bins}{', keys' * self.has_keys}"
+
+
+EXPORTS = [ExportCase(10), ExportCase(100, is_short=True), ExportCase(1000), ExportCase(50, has_keys=True, is_short=True)]
 
 # ------------------------------------------------------------------------------------------------- sets of models
 
@@ -341,6 +417,9 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
     **{case.name: case.targets for case in SEGMENT_FITS},
+    **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
+    LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
+    **{case.name: case.targets for case in ENGINE_FITS},
 }  # fmt: skip
 
 TARGETS: dict[tuple[str, Quantity], Asked] = {

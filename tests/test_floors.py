@@ -39,7 +39,10 @@ def numbers(version: str) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     ("name", "sections"),
-    [("oldest.txt", ("dependencies", "fit", "cli", "plots", "sklearn", "test")), ("oldest-build.txt", ("requires",))],
+    [
+        ("oldest.txt", ("dependencies", "fit", "cli", "engines", "onnx", "plots", "sklearn", "test")),
+        ("oldest-build.txt", ("requires",)),
+    ],
 )
 def test_the_oldest_versions_are_the_declared_ones(name: str, sections: tuple[str, ...]) -> None:
     if not (ROOT / ".ci").is_dir():

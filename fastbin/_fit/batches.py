@@ -71,8 +71,10 @@ class BatchesSource:
                 for chunk in rows.chunks():
                     histogram.add(chunk)
                 if histogram.bad_rows:
-                    self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
+                    break
         assert histogram is not None  # a pass without rows is refused
+        if histogram.bad_rows:  # told when the pass is over: what gives the batches may allow no second one beside it
+            self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
         return histogram.answer()
 
     def rows(self) -> Generator[Rows, None, None]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Chunk
 from fastbin._fit.rows import BLOCK, Rows
 from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import refuse_first
 
 
 class RoundedSums(NamedTuple):
@@ -271,3 +272,23 @@ def assign(bins: Bins, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:
     except InputError:
         rows.refuse(bad_scores=True)
         raise
+
+
+def check_counts(counts: Any, label_sums: Any, n_bins: int) -> tuple[Int64s, Int64s]:
+    """Samples and label sums of each bin, both int64 (n_bins,)."""
+    samples, ones = (check_per_bin(column, name, n_bins) for column, name in ((counts, "counts"), (label_sums, "label_sums")))
+    refuse_first(ones > samples, lambda b: f"label_sums[{b}] is {ones[b]}, and counts[{b}] only {samples[b]}")
+    return samples, ones
+
+
+def check_per_bin(column: Any, name: str, n_bins: int) -> Int64s:
+    """A number of samples for each bin, int64 (n_bins,)."""
+    array = np.asarray(column)
+    if array.shape != (n_bins,):
+        raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} bins")
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} has dtype {array.dtype}; counts are integers")
+    refuse_first(array < 0, lambda b: f"{name}[{b}] is {array[b]}; counts are not negative")
+    if array.size and sum(array.tolist()) > 2**53:
+        raise InputError(f"{name} adds up to more than 2**53 samples")
+    return array.astype(np.int64)

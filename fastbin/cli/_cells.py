@@ -12,7 +12,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._typing import Array, Float64s
 from fastbin.cli._console import reading
-from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._streams import display_name
 from fastbin.io import Table
 from fastbin.io.base import arrow, as_plain
@@ -111,10 +111,13 @@ def read_rows(
     """All rows of a table, by argument: columns as arrays, and columns as text. `options` are those of `ColumnReader`."""
     reader, arrays, read = ColumnReader(table, numbers, **options), [], []
     names = dict.fromkeys([*reader.names, *(table.check_column(name) for name in texts.values())])
+    held = 0
     with reading(table, "reading") as watched:
         for batch in watched(table.batches(list(names))):
             read.append([read_text(table, name, batch, reader.first_row) for name in texts.values()])
             arrays.append(reader.read(batch))
+            held += sum(column.nbytes for column in (*read[-1], *arrays[-1].values()))
+            check_held(table, held)
     if reader.first_row == 0:
         raise InputError(f"{table.path} has no rows")
     reader.finish()

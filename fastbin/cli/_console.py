@@ -101,6 +101,21 @@ def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Itera
         yield watched
 
 
+@contextlib.contextmanager
+def counting_passes(what: str, n_rows: int | None) -> Iterator[Callable[[int, int], object] | None]:
+    """Show how far a fit is that goes over so many rows several times; it calls what this yields with its pass and its rows."""
+    shown = console(stderr=True)
+    if not shown.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    with Progress(*columns, console=shown, transient=True) as progress:
+        task = progress.add_task(what, total=n_rows)
+        yield lambda n_passes, done: progress.update(task, description=f"{what}, pass {n_passes}", completed=done)
+
+
 def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int | None = None) -> TextTable:
     """A table of right-aligned cells; of more than `max_rows` rows, those in the middle become one row of dots."""
     from rich import box

@@ -59,6 +59,7 @@ class TableOptions:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter == self.decimal:
@@ -69,7 +70,8 @@ class TableOptions:
         if os.name == "posix":
             # Signals end the process at once; PyArrow would handle them itself while it reads.
             arrow().enable_signal_handlers(False)
-        return open_table(path, self.delimiter, decimal=self.decimal, encoding=self.encoding, watch=watch)
+        text = {"decimal": self.decimal, "encoding": self.encoding}
+        return open_table(path, self.delimiter, **text, watch=watch, memory_limit=self.memory_limit)
 
     def columns(self, table: Table) -> dict[str, str]:
         """The columns of scores, labels and weights, by the argument of a fit that each becomes."""
@@ -108,6 +110,19 @@ def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...])
 
 def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
     return [name for name in table.names if name.strip().lower() in usual]
+
+
+class TooManyRows(InputError):
+    """All rows are needed at once, and they take more than the memory that a user allows."""
+
+
+def check_held(table: Table, n_bytes: int) -> None:
+    """Refuse so many bytes of rows, all of which a command needs at once, if there is a limit: joined, they take them twice."""
+    if table.memory_limit is not None and 2 * n_bytes > table.memory_limit:
+        raise TooManyRows(
+            f"{display_name(table.path)}: its rows take more than --memory-limit allows, and here all of them are needed at "
+            "once; raise it"
+        )
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from fastbin.cli._console import discard
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # The order of use; a command that is not listed comes after these.
-ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "bins", "adapt", "monitor")
+ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "export", "verify", "bins", "adapt", "monitor")
 
 HELP = """Turn a classifier's scores into probabilities that carry a finite-sample, distribution-free guarantee.
 
@@ -38,10 +38,11 @@ Start here:
 Exit codes:
   0    success, also if the reader of the output closed it early
   1    the input was refused: one line on standard error says why, and no
-       output file is left behind
+       output file is left behind; verify: the answers differ
   2    the command was not understood
   3    with --exit-code: assess found the certificate contradicted, or the
        alarm of monitor is on
+  4    verify cannot run the exported file here
   130  interrupted
 
 \b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import reduce, wraps
 from typing import Any
@@ -56,6 +57,20 @@ def _delimiter(value: str) -> str:
     return value
 
 
+def _size(value: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?", value.strip().lower())
+    if found is None:
+        raise ValueError
+    number, prefix, binary = found.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
+    if size < LEAST_MEMORY:
+        raise InputError(f"{value} is too little; give {LEAST_MEMORY // 10**6}MB or more")
+    return size
+
+
+# Below, DuckDB could not decode a row group of usual size.
+LEAST_MEMORY = 64 * 10**6
+
 ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
 RATE = _Checked("a number", _rate)
 SEED = _Checked("an integer", lambda value: check_seed(int(value)))
@@ -63,6 +78,7 @@ N_BINS = _Checked("a number of bins or 'auto'", lambda value: "auto" if value ==
 SCORE_RANGE = _Checked("'any' or a pair such as 0,1", _score_range)
 SPLIT = _Checked("a share such as 0.5, or three parts such as 1,1,1", _split)
 DELIMITER = _Checked("one character", _delimiter)
+SIZE = _Checked("a size such as 500MB or 2GB", _size)
 
 
 def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -127,6 +143,12 @@ tables = together(
     option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
     choice("--decimal", "The decimal mark in CSV files.", ".", ","),
     option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
+    option(
+        "--memory-limit SIZE",
+        "The most memory for rows, such as 500MB: half for the buffers of DuckDB, which reads Parquet, half for rows that are "
+        "kept. The program itself takes about 300 MB more.",
+        SIZE,
+    ),
     collected("rows", TableOptions, *TableOptions.__dataclass_fields__),
 )
 

@@ -93,18 +93,26 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
             raise InputError(f"{path} is the file that is read; write to another one")
 
 
+def read_stdin() -> bytes:
+    """The standard input, which is to be a model or an export."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed; name a model file")
+    return sys.stdin.buffer.read()
+
+
 def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
     from fastbin._load import load, read
 
-    if path != "-":
-        return load(path)
-    if sys.stdin is None:
-        raise InputError("standard input is closed; name a model file")
+    return load(path) if path != "-" else named(path, read, read_stdin())
+
+
+def named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:
+    """What is read of these bytes; a refusal names the path."""
     try:
-        return read(sys.stdin.buffer.read())
+        return read(data)
     except FormatError as error:
-        raise FormatError(f"standard input: {error}") from None
+        raise FormatError(f"{display_name(path)}: {error}") from None
 
 
 def load_model(path: str) -> BinnedModel:

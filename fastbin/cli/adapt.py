@@ -67,7 +67,7 @@ def command(
     the labels has changed. The rate of label 1 is estimated from outcomes or from scores alone, or it is given. The source data
     are not needed.
 
-    Files are CSV (with a header) or Parquet.
+    Files are CSV (with a header), Parquet or Arrow, or folders of such.
     """
     from fastbin.shift import LabelShift
 

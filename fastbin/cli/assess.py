@@ -62,7 +62,7 @@ def command(
     A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with
     the test samples of each group, and shows which distance these certify there by themselves.
 
-    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     assessment, audit = assess_file(model, file, rows, cells, groups=group, **settings)
     if as_json:

@@ -15,8 +15,8 @@ from fastbin._typing import Array
 from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
 from fastbin.cli._cells import CellOptions
-from fastbin.cli._console import note, reading, working
-from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._console import counting_passes, note, reading, working
+from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._fit_sets import SetOptions, fit_set
 from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._streams import Output
@@ -46,6 +46,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
         "fastbin fit scores.csv --method certified -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
+        "fastbin fit 'data/*.parquet' --memory-limit 2GB -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
@@ -143,8 +144,9 @@ def command(
 ) -> None:
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
-    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input. Each row is a sample that the classifier was not
-    trained on: its score and its outcome. CSV is parsed once. If the parsed rows do not fit into memory, they are kept in a
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such, or a quoted pattern; "-" reads CSV from standard input.
+    Each row is a sample that the classifier was not trained on: its score and its outcome. If the rows do not fit into memory,
+    methods with bins of equal mass go over them in passes: Parquet is read again each time, and parsed CSV is kept in a
     temporary file.
 
     With --segment, each segment gets a model of its own; with --classes, each class: the --label column then holds classes. One
@@ -195,25 +197,34 @@ def _fit(
 ) -> BinnedModel:
     """Fit all rows as arrays, or in passes if there are too many and the method can."""
 
-    def read() -> Generator[tuple[Array, ...], None, None]:
-        reader = ColumnReader(table, columns, label="labels", positive=positive, whole=("sample_weight",))
-        for batch in watched(table.batches(reader.names)):
-            yield tuple(reader.read(batch).values())
-        reader.finish()
-
     # A fit that picks samples at random needs them all at once.
     picks = getattr(calibrator, "scheme", "") == "ums" or getattr(calibrator, "edges_share", 1.0) != 1.0
     in_passes = hasattr(calibrator, "fit_batches") and not picks
+
+    def read() -> Generator[tuple[Array, ...], None, None]:
+        reader, held = ColumnReader(table, columns, label="labels", positive=positive, whole=("sample_weight",)), 0
+        for batch in watched(table.batches(reader.names)):
+            arrays = tuple(reader.read(batch).values())
+            held += sum(column.nbytes for column in arrays)
+            if not in_passes:
+                check_held(table, held)
+            yield arrays
+        reader.finish()
+
+    n_rows = None if table.is_text else table.total
+    limit = None if table.memory_limit is None else table.memory_limit // 2
     with reading(table, "reading") as watched:
-        stored = Replay(read, limit=None if in_passes else math.inf, spill=table.is_text)
+        stored = Replay(read, limit=limit if in_passes else math.inf, spill=table.is_text, n_rows=n_rows)
     if stored.n_rows == 0:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
-    with stored, errors_in(table, columns), working("fitting"), warnings.catch_warnings(record=True) as caught:
+    with stored, errors_in(table, columns), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         if in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:
-            fitted = calibrator.fit_batches(stored)
+            with counting_passes("fitting", stored.n_rows or n_rows) as progress:
+                fitted = calibrator.fit_batches(stored, progress=progress)
         else:
-            fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
+            with working("fitting"):
+                fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
     for text in {str(each.message) for each in caught}:
         if "did not converge" in text:  # empty and lost bins are among the facts that are printed
             note(text)

@@ -14,7 +14,8 @@ from fastbin._typing import Float64s
 from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json
-from fastbin.cli._streams import display_name, load_any
+from fastbin.cli._exports import WORDS, Exported, load_or_describe
+from fastbin.cli._streams import display_name
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -40,10 +41,16 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
 
     Of a set of models: its cells, and the certificate of all models together. --cell shows one of them, with its own
     certificate at its own alpha.
+
+    MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
+    ONNX graph says of it.
     """
     from fastbin.model_set import ModelSet
 
-    loaded, name = load_any(model), display_name(model)
+    loaded, name = load_or_describe(model), display_name(model)
+    if isinstance(loaded, Exported):
+        _show_export(loaded, model, name, as_json)
+        return
     if cell is not None:
         if not isinstance(loaded, ModelSet):
             raise InputError(f"{name} is one model and no set; leave out --cell")
@@ -59,6 +66,15 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     view: Any = _set_view if is_set else _model_view
     console().print(f"{name}: {view.summary(loaded)}.")
     view.show(console(), loaded, alpha)
+
+
+def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
+    if as_json:
+        say_json({"path": path, **export._asdict()})
+        return
+    console().print(f"{name}: a {WORDS[export.target]}, exported from the model whose file has the SHA-256 {export.sha256}.")
+    for key, value in export.facts.items():
+        console().print(f"{key.removeprefix('fastbin.')}: {value}")
 
 
 def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def command(
     One HTML file that needs no network: what the model is, what it promises, what the test shows bin by bin, the numbers before
     and after, pictures, and cautions in words. Of a set of models: cell by cell.
 
-    FILE is CSV (with a header) or Parquet; "-" reads CSV from standard input.
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     from fastbin.report import render_report
 

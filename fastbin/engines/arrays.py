@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,6 +15,11 @@ from fastbin._typing import Array, Bools
 from fastbin._validation import ScoreRange, is_missing, refuse_words
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
 from fastbin.engines.tables import Stream, pyarrow
+from fastbin.io.parsing import doubles_of_decimals
+
+# Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
+# anew for each pass.
+KEPT_BYTES = 2**27
 
 # The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
 MOST_SAMPLES = 2**53
@@ -62,6 +68,11 @@ class Labels:
         """The rows whose label is a third value, or a fourth, ..."""
         return sum(list(self.others.values())[1:])
 
+    @property
+    def n_bad(self) -> int:
+        """These, and those that are NaN; without `positive`, whoever counts the labels sees them."""
+        return self.n_strange + self.n_missing
+
     def check_all(self) -> None:
         """After the last row: refuse a positive value that no row has."""
         if self.positive is not None and self.n_positive == 0 and self.others:
@@ -84,46 +95,48 @@ class ArrayReader:
     def __init__(self, stream: Stream, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
         self._wanted = stream.check_columns(*names)
+        self._kept: list[tuple[Array, ...]] | None = None  # all batches, if they were read and are few enough
 
-    def batches(self) -> Iterator[tuple[Array, ...]]:
+    def batches(self) -> Generator[tuple[Array, ...], None, None]:
         """One pass: (scores, labels) or (scores, labels, weights), of one length each. Their values are not looked at.
 
         What arrays have no place for, such as NULL, is refused with the numbers of all bad rows, at the cost of one more pass.
         """
-        names, labels, total = self.names, Labels(self.names.label, self.positive), 0
-        for batch in self.stream.read(self._wanted):
-            columns = [_column(batch, name) for name in names[:3] if name is not None]
-            if any(column.null_count for column in columns):
-                self.refuse()
-            arrays = [_scores_of(columns[0], names.score), labels.read(columns[1])]
-            if names.weight is not None:
-                arrays.append(_weights_of(columns[2], names.weight))
-                total = _add_weights(total, arrays[2], names.weight)
-                if total < 0:
-                    self.refuse()
-            if labels.n_strange or labels.n_missing:
-                self.refuse()
-            yield tuple(arrays)
-        labels.check_all()
+        if self._kept is not None:
+            yield from self._kept
+            return
+        reading, room, kept = _Reading(self), KEPT_BYTES, list[tuple[Array, ...]]()
+        with closing(self._columns()) as parts:
+            for columns in parts:
+                arrays = reading.read(columns)
+                if arrays is None:
+                    break
+                room -= sum(array.nbytes for array in arrays)
+                if room >= 0:
+                    kept.append(arrays)
+                else:
+                    kept.clear()
+                yield arrays
+            else:
+                reading.labels.check_all()
+                self._kept = kept if room >= 0 else None
+                return
+        self.refuse()
 
     def all_rows(self, progress: Any = None) -> tuple[list[Array], Any]:
         """The same of all rows at once, and the segment of each as an Arrow array. One pass, at which values are checked."""
-        names, faults = self.names, FaultCounter(self)
+        reading, faults = _Reading(self), FaultCounter(self)
         batches: list[tuple[Array, ...]] = []
-        segments, reading, total = [], Labels(names.label, self.positive), 0
-        for batch in self.stream.read(self._wanted):
-            columns = [_column(batch, name) for name in names if name is not None]
-            faults.add(columns)
-            if faults.n_bad == 0:
-                arrays = [_scores_of(columns[0], names.score), reading.read(columns[1])]
-                if names.weight is not None:
-                    arrays.append(_weights_of(columns[2], names.weight))
-                    total = _add_weights(total, arrays[2], names.weight)
-                batches.append(tuple(arrays))
-                if names.segment is not None:
-                    segments.append(columns[-1])
-            if progress is not None:
-                progress(1, faults.n_rows)
+        segments = []
+        with closing(self._columns()) as parts:
+            for columns in parts:
+                faults.add(columns)
+                arrays = None if faults.n_bad else reading.read(columns)
+                if arrays is not None:
+                    batches.append(arrays)
+                    segments += columns[-1:] if self.names.segment is not None else []
+                if progress is not None:
+                    progress(1, faults.n_rows)
         faults.refuse_any()
         if not batches:
             raise InputError(f"{self.stream.called} has no rows; a calibrator needs samples")
@@ -133,10 +146,46 @@ class ArrayReader:
     def refuse(self) -> NoReturn:
         """Raise for rows of which one is known to be bad: one more pass, which counts all that are."""
         faults = FaultCounter(self)
-        for batch in self.stream.read(self._wanted):
-            faults.add([_column(batch, name) for name in self.names if name is not None])
+        for columns in self._columns():
+            faults.add(columns)
         faults.refuse_any()
         raise InputError(CHANGED)
+
+    def _columns(self) -> Generator[list[Any], None, None]:
+        """The columns of all rows as Arrow arrays, batch by batch, in the order of the names."""
+        names = [name for name in self.names if name is not None]
+        for batch in self.stream.read(self._wanted):
+            if len(batch):
+                yield [_column(batch, name) for name in names]
+
+
+class _Reading:
+    """What one pass has seen so far."""
+
+    def __init__(self, reader: ArrayReader) -> None:
+        self._names, self._n_samples = reader.names, 0
+        self.labels = Labels(reader.names.label, reader.positive)
+
+    def read(self, columns: list[Any]) -> tuple[Array, ...] | None:
+        """The arrays of some rows; ``None`` where one of these is known to be bad."""
+        names = self._names
+        score, label, *others = columns
+        if any(column.null_count for column in columns):
+            return None
+        arrays = (_scores_of(score, names.score), self.labels.read(label))
+        if names.weight is None:
+            return None if self.labels.n_bad else arrays
+        weights = _weights_of(others[0], names.weight)
+        if self.labels.n_bad or weights.min() < 0:
+            return None
+        # The greatest tells first, as the sum of a batch may not fit into 64 bits.
+        fits = int(weights.max()) <= MOST_SAMPLES // len(weights)
+        self._n_samples += int(weights.sum()) if fits else sum(weights.tolist())
+        if self._n_samples > MOST_SAMPLES:
+            raise InputError(
+                f"{names.weight} adds up to more than 2**53 samples, which engines cannot count exactly; divide the weights"
+            )
+        return *arrays, weights
 
 
 class FaultCounter:
@@ -145,13 +194,19 @@ class FaultCounter:
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._score_range = reader.names, reader.score_range
         self._labels = Labels(reader.names.label, reader.positive)
-        self._found: dict[tuple[str, str], Fault] = {}
+        score, label, weight, segment = reader.names
+        kinds: list[tuple[str | None, tuple[str, ...]]] = [
+            (score, (MISSING, NAN, INFINITE, outside(self._score_range))), (label, (MISSING, NAN, strange_label())),
+            (weight, (MISSING, NEGATIVE)), (segment, (MISSING,)),
+        ]  # fmt: skip
+        # In the order in which they are told.
+        self._found = {(name, what): Fault(name, what, 0) for name, whats in kinds if name is not None for what in whats}
         self.n_rows = 0
 
     @property
     def n_bad(self) -> int:
         """Faults so far; a row may have several."""
-        return sum(fault.n_rows for fault in self._found.values()) + self._labels.n_strange + self._labels.n_missing
+        return sum(fault.n_rows for fault in self._found.values()) + self._labels.n_bad
 
     def add(self, columns: list[Any]) -> None:
         """Some rows: the columns of `Names`, as far as there are any."""
@@ -189,20 +244,20 @@ class FaultCounter:
         self._count(name, what, n_bad, values[int(np.argmax(bad))].item() if n_bad and shown else None)
 
     def _count(self, name: str, what: str, n_rows: int, example: Any = None) -> None:
-        before = self._found.get((name, what), Fault(name, what, 0, example))
-        if n_rows or before.n_rows:
-            self._found[name, what] = before._replace(n_rows=before.n_rows + n_rows)
+        before = self._found[name, what]
+        example = example if before.example is None else before.example
+        self._found[name, what] = before._replace(n_rows=before.n_rows + n_rows, example=example)
 
     def refuse_any(self) -> None:
-        """Raise if there are any; for rows that are all good, check the labels as a whole."""
+        """Raise if there are any, or if no label is `positive`."""
         labels, name = self._labels, self._names.label
         faults = [*self._found.values(), Fault(name, NAN, labels.n_missing)]
         if labels.n_strange:
             other, third = list(labels.others)[:2]
             faults.append(Fault(name, strange_label(labels.positive, other), labels.n_strange, third))
+        labels.check_all()
         if self.n_bad:
             refuse(faults, self.n_rows)
-        labels.check_all()
 
 
 # ------------------------------------------------------------------------------------------------- one column of a batch
@@ -224,8 +279,7 @@ def _as_numbers(column: Any, name: str) -> Any:
     pa = pyarrow()
     kind = column.type
     if pa.types.is_decimal(kind):
-        # By way of text, which is read to the nearest double; Arrow's own cast is off by one double now and then.
-        return column.cast(pa.string()).cast(pa.float64())
+        return doubles_of_decimals(column)
     if pa.types.is_null(kind):
         return column.cast(pa.float64())
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
@@ -255,16 +309,3 @@ def _weights_of(column: Any, name: str) -> Array:
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         raise InputError(f"{name} holds a weight beyond 2**63; at most 2**53 samples can be counted") from None
-
-
-def _add_weights(total: int, weights: Array, name: str) -> int:
-    """The samples so far; -1 where a weight is negative."""
-    if weights.size == 0:
-        return total
-    if weights.min() < 0:
-        return -1
-    # The greatest of a batch tells first, as the sum of a batch may not fit into 64 bits.
-    total += int(weights.sum()) if int(weights.max()) <= MOST_SAMPLES // len(weights) else sum(weights.tolist())
-    if total > MOST_SAMPLES:
-        raise InputError(f"{name} adds up to more than 2**53 samples, which engines cannot count exactly; divide the weights")
-    return total

@@ -36,7 +36,7 @@ def stream_file(path: str | os.PathLike[str], names: Names, positive: Any = None
     if table.is_text:
         return _parsed(table, names, positive), None
     once = not table.can_be_read_again
-    return Stream(table.path, table.names, lambda wanted: iter(table.batches(wanted, BATCH_ROWS)), once), positive
+    return Stream(table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS), once), positive
 
 
 def _parsed(table: Table, names: Names, positive: Any) -> Stream:

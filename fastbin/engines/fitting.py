@@ -83,10 +83,10 @@ def fit(
     Notes
     -----
     Only the columns that are named are read. Calibrators that counts decide are fitted in a few passes, in memory that does not
-    grow with the rows (a batch of 65,536 rows, the counters, at most 2**21 rows that are listed): `UniformMassBinning` but for
-    scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`, `ExplicitBinning`. Any other calibrator, and
-    segments, need all rows at once: a stream is read into memory once (17 bytes a row and the keys of segments), and GROUP BY
-    refuses them by name. Time O(n) a pass.
+    grow with the rows (at most 128 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
+    listed): `UniformMassBinning` but for scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`,
+    `ExplicitBinning`. Any other calibrator needs all rows at once: a stream is read into memory once, and GROUP BY refuses it
+    by name. Time O(n) a pass.
 
     Errors of the engine come through as they are. A call that is interrupted leaves nothing behind.
 
@@ -100,7 +100,7 @@ def fit(
     >>> table = pa.table({"p": scores, "paid": np.where(rng.random(2000) < scores, "yes", "no")})
     >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes", calibrator=fb.CertifiedCalibration())
     >>> model.predict([0.1, 0.9]).round(2)
-    array([0.13, 0.88])
+    array([0.11, 0.93])
     """
     check_choice(engine, "engine", ENGINES)
     method = _method_for(calibrator, segment)
@@ -162,15 +162,17 @@ def _fit_by_groups(
     method: Calibrator | SegmentedBinning, table: Any, names: Names, positive: Any, progress: Progress | None, told: list[str]
 ) -> BinnedModel | ModelSet:
     """The engine counts; what needs rows is refused by name."""
-    from fastbin.engines.group_by import group_by_source
-
     if is_path(table):
         raise InputError(f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out")
     if isinstance(method, SegmentedBinning):
-        raise InputError("segment goes with tables that stream; collect the columns that are needed first")
+        from fastbin.engines.segments import fit_segments
+
+        return fit_segments(table, names, positive, method, told, progress)
     why = method._why_all_rows()
     if why is not None:
         raise InputError(f"a {type(table).__name__} of {package_of(table)} is asked for counts alone: {why}")
+    from fastbin.engines.group_by import group_by_source
+
     method._told = told
     source = group_by_source(
         table, score=names.score, label=names.label, weight=names.weight, score_range=_score_range(method), positive=positive,

@@ -53,16 +53,19 @@ def group_by_source(
     progress : callable, optional
         Called after each query with its number, from 1, and the number of rows of the table.
     """
-    frame: Frame
+    frame = frame_of(table)
+    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
+
+
+def frame_of(table: Any) -> Frame:
+    """A Spark data frame, or a table that Narwhals reads, as what queries are made of."""
     if package_of(table) == "pyspark":
         from fastbin.engines.spark import SparkFrame
 
-        frame = SparkFrame(table)
-    else:
-        from fastbin.engines.narwhals_frames import NarwhalsFrame
+        return SparkFrame(table)
+    from fastbin.engines.narwhals_frames import NarwhalsFrame
 
-        frame = NarwhalsFrame.of(table)
-    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
+    return NarwhalsFrame.of(table)
 
 
 class GroupBySource:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
-from fastbin.engines.scoring import arrow, as_arrow, check_rows
-from fastbin.export.sql import sql
+from fastbin.engines.scoring import arrow, as_arrow, check_rows, models_of
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -89,6 +89,8 @@ def predict(
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
     taken as the doubles that they are. Values of smooth models use exp and log, whose last bit is the engine's own.
 
+    Of sets, and of models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
+
     Of Ibis and other tables that only speak SQL: ``fastbin.export.sql`` gives the expression.
 
     O(n log n_bins) time, O(1) memory beside the table's own.
@@ -117,7 +119,7 @@ def predict(
 
 def check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
     """Refuse a model that does not give the same answer to the same row."""
-    for own in [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]:
+    for own in models_of(model):
         if own.delta > 0.0:
             raise InputError(f"model randomises its values (delta={own.delta!r}), which no engine does; fit with delta=0")
     return model
@@ -129,8 +131,7 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
     if not isinstance(model, ModelSet) and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
-    models = [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
-    needs_key = any(own.needs_key for own in models)
+    needs_key = any(own.needs_key for own in models_of(model))
     if needs_key and key is None:
         raise InputError(
             "key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', which "
@@ -164,7 +165,7 @@ def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> N
 def kind_of(table: Any) -> str:
     """Which engine a table belongs to, by the names of its classes, so that nothing is imported for the question."""
     for base in type(table).__mro__:
-        kind = _KINDS.get((base.__module__.partition(".")[0], base.__name__))
+        kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
         if kind is not None:
             return kind
     name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
@@ -198,7 +199,8 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
 
 def _predict_polars(frame: Any, request: Request) -> Any:
     """One expression over the columns that are read, so that the engine reads no others for it and may work in batches."""
-    import polars as pl
+    with needed_for("tables of Polars", package="polars"):
+        import polars as pl
 
     schema = frame.collect_schema()
     request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
@@ -235,10 +237,8 @@ def _predict_stream(source: Any, request: Request) -> Any:
 
 
 def _predict_sql(table: Any, request: Request, engine: str) -> Any:
-    assert isinstance(request.model, BinnedModel)
-    score = queries.score_expression(table, request.score, engine)
-    key = None if request.key is None else queries.key_expression(table, request.key, engine)
-    return queries.with_column(table, sql(request.model, score, key=key, dialect=engine), request.output, engine)
+    columns = queries.Columns(request.score, request.cell, request.key)
+    return queries.with_answer(table, request.model, columns, "value", request.output, engine)
 
 
 _PREDICT: dict[str, Callable[[Any, Request], Any]] = {

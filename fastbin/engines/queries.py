@@ -1,15 +1,49 @@
-"""SQL over the tables of DuckDB and Spark: names in quotes, scores and keys as the expressions of exports take them."""
+"""SQL over relations of DuckDB and frames of Spark: one more column, with an answer of a model to each row.
+
+A model of up to 1,000 steps is one expression. Sets, and models of more steps, are looked up in tables of steps that the query
+holds in itself, as VALUES: nothing is created in the database.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fastbin._errors import InputTypeError
 from fastbin.engines.scoring import KEY_DIGITS
+from fastbin.export.dialects import DIALECTS
+from fastbin.export.expressions import MOST_STEPS
+from fastbin.export.lookup import SqlTables
+from fastbin.export.sql import sql
+from fastbin.export.sql_set import sql_set
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
-DUCKDB_FLOATS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL")
-DUCKDB_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
-SPARK_NUMBERS = ("double", "float", "decimal", "tinyint", "smallint", "int", "bigint")
+# Types in the words of both engines: DuckDB writes them in capitals.
+NUMBERS = (
+    "DOUBLE", "FLOAT", "REAL", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+    "UINTEGER", "UBIGINT", "UHUGEINT", "double", "float", "decimal", "tinyint", "smallint", "int", "bigint",
+)  # fmt: skip
+UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+TEXTS = ("VARCHAR", "string")
+# Which integers of 64 bits hold.
+INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint",
+)  # fmt: skip
+
+# The rows of a query over tables, whose columns have names that clash with none of its own.
+SOURCE = "fastbin_rows"
+
+
+class Columns(NamedTuple):
+    """The columns that a model reads."""
+
+    score: str
+    cell: str | None
+    key: str | None
 
 
 def in_quotes(name: str, engine: str) -> str:
@@ -21,37 +55,8 @@ def in_quotes(name: str, engine: str) -> str:
 def type_names(table: Any, engine: str) -> dict[str, str]:
     """The types of all columns in the engine's words."""
     if engine == "spark":
-        return {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    return dict(zip(table.columns, map(str, table.types), strict=True))
-
-
-def score_expression(table: Any, score: str, engine: str) -> str:
-    """The score as an expression; a column of texts is refused, which an engine would convert, or compare as texts."""
-    kind = type_names(table, engine)[score].partition("(")[0]
-    if kind not in (SPARK_NUMBERS if engine == "spark" else DUCKDB_FLOATS + DUCKDB_INTEGERS):
-        raise InputTypeError(f"score is {score!r}, a column of type {kind}; scores are numbers")
-    return in_quotes(score, engine)
-
-
-def key_expression(table: Any, key: str, engine: str) -> str:
-    """The key as a text of 16 hexadecimal digits."""
-    kind, column = type_names(table, engine)[key], in_quotes(key, engine)
-    if kind in ("VARCHAR", "string"):
-        return column
-    if engine == "duckdb" and kind in DUCKDB_INTEGERS and kind.startswith("U") and kind != "UHUGEINT":
-        return f"lpad(lower(to_hex({column})), {KEY_DIGITS}, '0')"
-    unsigned = "unsigned integers below 2**64 - 1, or " if engine == "duckdb" else ""
-    raise InputTypeError(
-        f"key is {key!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
-        "format(key, '016x')"
-    )
-
-
-def with_column(table: Any, expression: str, name: str, engine: str) -> Any:
-    """The table with one more column, the last."""
-    if engine == "spark":
-        return table.select("*", spark_functions(table).expr(expression).alias(name))
-    return table.project(f"*, {expression} AS {in_quotes(name, engine)}")
+        return {field.name: field.dataType.simpleString().partition("(")[0] for field in table.schema.fields}
+    return {name: str(kind).partition("(")[0] for name, kind in zip(table.columns, table.types, strict=True)}
 
 
 def spark_functions(frame: Any) -> Any:
@@ -61,3 +66,126 @@ def spark_functions(frame: Any) -> Any:
     else:
         from pyspark.sql import functions
     return functions
+
+
+def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, what: str, output: str, engine: str) -> Any:
+    """The table with one more column, the last: the value of each row, or its bin; NULL for rows without an answer.
+
+    Parameters
+    ----------
+    table : relation of DuckDB, frame of Spark
+    model : BinnedModel or ModelSet
+    columns : Columns
+    what : {"value", "bin"}
+    output : str
+        The name of the new column.
+    engine : {"duckdb", "spark"}
+
+    Raises
+    ------
+    InputTypeError
+        For columns of types that an engine would convert silently.
+    """
+    kinds = type_names(table, engine)
+    if kinds[columns.score] not in NUMBERS:
+        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
+    if isinstance(model, BinnedModel) and model.n_steps <= MOST_STEPS:
+        score = in_quotes(columns.score, engine)
+        key = columns.key and _digits(columns.key, kinds[columns.key], in_quotes(columns.key, engine), engine)
+        return _with_column(table, sql(model, score, key=key, dialect=engine, what=what), output, engine)
+    names = list(table.columns)
+    safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
+    key = columns.key and _digits(columns.key, kinds[columns.key], safe[columns.key], engine)
+    if isinstance(model, BinnedModel):
+        tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
+    else:
+        assert columns.cell is not None
+        _require_cells(model, columns.cell, kinds[columns.cell])
+        tables = sql_set(model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE)
+    assert isinstance(tables, SqlTables)
+    return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
+
+
+def _digits(column: str, kind: str, expression: str, engine: str) -> str:
+    """The key as a text of 16 hexadecimal digits."""
+    if kind in TEXTS:
+        return expression
+    if kind in UNSIGNED:
+        return f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
+    unsigned = "unsigned integers below 2**64 - 1, or " if engine == "duckdb" else ""
+    raise InputTypeError(
+        f"key is {column!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
+        "format(key, '016x')"
+    )
+
+
+def _require_cells(models: ModelSet, column: str, kind: str) -> None:
+    has_text = isinstance(models.keys[0], str)
+    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", "BOOLEAN", "boolean")):
+        return
+    words = "texts" if has_text else "integers"
+    raise InputTypeError(
+        f"cell is {column!r}, a column of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give "
+        "a column of such keys"
+    )
+
+
+def _with_column(table: Any, expression: str, name: str, engine: str) -> Any:
+    if engine == "spark":
+        return table.select("*", spark_functions(table).expr(expression).alias(name))
+    return table.project(f"*, {expression} AS {in_quotes(name, engine)}")
+
+
+def _looked_up(table: Any, tables: SqlTables, safe: list[str], names: list[str], engine: str) -> Any:
+    """The rows of a query over `SOURCE`; `safe` are its columns there, `names` those of the result."""
+    query = f"WITH {', '.join(_as_values(tables.table))}\n{tables.query}"
+    chosen = {short: in_quotes(name, engine) for short, name in zip(safe, names, strict=False)}
+    found = run_over(selected(table, chosen, engine), query, engine)
+    return selected(found, dict(zip(names, (in_quotes(short, engine) for short in found.columns), strict=True)), engine)
+
+
+def selected(table: Any, expressions: dict[str, str], engine: str) -> Any:
+    """The table with these expressions as its columns, by name."""
+    if engine == "spark":
+        functions = spark_functions(table)
+        return table.select(*(functions.expr(expression).alias(name) for name, expression in expressions.items()))
+    return table.project(", ".join(f"{expression} AS {in_quotes(name, engine)}" for name, expression in expressions.items()))
+
+
+def run_over(table: Any, query: str, engine: str) -> Any:
+    """A query whose rows are ``FROM fastbin_rows AS s``, as a table of the engine."""
+    if engine == "spark":
+        text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
+        return table.sparkSession.sql(text, **{SOURCE: table})
+    return table.query(SOURCE, query)
+
+
+def fetched(table: Any, engine: str) -> list[Any]:
+    """All rows, which are few."""
+    return list(table.collect() if engine == "spark" else table.fetchall())
+
+
+def literal(value: Any, engine: str) -> str:
+    """A value of a column as a constant."""
+    words = DIALECTS[engine]
+    if isinstance(value, str):
+        return words.text(value)
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    return words.number(value) if isinstance(value, float) else str(value)
+
+
+def _as_values(statements: Iterable[str]) -> Iterator[str]:
+    """Each table that the statements create and fill, as an expression of WITH."""
+    columns: dict[str, list[str]] = {}
+    rows: dict[str, list[str]] = {}
+    for statement in statements:
+        created = re.match(r"(?:/\*.*?\*/\s*)?CREATE TABLE (\S+) \((.*)\)", statement, re.DOTALL)
+        if created:
+            columns[created[1]], rows[created[1]] = [column.split()[0] for column in created[2].split(", ")], []
+            continue
+        head, _, values = statement.partition(" VALUES\n")
+        rows[head.split()[2]].append(values)
+    for name, parts in rows.items():
+        values = ",\n".join(parts)
+        yield f"{name}({', '.join(columns[name])}) AS (SELECT * FROM (VALUES\n{values}))"

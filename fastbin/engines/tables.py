@@ -142,18 +142,16 @@ def _of_duckdb(relation: Any) -> Stream | None:
 
     def read(names: list[str]) -> Iterator[Any]:
         chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
-        # Before DuckDB 1.4 it has another name.
-        reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
-        with closing(reader(BATCH_ROWS)) as batches:
+        with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
             yield from sliced(batches)
 
     return Stream("the DuckDB relation", relation.columns, read)
 
 
 def _of_polars(frame: Any) -> Stream | None:
-    if type(frame).__name__ not in ("DataFrame", "LazyFrame"):
+    if not hasattr(frame, "collect_schema"):  # a Series
         return None
-    lazy = type(frame).__name__ == "LazyFrame"
+    lazy = hasattr(frame, "collect")
 
     def read(names: list[str]) -> Iterator[Any]:
         chosen = frame.select(names)
@@ -170,7 +168,7 @@ def _of_polars(frame: Any) -> Stream | None:
 
 
 def _of_pandas(frame: Any) -> Stream | None:
-    if type(frame).__name__ != "DataFrame":
+    if not hasattr(frame, "columns"):
         return None
 
     def read(names: list[str]) -> Iterator[Any]:
@@ -200,7 +198,10 @@ def _of_pyarrow(table: Any) -> Stream | None:
 def _of_interface(table: Any) -> Stream:
     """Anything else that exports an Arrow stream; asked for it anew at each pass."""
     pa = pyarrow()
-    first = [pa.RecordBatchReader.from_stream(table)]
+    try:
+        first = [pa.RecordBatchReader.from_stream(table)]
+    except pa.ArrowInvalid:  # a stream without columns
+        _refuse(table)
     called = f"the {type(table).__name__}"
 
     def read(names: list[str]) -> Iterator[Any]:

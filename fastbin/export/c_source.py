@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Array, Float64s, Int64s
+from fastbin.export.curves import Curve
 from fastbin.export.source import (
     Language,
-    Tables,
     asked,
     check_name,
     comment,
+    evaluation,
     said_of_answers,
     search,
-    tables_of,
+    tables_of_curve,
+    tables_or_curve,
     tables_to_print,
+    uses,
     wrapped,
 )
 from fastbin.export.steps import check_model, digest_of
+from fastbin.export.tables import Cells, Tables
 
-# Keywords of C and C++ of all years, and what the header takes from its two includes.
+# Keywords of C and C++ of all years, what the headers declare that it includes, functions that compilers know without one, and
+# what some of them define as 1.
 RESERVED = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
     co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
-    dynamic_cast else enum explicit export extern false final float for friend goto if import inline int int32_t int64_t long
-    main memcmp memcpy module mutable namespace new noexcept not not_eq nullptr operator or or_eq override private protected
-    public register reinterpret_cast requires restrict return short signed size_t sizeof static static_assert static_cast struct
-    switch template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint64_t union unsigned using
-    virtual void volatile wchar_t while xor xor_eq
+    dynamic_cast else enum explicit export extern false final float for friend goto if import inline int long main module
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq override private protected public register
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile while
+    xor xor_eq
+    bcmp bcopy bzero explicit_bzero ffs ffsl ffsll index memccpy memchr memcmp memcpy memmem memmove mempcpy memrchr memset
+    rindex stpcpy stpncpy strcasecmp strcasestr strcat strchr strchrnul strcmp strcoll strcpy strcspn strdup strerror strlcat
+    strlcpy strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn strstr strtok
+    strxfrm swab
+    abort abs calloc exit free fprintf fputs labs malloc printf putchar puts realloc scanf snprintf sprintf sscanf
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim finite floor
+    fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isinf isnan isnormal j0 j1 jn ldexp lgamma llrint llround log
+    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln
+    scalbn signbit significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
+    EOF HUGE_VAL INFINITY NAN NULL errno i386 linux stderr stdin stdout unix
 """
+RESERVED_FORMS = re.compile(r"_.*|.*__.*|.*_t?|(?:U?INT|PTRDIFF|SIG_ATOMIC|SIZE|WCHAR|WINT)\w*_(?:MAX|MIN|C)")
 
 SHOWN = {
     "value": ("double ", "", "the calibrated probability"),
@@ -40,7 +57,6 @@ SHOWN = {
     "lower": ("double ", "_lower", "the lower end of the interval of the bin"),
     "upper": ("double ", "_upper", "the upper end of the interval of the bin"),
 }
-DOUBLES = ("values", "lowers", "uppers")
 LARGEST = 2**63 - 1
 
 
@@ -54,7 +70,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     Parameters
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
-        With steps: not interpolated, smooth or randomised.
+        Not randomised; the models of a set have steps.
     name : str
         Of the function, and what all other names begin with.
     outputs : sequence of {"value", "bin", "lower", "upper"}
@@ -70,7 +86,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     Raises
     ------
     InputError, InputTypeError
-        For a name that C or C++ does not take or reserves, a model without steps, an unknown output.
+        For a name that C or C++ does not take or reserves, a model that is randomised, an unknown output, or one that a model
+        without steps does not have.
 
     Notes
     -----
@@ -84,6 +101,10 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     Doubles are compared by integer codes, which are in the same order: compilers may not assume anything about integers, so the
     answers are the same under ``-O3 -ffast-math`` and where subnormal doubles are flushed to zero. -0.0 equals 0.0. O(log E) a
     score for E edges. The functions can be called from any number of threads.
+
+    A model without steps has the value alone, and needs a compiler that keeps to IEEE 754 (no ``-ffast-math``). Interpolated
+    values have the same bits. Smooth ones need <math.h>, and differ in the last bits if its `exp` and `log` are not those of
+    this machine.
 
     Examples
     --------
@@ -100,44 +121,56 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     <BLANKLINE>
     """
     check_name(name, "name", RESERVED.split(), "C or C++")
-    if name.startswith("_") or "__" in name:
-        raise InputError(f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them")
-    tables = tables_of(model, outputs, alpha)
+    if RESERVED_FORMS.fullmatch(name):
+        raise InputError(
+            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, and "
+            "those in the form of size_t and INT64_MAX"
+        )
+    source = tables_or_curve(model, outputs, alpha)
     guard = f"FASTBIN_EXPORT_{name}_H"
-    parts = [
-        comment(model, "", *_manual(tables, name)) + f"#ifndef {guard}\n#define {guard}",
-        "#include <stdint.h>\n#include <string.h>",
-        f'#define {name}_SHA256 "{digest_of(check_model(model))}"',
-        *(_table(f"{name}_{table}", table, entries) for table, entries in tables_to_print(tables).items()),
-        *_find(tables, name),
-        _code(name),
-        _step(tables, name),
-        *(_output(tables, name, output) for output in asked(tables)),
-        "#endif\n",
-    ]
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        [
+            comment(model, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
+            "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
+            f'#define {name}_SHA256 "{digest_of(check_model(model))}"',
+            *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
+            "#endif\n",
+        ]
+    )
 
 
 # ------------------------------------------------------------------------------------------------- what stands around
 
 
-def _parameters(tables: Tables) -> str:
-    cell = "" if tables.cells is None else "const char *cell, size_t size, " if tables.cells.are_texts else "int64_t cell, "
-    return f"{cell}double score{'' if tables.edge_keys is None else ', uint64_t key'}"
+def _headers(source: Tables | Curve) -> list[str]:
+    return [*(["math"] if isinstance(source, Curve) and uses(source, "exp", "log") else []), "stdint", "string"]
+
+
+def _parameters(source: Tables | Curve) -> str:
+    if isinstance(source, Curve):
+        return "double score"
+    cell = "" if source.cells is None else "const char *cell, size_t size, " if source.cells.are_texts else "int64_t cell, "
+    return f"{cell}double score{'' if source.edge_keys is None else ', uint64_t key'}"
 
 
 def _arguments(tables: Tables) -> str:
     return ", ".join(part.split()[-1].lstrip("*") for part in _parameters(tables).split(", "))
 
 
-def _manual(tables: Tables, name: str) -> list[str]:
+def _manual(source: Tables | Curve, name: str) -> list[str]:
     """What the functions are, for those who have nothing but the header."""
-    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(tables)})", output) for output in asked(tables)]
+    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(source)})", output) for output in asked(source)]
     width = max(len(function) for function, _ in functions)
-    return [
+    lines = [
         *(f"{function:<{width}}  {SHOWN[output][2]}" for function, output in functions),
         "",
-        *said_of_answers(tables, "-1"),
+        *said_of_answers(source, "-1"),
+    ]
+    if isinstance(source, Curve):
+        lines.append("So compile without -ffast-math. C99 and C++11; safe to share between threads.")
+        return lines
+    return [
+        *lines,
         "Needs no library. Doubles are compared by integer codes in the same order, so the answers have the same bits under "
         "all options of the compiler, -ffast-math among them. -0.0 equals 0.0. C99 and C++11; safe to share between threads.",
     ]
@@ -147,15 +180,20 @@ def _manual(tables: Tables, name: str) -> list[str]:
 
 
 def _table(name: str, table: str, entries: Array) -> str:
-    """A constant array; `table` is its name without the prefix."""
+    """A constant array; `table` is its name without the prefix. Scores are written as their codes."""
     if table in ("edges", "lows", "highs", "clip_lows", "clip_highs"):
-        kind, shown = "int64_t", [str(code) for code in codes_of(entries).tolist()]
-    elif table in DOUBLES:
-        kind, shown = "double", [repr(entry) for entry in entries.tolist()]
-    elif table == "edge_keys":
-        kind, shown = "uint64_t", [f"0x{entry:016x}u" for entry in entries.tolist()]
-    else:
-        kind, shown = "int32_t", [str(entry) for entry in entries.tolist()]
+        return _array("int64_t", name, map(str, codes_of(entries).tolist()))
+    if table == "edge_keys":
+        return _array("uint64_t", name, (f"0x{entry:016x}u" for entry in entries.tolist()))
+    return _doubles(name, entries) if entries.dtype.kind == "f" else _array("int32_t", name, map(str, entries.tolist()))
+
+
+def _doubles(name: str, entries: Array) -> str:
+    return _array("double", name, map(repr, entries.tolist()))
+
+
+def _array(kind: str, name: str, entries: Iterable[str]) -> str:
+    shown = list(entries)
     return f"static const {kind} {name}[{len(shown)}] = {{\n{wrapped(shown)}\n}};"
 
 
@@ -177,18 +215,57 @@ static inline int64_t {name}_code(double score) {{
 # ------------------------------------------------------------------------------------------------- functions
 
 
-def _step(tables: Tables, name: str) -> str:
-    language = Language(
-        integer="int32_t", table=lambda table: f"{name}_{table}", number=lambda score: str(int(codes_of(np.array([score]))[0])),
-        score="code", is_above="{edges}[at] < code || ({edges}[at] == code && {keys}[at] <= key)",
-        find=f"{name}_model({'cell, size' if tables.cells and tables.cells.are_texts else 'cell'})",
-    )  # fmt: skip
-    body = "\n".join(f"  {line}" for line in search(tables, language))
-    return f"""/* The place of the answer in the tables, or -1. */
+def _of_steps(tables: Tables, name: str) -> list[str]:
+    """The tables and functions of a model, or a set, with steps."""
+    body = "\n".join(f"  {line}" for line in search(tables, _language(name, tables.cells)))
+    step = f"""/* The place of the answer in the tables, or -1. */
 static inline int32_t {name}_step({_parameters(tables)}) {{
   int64_t code = {name}_code(score);
 {body}
 }}"""
+    return [
+        *(_table(f"{name}_{table}", table, entries) for table, entries in tables_to_print(tables).items()),
+        *_find(tables, name),
+        _code(name),
+        step,
+        *(_output(tables, name, output) for output in asked(tables)),
+    ]
+
+
+def _language(name: str, cells: Cells | None) -> Language:
+    return Language(
+        integer="int32_t", constant="const double", nothing="-1.0", table=lambda table: f"{name}_{table}",
+        score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),
+        is_above="({edges}[at] < code) | (({edges}[at] == code) & ({keys}[at] <= key))", truth="({})",
+        find=f"{name}_model({'cell, size' if cells is not None and cells.are_texts else 'cell'})",
+        words={
+            **{word: f"{name}_{function}({{}}, {{}})" for word, function in OPERATIONS},
+            "exp": "exp({})", "log": "log({})", "=": "({} == {})",
+        },
+    )  # fmt: skip
+
+
+# The functions of curves. Compilers fuse a product and a sum, which then differ in the last bit, unless the product is stored.
+OPERATIONS = {
+    ("*", "product"): "  volatile double product = x * y;\n  return product;",
+    ("least", "least"): "  return x < y ? x : y;",
+    ("greatest", "greatest"): "  return x > y ? x : y;",
+}
+
+
+def _of_curve(curve: Curve, name: str) -> list[str]:
+    """The tables and functions of a model without steps."""
+    body = "\n".join(f"  {line}" for line in evaluation(curve, _language(name, None)))
+    return [
+        *(_doubles(f"{name}_{table}", entries) for table, entries in tables_of_curve(curve).items()),
+        _code(name),
+        *(
+            f"static inline double {name}_{function}(double x, double y) {{\n{lines}\n}}"
+            for (_, function), lines in OPERATIONS.items()
+            if f"{name}_{function}(" in body
+        ),
+        f"static inline double {name}(double score) {{\n  int64_t code = {name}_code(score);\n{body}\n}}",
+    ]
 
 
 def _output(tables: Tables, name: str, output: str) -> str:
@@ -207,9 +284,8 @@ def _find(tables: Tables, name: str) -> list[str]:
         return []
     n_cells = len(cells.keys)
     if not cells.are_texts:
-        shown = wrapped("INT64_MIN" if key == -(2**63) else str(key) for key in cells.keys)
         return [
-            f"static const int64_t {name}_cells[{n_cells}] = {{\n{shown}\n}};",
+            _array("int64_t", f"{name}_cells", ("INT64_MIN" if key == -(2**63) else str(key) for key in cells.keys)),
             f"""/* The number of the model of a cell, or -1. */
 static inline int32_t {name}_model(int64_t cell) {{
   int32_t place = 0, left = {n_cells};
@@ -223,8 +299,8 @@ static inline int32_t {name}_model(int64_t cell) {{
         ]
     texts = [str(key).encode() for key in cells.keys]
     return [
-        f"static const char *const {name}_cells[{n_cells}] = {{\n{wrapped(map(_literal, texts))}\n}};",
-        f"static const size_t {name}_sizes[{n_cells}] = {{\n{wrapped(str(len(text)) for text in texts)}\n}};",
+        _array("char *const", f"{name}_cells", map(_literal, texts)),
+        _array("size_t", f"{name}_sizes", (str(len(text)) for text in texts)),
         f"""/* Bytes as a text of a cell has them: negative where the cell at this place comes first, 0 where it is the same. */
 static inline int {name}_compare(int32_t place, const char *cell, size_t size) {{
   const size_t own = {name}_sizes[place];

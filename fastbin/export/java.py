@@ -7,21 +7,24 @@ from typing import Any
 
 from fastbin._errors import InputError
 from fastbin._typing import Array
+from fastbin.export.curves import Curve
 from fastbin.export.source import (
     METHODS,
-    Cells,
     Language,
-    Tables,
     asked,
     check_name,
     comment,
+    evaluation,
     literal,
+    number,
     said_of_answers,
     search,
-    tables_of,
+    tables_of_curve,
+    tables_or_curve,
     tables_to_print,
 )
 from fastbin.export.steps import check_model, digest_of
+from fastbin.export.tables import Cells, Tables
 
 KEYWORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends false final
@@ -29,10 +32,10 @@ KEYWORDS = """
     return short static strictfp super switch synchronized this throw throws transient true try void volatile while _
 """
 # Words that are no names of types, and the types that the class uses.
-NO_TYPES = "permits record sealed var yield Arrays Double HashMap Integer Long String"
+NO_TYPES = "permits record sealed var yield Arrays Double HashMap Integer Long Math String"
 
-# A string constant holds 65,535 bytes at most, of which a character takes up to three.
-PIECE, PIECES = 50, 300
+# A string constant holds 65,535 bytes at most, of which a character takes up to six: three for each half of a surrogate pair.
+PIECE, PIECES = 50, 200
 
 
 def java(
@@ -46,7 +49,7 @@ def java(
     Parameters
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
-        With steps: not interpolated, smooth or randomised.
+        Not randomised; the models of a set have steps.
     name : str
         Of the class, so the file has to be NAME.java.
     package : str, optional
@@ -64,7 +67,8 @@ def java(
     Raises
     ------
     InputError, InputTypeError
-        For a name or package that Java does not take, a model without steps, an unknown output.
+        For a name or package that Java does not take, a model that is randomised, an unknown output, or one that a model
+        without steps does not have.
 
     Notes
     -----
@@ -77,6 +81,9 @@ def java(
 
     O(log E) a score for E edges. Tables are kept as text, as initial values of arrays are limited to 64 kB, and are read when
     the class is loaded. The methods can be called from any number of threads.
+
+    A model without steps has the value alone. Interpolated values have the same bits; smooth ones differ in the last bits, as
+    Java has its own `exp` and `log`.
 
     Examples
     --------
@@ -92,21 +99,26 @@ def java(
     <BLANKLINE>
     """
     check_name(name, "name", f"{KEYWORDS} {NO_TYPES}".split(), "Java")
-    tables = tables_of(model, outputs, alpha)
-    parts = [
-        f'  public static final String SHA256 = "{digest_of(check_model(model))}";',
-        *(_table(table, entries) for table, entries in tables_to_print(tables).items()),
-        *([] if tables.cells is None else _cells(tables.cells)),
-        f"  private {name}() {{}}",
-        *_readers(tables),
-        _step(tables),
-        *(_output(tables, output) for output in asked(tables)),
+    source = tables_or_curve(model, outputs, alpha)
+    parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
+    outputs = asked(source)
+    methods = [f"{'int' if output == 'bin' else 'double'} {METHODS[output]}({_parameters(source)})" for output in outputs]
+    said = [
+        "",
+        *methods,
+        "",
+        *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"),
+        "Needs no library; safe to share between threads.",
     ]
-    methods = [f"{'int' if output == 'bin' else 'double'} {METHODS[output]}({_parameters(tables)})" for output in asked(tables)]
-    said = ["", *methods, "", *said_of_answers(tables, "NaN (bin -1)"), "Needs no library; safe to share between threads."]
-    imports = "" if tables.cells is None else f"import java.util.{'HashMap' if tables.cells.are_texts else 'Arrays'};\n\n"
-    body = "\n\n".join(parts)
-    return f"{comment(model, *said)}{_package_line(package)}{imports}public final class {name} {{\n{body}\n}}\n"
+    digest = f'  public static final String SHA256 = "{digest_of(check_model(model))}";'
+    body = "\n\n".join([digest, f"  private {name}() {{}}", *parts])
+    return f"{comment(model, *said)}{_package_line(package)}{_imports(source)}public final class {name} {{\n{body}\n}}\n"
+
+
+def _imports(source: Tables | Curve) -> str:
+    if isinstance(source, Curve) or source.cells is None:
+        return ""
+    return f"import java.util.{'HashMap' if source.cells.are_texts else 'Arrays'};\n\n"
 
 
 def _package_line(package: object) -> str:
@@ -126,7 +138,7 @@ def _table(table: str, entries: Array) -> str:
     if table == "edge_keys":
         return _from_words("long", table, (f"{key:x}" for key in entries.tolist()), reader="keys")
     if entries.dtype.kind == "f":
-        return _from_words("double", table, map(repr, entries.tolist()))
+        return _from_words("double", table, map(number, entries.tolist()))
     return _from_words("int", table, map(str, entries.tolist()))
 
 
@@ -188,15 +200,18 @@ def _cells(cells: Cells) -> list[str]:
     ]
 
 
-def _readers(tables: Tables) -> list[str]:
-    """The methods that read tables from text; those that are used."""
-    has_cells = tables.cells is not None
-    kinds = {
-        "doubles": ("double", "Double.parseDouble(words[i])", True),
-        "ints": ("int", "Integer.parseInt(words[i])", has_cells or "bin" in tables.columns),
-        "longs": ("long", "Long.parseLong(words[i])", tables.cells is not None and not tables.cells.are_texts),
-        "keys": ("long", "Long.parseUnsignedLong(words[i], 16)", tables.edge_keys is not None),
-    }
+# How tables are read from text.
+READERS = {
+    "doubles": ("double", "Double.parseDouble(words[i])"),
+    "ints": ("int", "Integer.parseInt(words[i])"),
+    "longs": ("long", "Long.parseLong(words[i])"),
+    "keys": ("long", "Long.parseUnsignedLong(words[i], 16)"),
+}
+
+
+def _readers(parts: Iterable[str]) -> list[str]:
+    """The methods that read the tables among these parts."""
+    text = "".join(parts)
     return [
         f"""  private static {kind}[] {reader}(String... parts) {{
     String[] words = String.join("", parts).split(" ");
@@ -204,29 +219,54 @@ def _readers(tables: Tables) -> list[str]:
     for (int i = 0; i < words.length; i++) read[i] = {parse};
     return read;
   }}"""
-        for reader, (kind, parse, is_used) in kinds.items()
-        if is_used
+        for reader, (kind, parse) in READERS.items()
+        if f" = {reader}(" in text
     ]
 
 
 # ------------------------------------------------------------------------------------------------- methods
 
 
-def _parameters(tables: Tables) -> str:
-    cell = "" if tables.cells is None else "String cell, " if tables.cells.are_texts else "long cell, "
-    return f"{cell}double score{'' if tables.edge_keys is None else ', long key'}"
+def _parameters(source: Tables | Curve) -> str:
+    if isinstance(source, Curve):
+        return "double score"
+    cell = "" if source.cells is None else "String cell, " if source.cells.are_texts else "long cell, "
+    return f"{cell}double score{'' if source.edge_keys is None else ', long key'}"
 
 
-def _step(tables: Tables) -> str:
-    language = Language(
-        integer="int", table=str.upper, number=repr, score="score", find="model(cell)",
-        is_above="{edges}[at] < score || ({edges}[at] == score && Long.compareUnsigned({keys}[at], key) <= 0)",
-    )  # fmt: skip
-    body = "\n".join(f"    {line}" for line in search(tables, language))
-    return f"""  /** The place of the answer in the tables, or -1. */
+LANGUAGE = Language(
+    integer="int", constant="final double", nothing="Double.NaN", table=str.upper,
+    score="score", limit=repr, find="model(cell)",
+    is_above="{edges}[at] < score | ({edges}[at] == score & Long.compareUnsigned({keys}[at], key) <= 0)", truth="({} ? 1 : 0)",
+    words={
+        "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
+        "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} == {})",
+    },
+)  # fmt: skip
+
+
+def _of_steps(tables: Tables) -> list[str]:
+    """The tables and methods of a model, or a set, with steps."""
+    parts = [_table(table, entries) for table, entries in tables_to_print(tables).items()]
+    parts += [] if tables.cells is None else _cells(tables.cells)
+    body = "\n".join(f"    {line}" for line in search(tables, LANGUAGE))
+    step = f"""  /** The place of the answer in the tables, or -1. */
   private static int step({_parameters(tables)}) {{
 {body}
   }}"""
+    return [*parts, *_readers(parts), step, *(_output(tables, output) for output in asked(tables))]
+
+
+def _of_curve(curve: Curve) -> list[str]:
+    """The tables and methods of a model without steps."""
+    parts = [_table(table, entries) for table, entries in tables_of_curve(curve).items()]
+    body = "\n".join(f"    {line}" for line in evaluation(curve, LANGUAGE))
+    operations = [
+        f"  private static double {operation}(double x, double y) {{\n    return x {sign} y ? x : y;\n  }}"
+        for operation, sign in (("least", "<"), ("greatest", ">"))
+        if f"{operation}(" in body
+    ]
+    return [*parts, *_readers(parts), *operations, f"  public static double predict(double score) {{\n{body}\n  }}"]
 
 
 def _output(tables: Tables, output: str) -> str:

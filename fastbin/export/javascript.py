@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastbin._typing import Array
+from fastbin.export.curves import Curve
 from fastbin.export.source import (
     METHODS,
-    Cells,
     Language,
-    Tables,
     asked,
     comment,
+    evaluation,
     literal,
+    number,
     said_of_answers,
     search,
-    tables_of,
+    tables_of_curve,
+    tables_or_curve,
     tables_to_print,
     wrapped,
 )
 from fastbin.export.steps import check_model, digest_of
+from fastbin.export.tables import Cells, Tables
 
 SAFE = 2**53 - 1
 
@@ -35,7 +38,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     Parameters
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
-        With steps: not interpolated, smooth or randomised.
+        Not randomised; the models of a set have steps.
     outputs : sequence of {"value", "bin", "lower", "upper"}
         What to write functions for; "lower" and "upper" are the ends of `interval`.
     alpha : float in (0, 1), optional
@@ -49,7 +52,8 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     Raises
     ------
     InputError, InputTypeError
-        For a model without steps, an unknown output.
+        For a model that is randomised, an unknown output, or one that a model
+        without steps does not have.
 
     Notes
     -----
@@ -61,6 +65,9 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     of a model that does not clip, for what is no cell, such as null, 0.5 and "", and for cells that are unknown to a set that
     refuses them. Cells that a set with a pool does not know have the value of the pool, bin -1 and the interval [0, 1]. -0
     equals 0. O(log E) a score for E edges.
+
+    A model without steps has the value alone. Interpolated values have the same bits; smooth ones differ in the last bits, as
+    each engine has its own `exp` and `log`.
 
     Examples
     --------
@@ -74,17 +81,21 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     }
     <BLANKLINE>
     """
-    tables = tables_of(model, outputs, alpha)
-    functions = [f"{METHODS[output]}({_parameters(tables)})" for output in asked(tables)]
-    said = ["", *functions, "", *said_of_answers(tables, "NaN (bin -1)")]
-    parts = [
-        comment(model, *said) + f'export const SHA256 = "{digest_of(check_model(model))}";',
-        *(_table(table, entries) for table, entries in tables_to_print(tables).items()),
-        *([] if tables.cells is None else _cells(tables.cells)),
-        _step(tables),
-        *(_output(tables, output) for output in asked(tables)),
-    ]
-    return "\n\n".join(parts) + "\n"
+    source = tables_or_curve(model, outputs, alpha)
+    outputs = asked(source)
+    functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
+    digest = f'export const SHA256 = "{digest_of(check_model(model))}";'
+    parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
+    return (
+        "\n\n".join(
+            [
+                comment(model, "", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"))
+                + digest,
+                *parts,
+            ]
+        )
+        + "\n"
+    )
 
 
 # ------------------------------------------------------------------------------------------------- tables
@@ -92,7 +103,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
 
 def _table(table: str, entries: Array) -> str:
     kind = {"f": "Float64Array", "i": "Int32Array", "u": "BigUint64Array"}[entries.dtype.kind]
-    shown = (f"0x{entry:x}n" for entry in entries.tolist()) if entries.dtype.kind == "u" else map(repr, entries.tolist())
+    shown = (f"0x{entry:x}n" for entry in entries.tolist()) if entries.dtype.kind == "u" else map(number, entries.tolist())
     return f"const {table.upper()} = new {kind}([\n{wrapped(shown)}\n]);"
 
 
@@ -122,25 +133,54 @@ function modelOf(cell) {{
 # ------------------------------------------------------------------------------------------------- functions
 
 
-def _parameters(tables: Tables) -> str:
-    return f"{'' if tables.cells is None else 'cell, '}score{'' if tables.edge_keys is None else ', key'}"
+def _parameters(source: Tables | Curve) -> str:
+    if isinstance(source, Curve):
+        return "score"
+    return f"{'' if source.cells is None else 'cell, '}score{'' if source.edge_keys is None else ', key'}"
 
 
-def _step(tables: Tables) -> str:
-    language = Language(
-        integer="let", table=str.upper, number=repr, score="score", find="modelOf(cell)",
-        is_above="{edges}[at] < score || ({edges}[at] === score && {keys}[at] <= key)",
-    )  # fmt: skip
-    checks = ['if (typeof score !== "number") return -1;']
+LANGUAGE = Language(
+    integer="let", constant="const", nothing="NaN", table=str.upper, score="score", limit=repr, find="modelOf(cell)",
+    is_above="{edges}[at] < score || ({edges}[at] === score && {keys}[at] <= key)", truth="({})",
+    words={
+        "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
+        "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} === {})",
+    },
+)  # fmt: skip
+
+
+def _of_steps(tables: Tables) -> list[str]:
+    """The tables and functions of a model, or a set, with steps."""
+    lines = ['if (typeof score !== "number") return -1;', *search(tables, LANGUAGE)]
     if tables.edge_keys is not None:
-        checks.insert(0, 'if (typeof key !== "bigint" || key < 0n || key > 0xffffffffffffffffn) {')
-        checks.insert(1, "  throw new TypeError(`key is ${String(key)}; pass a BigInt from 0n to 2n ** 64n - 1n`);")
-        checks.insert(2, "}")
-    body = "\n".join(f"  {line}" for line in [*checks, *search(tables, language)])
-    return f"""// The place of the answer in the tables, or -1.
-function stepOf({_parameters(tables)}) {{
-{body}
-}}"""
+        lines = [
+            'if (typeof key !== "bigint" || key < 0n || key > 0xffffffffffffffffn) {',
+            "  throw new TypeError(`key is ${String(key)}; pass a BigInt from 0n to 2n ** 64n - 1n`);",
+            "}",
+            *lines,
+        ]
+    body = "\n".join(f"  {line}" for line in lines)
+    return [
+        *(_table(table, entries) for table, entries in tables_to_print(tables).items()),
+        *([] if tables.cells is None else _cells(tables.cells)),
+        f"// The place of the answer in the tables, or -1.\nfunction stepOf({_parameters(tables)}) {{\n{body}\n}}",
+        *(_output(tables, output) for output in asked(tables)),
+    ]
+
+
+def _of_curve(curve: Curve) -> list[str]:
+    """The tables and functions of a model without steps."""
+    lines = ['if (typeof score !== "number") return NaN;', *evaluation(curve, LANGUAGE)]
+    body = "\n".join(f"  {line}" for line in lines)
+    return [
+        *(_table(table, entries) for table, entries in tables_of_curve(curve).items()),
+        *(
+            f"function {operation}(x, y) {{\n  return x {sign} y ? x : y;\n}}"
+            for operation, sign in (("least", "<"), ("greatest", ">"))
+            if f"{operation}(" in body
+        ),
+        f"export function predict(score) {{\n{body}\n}}",
+    ]
 
 
 def _output(tables: Tables, output: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from fastbin._dependencies import needed_for
 from fastbin._native.owner import library_version
 from fastbin._scalars import check_count
+from fastbin.export.curves import Curve, curve_of
 from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
 from fastbin.export.steps import (
     ALPHA,
@@ -15,8 +16,10 @@ from fastbin.export.steps import (
     SetSteps,
     Steps,
     check_model,
+    check_outputs,
     digest_of,
     promise_of,
+    require_steps,
     set_steps_of,
     steps_of,
 )
@@ -44,7 +47,7 @@ def onnx(
     model: BinnedModel | ModelSet | Any, *, outputs: Sequence[str] = ("value",), alpha: float | None = None, opset: int = 18,
     column: bool = False,
 ) -> Any:  # fmt: skip
-    """A model or a set of models as an ONNX graph, which gives the same bits as `predict`.
+    """A model or a set of models as an ONNX graph, which gives the bits of `predict`.
 
     Parameters
     ----------
@@ -80,6 +83,12 @@ def onnx(
 
     Equal scores and keys give equal answers in all rows: models that were fitted with ``ties="whole"`` need no key at all.
 
+    Models without steps are computed in double, operation by operation, and have the output "value" alone. Those that are
+    interpolated give the bits of `predict`. Smooth ones differ in the last bits, also between one place in a batch and another,
+    as the runtime has its own exponential and logarithm: by less than 1e-12 of the value, and by 1e-14 for subnormal scores.
+
+    Denormal numbers count: leave ``session.set_denormal_as_zero`` off, which is the default of onnxruntime.
+
     The graph consists of plain operators of the domain ai.onnx (and LabelEncoder of ai.onnx.ml for cells that are texts): the
     search is written out, about 6 nodes for each doubling of the number of steps. ``metadata_props`` hold the version, the
     SHA-256 of the model's file under ``fastbin.sha256``, and its promise. O(steps) memory; O(log steps) time for a row.
@@ -101,12 +110,12 @@ def onnx(
 
     check_count(opset, "opset", LEAST_OPSET, defs.onnx_opset_version())
     checked = check_model(model)
-    steps = all_steps_of(checked, outputs, alpha)
+    parts = parts_of(checked, outputs, alpha)
     shape = ("n", 1) if column else ("n",)
-    inputs = inputs_of(steps, shape, score="score")
+    inputs = inputs_of(parts, shape, score="score")
     names = {name: TENSORS[name] for name in outputs}
     nodes = Nodes()
-    add_answers(nodes, steps, Given(**{name: name for name in inputs}), names)
+    add_answers(nodes, parts, Given(**{name: name for name in inputs}), names)
     graph = helper.make_graph(
         nodes.nodes, "fastbin", list(inputs.values()), outputs_of(names, shape), list(nodes.constants.values())
     )  # fmt: skip
@@ -122,25 +131,31 @@ def onnx(
     return made
 
 
-def all_steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Steps | SetSteps:
-    """The steps of a model, or of all models of a set."""
-    return set_steps_of(model, outputs, alpha) if isinstance(model, ModelSet) else steps_of(model, outputs, alpha)
+def parts_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Steps | SetSteps | Curve:
+    """The steps of a model, or of all models of a set, or the curve of a model without steps."""
+    if isinstance(model, ModelSet):
+        return set_steps_of(model, outputs, alpha)
+    if model.kind == "step":
+        return steps_of(model, outputs, alpha)
+    if check_outputs(outputs, alpha) != ("value",):
+        require_steps(model)
+    return curve_of(model)
 
 
-def inputs_of(steps: Steps | SetSteps, shape: Sequence[int | str], **names: str) -> dict[str, Any]:
+def inputs_of(parts: Steps | SetSteps | Curve, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
     """The inputs of a graph by what they are ("score", "key", "cell"), under these names; the score only if it is named."""
     with needed_for(PURPOSE, extra="onnx"):
         from onnx import TensorProto, helper
 
     types = {"score": TensorProto.DOUBLE} if "score" in names else {}
-    if steps.needs_key:
+    if not isinstance(parts, Curve) and parts.needs_key:
         types["key"] = TensorProto.UINT64
-    if isinstance(steps, SetSteps):
-        types["cell"] = TensorProto.STRING if isinstance(steps.keys[0], str) else TensorProto.INT64
+    if isinstance(parts, SetSteps):
+        types["cell"] = TensorProto.STRING if isinstance(parts.keys[0], str) else TensorProto.INT64
     return {what: helper.make_tensor_value_info(names.get(what, what), kind, shape) for what, kind in types.items()}
 
 
-def outputs_of(names: Mapping[str, str], shape: Sequence[int | str]) -> list[Any]:
+def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> list[Any]:
     """The outputs of a graph: `names` maps what they are ("value") to the names of their tensors."""
     with needed_for(PURPOSE, extra="onnx"):
         from onnx import TensorProto, helper

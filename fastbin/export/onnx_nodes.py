@@ -1,9 +1,12 @@
-"""The steps of models as nodes of an ONNX graph: a guard, a binary search that is written out, and a look into a table.
+"""Models as nodes of an ONNX graph: a guard, a binary search that is written out, and a look into a table.
 
-A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where +inf stands behind
-the last edge of a model, so no round needs to know how many edges there are. Scores and edges stay doubles, and nothing is
-computed with them: they are compared, and the answers are copied. All operators are of the versions that opset 13 has, and of
-those alone for whose types onnxruntime has kernels: it compares no unsigned integers before its version 1.20.
+A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where NaN stands behind
+the last edge of a model, which no score lies above: so no round needs to know how many edges there are. Keys are compared after
+that, among the edges that equal the score. Scores and edges stay doubles, and nothing is computed with them: they are compared,
+and the answers are copied. Curves are computed, in double and each operation by a node of its own.
+
+All operators are of the versions that opset 13 has, and of those alone for whose types onnxruntime has kernels: it compares no
+unsigned integers before its version 1.21.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import numpy as np
 
 from fastbin._dependencies import needed_for
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
-from fastbin.export.steps import GREATEST, SetSteps, Steps
+from fastbin.export.curves import Curve, Expression, Name, Number
+from fastbin.export.steps import GREATEST, GREATEST_KEY, SetSteps, Steps
 
 PURPOSE = "ONNX graphs"
 
@@ -24,6 +28,12 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
 NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
 OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
+
+# The operations of curves.
+OPERATORS = {
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "least": "Min", "greatest": "Max", "exp": "Exp", "log": "Log", "<": "Less",
+    "=": "Equal", "choose": "Where",
+}  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -70,11 +80,14 @@ class Nodes:
         return self.add("Cast", tensor, to=getattr(TensorProto, type_name))
 
 
-def add_answers(nodes: Nodes, steps: Steps | SetSteps, given: Given, names: Mapping[str, str]) -> None:
+def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: Given, names: Mapping[str, str]) -> None:
     """Nodes that write the answers of a model or a set into the tensors `names[output]`."""
+    if isinstance(steps, Curve):
+        _compute(nodes, steps, given.score, names["value"])
+        return
     shape = nodes.add("Shape", given.score)
     # Columns of different lengths fail here, where comparing them might stretch one.
-    key = None if given.key is None else _in_order(nodes, nodes.add("Reshape", given.key, shape))
+    key = None if given.key is None else nodes.add("Reshape", given.key, shape)
     if isinstance(steps, Steps):
         at = _find(nodes, _Models(nodes, (steps,), None), given.score, key)
         _look_up(nodes, (steps,), at, None, names)
@@ -97,26 +110,13 @@ def _search(nodes: Nodes, n: int, first: str, is_above: Callable[[str], str], la
     n_rounds = n.bit_length()
     if n_rounds == 0:
         return first
-    index = nodes.add("Add", first, nodes.constant(2 ** (n_rounds - 1) - 1, np.int32))
+    index = nodes.add("Add", first, nodes.constant(2 ** (n_rounds - 1) - 1, np.int32)) if n_rounds > 1 else first
     for power in reversed(range(n_rounds)):
         above = nodes.cast(is_above(index if last is None else nodes.add("Min", index, last)), "INT32")
         index = nodes.add("Add", index, nodes.add("Mul", above, nodes.constant(2**power, np.int32)) if power else above)
         if power:
             index = nodes.add("Add", index, nodes.constant(-(2 ** (power - 1)), np.int32))
     return index
-
-
-def _in_order(nodes: Nodes, key: str) -> str:
-    """Keys as signed integers in the same order: 2^63 less, without a step that overflows."""
-    signed = nodes.cast(key, "INT64")  # which is defined to keep the bits
-    is_large = nodes.add("Less", signed, nodes.constant(0, np.int64))
-    greatest, least = nodes.constant(GREATEST_INT64, np.int64), nodes.constant(LEAST_INT64, np.int64)
-    moved = nodes.add("Add", signed, nodes.add("Where", is_large, greatest, least))
-    return nodes.add("Add", moved, nodes.cast(is_large, "INT64"))
-
-
-def _keys_in_order(keys: UInt64s) -> Int64s:
-    return (keys ^ np.uint64(2**63)).view(np.int64)
 
 
 class _Models:
@@ -134,19 +134,11 @@ class _Models:
         return self.nodes.add("Gather", self.nodes.constant(values, dtype), self.number)
 
 
-def _edges(models: Sequence[Steps]) -> tuple[Float64s, Int64s]:
-    """The edges of all models and their keys, each model's followed by +inf: so an edge has the place of the step below it.
-
-    A score that equals an edge lies above it if its key is no smaller. So an edge below which ties go is the next double, and
-    is not told by the key that stands for this.
-    """
-    edges: list[Array] = []
-    keys: list[Array] = []
-    for model in models:
-        below = model.edge_keys == np.iinfo(np.uint64).max
-        edges.append(np.append(np.where(below, np.nextafter(model.edges, np.inf), model.edges), np.inf))
-        keys.append(np.append(np.where(below, np.uint64(0), model.edge_keys), np.uint64(0)))
-    return np.concatenate(edges), _keys_in_order(np.concatenate(keys))
+def _edges(models: Sequence[Steps]) -> tuple[Float64s, UInt64s]:
+    """The edges of all models and their keys, each model's followed by NaN: so an edge has the place of the step below it."""
+    edges = [np.append(model.edges, np.nan) for model in models]
+    keys = [np.append(model.edge_keys, np.uint64(0)) for model in models]
+    return np.concatenate(edges), np.concatenate(keys)
 
 
 def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, known: str | None = None) -> str:
@@ -165,20 +157,84 @@ def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, known: str |
     ends = np.cumsum([len(model.edges) + 1 for model in models])
     if rows.number is None:
         first, last = nodes.constant(0, np.int32), None
-        padding = 2 ** most.bit_length() - 1 - most
-        edges, keys = np.append(edges[:-1], np.full(padding, np.inf)), np.append(keys[:-1], np.zeros(padding, np.int64))
+        table = np.append(edges, np.full(2 ** most.bit_length() - len(edges), np.nan))
     else:
         first, last = rows.each(np.append(0, ends[:-1]), np.int32), rows.each(ends - 1, np.int32)
-
-    def is_above(index: str) -> str:
-        edge = nodes.add("Gather", nodes.constant(edges, np.float64), index)
-        if key is None:
-            return nodes.add("GreaterOrEqual", score, edge)
-        reaches = nodes.add("GreaterOrEqual", key, nodes.add("Gather", nodes.constant(keys, np.int64), index))
-        return nodes.add("Or", nodes.add("Greater", score, edge), nodes.add("And", nodes.add("Equal", score, edge), reaches))
-
-    step = _search(nodes, most, first, is_above, last)
+        table = edges
+    step = _search(
+        nodes, most, first,
+        lambda index: nodes.add("GreaterOrEqual", score, nodes.add("Gather", nodes.constant(table, np.float64), index)), last,
+    )  # fmt: skip
+    if key is not None:
+        step = _split_ties(nodes, _ties(edges, keys), step, score, key)
     return nodes.add("Where", answered, step, nodes.constant(ends[-1], np.int32))
+
+
+# ------------------------------------------------------------------------------------------------- ties
+
+
+class _Ties(NamedTuple):
+    """The edges that are told from others of the same score by keys, or from the scores that equal them."""
+
+    # For each place of a step: the edge below it, NaN if no key is compared there; where the keys of this and of all edges of
+    # the same score begin and end among `keys`; the place of the step below them, less this beginning.
+    edges: Float64s
+    first: Int64s
+    last: Int64s
+    shift: Int64s
+    keys: UInt64s  # those of equal edges ascending, and after them one that no key of a row reaches
+    most: int  # equal edges
+
+
+def _ties(edges: Float64s, keys: UInt64s) -> _Ties:
+    """The ties among the edges of `_edges`; between models stands NaN, which nothing equals."""
+    number = np.arange(len(edges))
+    begins = np.append(True, edges[1:] != edges[:-1])
+    start = np.maximum.accumulate(np.where(begins, number, 0))
+    place = number + np.cumsum(begins) - 1  # among keys
+    listed = np.full(place[-1] + 2, GREATEST_KEY, np.uint64)
+    listed[place] = keys
+    compared = keys != 0
+
+    def below(entries: Array, none: float) -> Array:
+        """What belongs to the edge below each place."""
+        return np.append(np.array([none], entries.dtype), entries[:-1])
+
+    return _Ties(
+        below(np.where(compared, edges, np.nan), np.nan), below(place[start], 0), below(place + 1, 0),
+        below(start - place[start], 0), listed, int((number - start + 1)[compared].max(initial=1)),
+    )  # fmt: skip
+
+
+def _split_ties(nodes: Nodes, ties: _Ties, step: str, score: str, key: str) -> str:
+    """The step of each row, given the one that it had if no key were smaller than that of an edge of the same score."""
+    first, last, shift = (
+        nodes.add("Gather", nodes.constant(column, np.int32), step) for column in (ties.first, ties.last, ties.shift)
+    )
+    is_tied = nodes.add("Equal", score, nodes.add("Gather", nodes.constant(ties.edges, np.float64), step))
+    signed = _in_order(nodes, key)
+    keys = nodes.constant((ties.keys ^ np.uint64(2**63)).view(np.int64), np.int64)
+    found = _search(
+        nodes, ties.most, first,
+        lambda index: nodes.add("GreaterOrEqual", signed, nodes.add("Gather", keys, index)), last,
+    )  # fmt: skip
+    return nodes.add("Where", is_tied, nodes.add("Add", found, shift), step)
+
+
+def _in_order(nodes: Nodes, key: str) -> str:
+    """Keys as signed integers in the same order: 2^63 less, without a step that overflows.
+
+    The greatest key is taken as the one before it, as by `predict`.
+    """
+    signed = nodes.cast(key, "INT64")  # which is defined to keep the bits
+    is_large = nodes.add("Less", signed, nodes.constant(0, np.int64))
+    greatest, least = nodes.constant(GREATEST_INT64, np.int64), nodes.constant(LEAST_INT64, np.int64)
+    moved = nodes.add("Add", signed, nodes.add("Where", is_large, greatest, least))
+    moved = nodes.add("Add", moved, nodes.cast(is_large, "INT64"))
+    return nodes.add("Min", moved, nodes.constant(GREATEST_INT64 - 1, np.int64))
+
+
+# ------------------------------------------------------------------------------------------------- tables
 
 
 def _look_up(nodes: Nodes, models: Sequence[Steps], at: str, known: str | None, names: Mapping[str, str]) -> None:
@@ -194,6 +250,41 @@ def _look_up(nodes: Nodes, models: Sequence[Steps], at: str, known: str | None, 
         column: Array = np.concatenate([model.columns[name] for model in models])
         table = nodes.constant(np.append(column, np.array(more, column.dtype)), column.dtype)
         nodes.add("Gather", table, at_known if name in OF_UNKNOWN else at, output=tensor)
+
+
+# ------------------------------------------------------------------------------------------------- curves
+
+
+def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
+    """The value of a model that has no steps."""
+    tensors = {"score": score}
+    low, high = nodes.constant(curve.low, np.float64), nodes.constant(curve.high, np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if curve.clip:
+        least, most = (nodes.constant(end, np.float64) for end in curve.clip)
+        tensors["score"] = nodes.add("Min", nodes.add("Max", score, least), most)
+
+    def tensor_of(expression: Expression) -> str:
+        if isinstance(expression, Number):
+            return nodes.constant(expression.number, np.float64)
+        if isinstance(expression, Name):
+            return tensors[expression.name]
+        return nodes.add(OPERATORS[expression.word], *map(tensor_of, expression.arguments))
+
+    for name, expression in curve.before:
+        tensors[name] = tensor_of(expression)
+    if curve.pieces is not None:
+        at, edges = tensor_of(curve.pieces.at), curve.pieces.edges
+        padded = np.append(edges, np.full(2 ** len(edges).bit_length() - 1 - len(edges), np.nan))
+        piece = _search(
+            nodes, len(edges), nodes.constant(0, np.int32),
+            lambda index: nodes.add("GreaterOrEqual", at, nodes.add("Gather", nodes.constant(padded, np.float64), index)),
+        )  # fmt: skip
+        for name, column in curve.pieces.columns.items():
+            tensors[name] = nodes.add("Gather", nodes.constant(column, np.float64), piece)
+    for name, expression in curve.after:
+        tensors[name] = tensor_of(expression)
+    nodes.add("Where", answered, tensor_of(curve.value), nodes.constant(np.nan, np.float64), output=output)
 
 
 # ------------------------------------------------------------------------------------------------- cells

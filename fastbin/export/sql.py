@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
-from fastbin.export.steps import OUTPUTS, Steps, check_model, description_of, steps_of
+from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
+from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
+from fastbin.export.sql_curves import sql_of_curve
+from fastbin.export.steps import OUTPUTS, Steps, check_model, check_outputs, description_of, require_steps, steps_of
 from fastbin.model import BinnedModel
 
-STYLES = ("auto", "tree")
+STYLES = ("auto", "tree", "join")
 
-# A tree of more steps is refused: engines compile, or walk, all of it.
-MOST_STEPS = 1000
 
-KEY_DIGITS = 16
+@overload
+def sql(
+    model: object,
+    score: str = "p",
+    *,
+    key: str | None = None,
+    dialect: str,
+    what: str = "value",
+    alpha: float | None = None,
+    style: Literal["auto", "tree"] = "auto",
+    table: str = "fastbin",
+    source: str = "scores",
+) -> str: ...
+
+
+@overload
+def sql(
+    model: object,
+    score: str = "p",
+    *,
+    key: str | None = None,
+    dialect: str,
+    what: str = "value",
+    alpha: float | None = None,
+    style: Literal["join"],
+    table: str = "fastbin",
+    source: str = "scores",
+) -> SqlTables: ...
 
 
 def sql(
@@ -26,51 +56,73 @@ def sql(
     what: str = "value",
     alpha: float | None = None,
     style: str = "auto",
-) -> str:
-    """One SQL expression that scores a column, with the same bits as `predict`.
+    table: str = "fastbin",
+    source: str = "scores",
+) -> str | SqlTables:
+    """One SQL expression that scores a column, with the same bits as `predict`; or a table and the query that reads it.
 
     Parameters
     ----------
     model : BinnedModel or fitted calibrator
-        A step model, as all binning methods give, without randomised values.
+        Without randomised values. A model without steps, interpolated or smooth, has the output "value" alone.
     score : str
         An SQL expression for the score, most often the name of a column, quoted where its engine asks for that. It is cast to
-        a double, so that floats of 32 bits and integers give what `predict` gives for them; a decimal is cast as its engine
-        casts. It stands in the text several times: compute long expressions before.
+        a double, so that floats of 32 bits and integers get what `predict` gives for them; a decimal, or a text, is cast as
+        its engine does that. It stands in the text many times: compute long expressions, and random ones, before.
     key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, such as ``f"{key:016x}"`` gives; for models that
         split ties by key, and for these alone.
-    dialect : {"duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "snowflake"}
-        The engine. "polars" is for ``pl.sql_expr`` and ``SQLContext``. The texts for BigQuery and Snowflake follow their
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "polars"}
+        The engine. "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``. The texts for BigQuery and Snowflake follow their
         documented syntax and were not run there; all others are tested in their engines.
     what : {"value", "bin", "lower", "upper"}
         The calibrated probability, the number of the bin, or an end of its interval at `alpha`.
     alpha : float, optional
         The chance that one of the intervals of all bins misses, 0.1 where it is left out; with "lower" and "upper" alone.
-    style : {"auto", "tree"}
-        "tree" is a balanced tree of CASE. "auto" is the same, but in PostgreSQL, for models that compare no keys, an array in
-        which `width_bucket` finds the place.
+    style : {"auto", "tree", "join"}
+        "tree" is a balanced tree of CASE, of at most 1,000 steps. "auto" is the same, but in PostgreSQL, for models that
+        compare no keys, an array of any length in which ``width_bucket`` finds the place. "join" looks steps up in a table,
+        for models of more steps, or where it is faster: in DuckDB from about 300 steps on.
+    table, source : str
+        For "join" alone: the table to be made is called ``{table}_steps``; `source` is the table with the scores, or a query
+        in parentheses. Their rows are called ``s`` in the query.
 
     Returns
     -------
-    str
-        The text of one expression. It begins with a comment that has the digest of the model's file, its size and what is
-        promised. A row gets NULL where the score is NULL, NaN, infinite or, in models that refuse these, out of range, or
-        where the key is NULL or has another form. Models that clip move the score into their range.
+    str or SqlTables
+        The text of one expression; for "join" the statements that make the table, and a query that gives all columns of
+        `source` and one more, which is called as `what` says, in no order. Both begin with a comment that has the digest of
+        the model's file, its size and what is promised.
+
+        A row gets NULL where the score is NULL, NaN, infinite or, in models that refuse these, out of range, or where the key
+        is NULL or has another form. Models that clip move the score into their range. -0.0 and 0.0 are equal.
 
     Raises
     ------
     InputError
-        An unknown dialect, output or style; a key that is missing or not needed; a model that randomises its values, that
-        has no steps, or that has more than 1,000; an `alpha` that is not needed or out of range.
+        An unknown dialect, output or style; an empty expression; a key that is missing or not needed; a model that randomises
+        its values, that has no bins to ask for, or too many steps; an `alpha` that is not needed or out of range; a dialect
+        without tables for "join".
     InputTypeError
         A set of models, which `sql_set` writes, or something else that is no model; an expression that is no text.
 
+    See Also
+    --------
+    sql_set : sets of models.
+    verify : runs an export and compares its answers.
+
     Notes
     -----
-    A row meets about log2(steps) comparisons; the text has about 90 bytes a step, 180 with keys. -0.0 and 0.0 are equal
-    everywhere. In SQLite a score must be stored as a number: a text gives NULL, and doubles are written as quotients of
-    integers, since SQLite reads some decimals inexactly.
+    A row meets about log2(steps) comparisons; the text has about 90 bytes a step, 180 with keys. Steps with the same answer as
+    the one before are left out.
+
+    Numbers are written so that each engine reads back all 64 bits: with 17 digits, and for SQLite, which reads some of these
+    wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer. Spark interprets
+    expressions of more than about 500 steps, and logs that it could not compile them. For other drivers than those of Python
+    it may matter that no text here has a parameter mark.
+
+    Interpolated values have the same bits; smooth ones differ in the last bits where the engine's exp and ln do. PostgreSQL
+    stops where a product of theirs overflows or underflows, for scores beyond 1e290 or within 1e-290 of 0.
 
     Examples
     --------
@@ -88,86 +140,45 @@ def sql(
     fitted = check_model(model)
     if not isinstance(fitted, BinnedModel):
         raise InputTypeError("model is a set of models; use sql_set, which writes a table and its query")
-    steps = steps_of(fitted, (what,), alpha)
     score = check_expression(score, "score")
+    if fitted.kind != "step" and fitted.delta == 0.0:
+        _check_curve(fitted, what, alpha, key, style)
+        return sql_of_curve(fitted, score, words)
+    steps = steps_of(fitted, (what,), alpha)
     key = check_key_expression(key, needs_key=steps.needs_key)
+    about = comment(description_of(fitted))
+    if style == "join":
+        return _tables(steps, what, score, key, names_of(table, source), words, about)
     cuts = cuts_of(steps, what)
-    if words.has_array and key is None and style == "auto":
-        answer = in_array(cuts, score, words)
-    else:
-        answer = tree(cuts, score, key, words)
-    return f"{comment(description_of(fitted))}\nCASE WHEN {is_answered(steps, score, key, words)} THEN {answer} END"
+    has_array = words.has_array and style == "auto" and key is None
+    answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
+    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} ELSE NULL END"
 
 
-def check_expression(text: object, name: str) -> str:
-    """An SQL expression as it stands in a longer one."""
-    if not isinstance(text, str):
-        raise InputTypeError(f"{name} is {text!r}; pass the text of an SQL expression, such as the name of a column")
-    if not text.strip():
-        raise InputError(f"{name} is {text!r}; pass an SQL expression, such as the name of a column")
-    text = text.strip()
-    return text if text.isidentifier() else f"({text})"
+def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
+    """What a model without steps can be asked for."""
+    check_outputs((what,), alpha)
+    if what != "value":
+        require_steps(model)
+    if style == "join":
+        raise InputError(f"style is 'join', and a model of kind {model.kind!r} has no steps for a table; leave it out")
+    check_key_expression(key, needs_key=False)
 
 
-def check_key_expression(key: object, *, needs_key: bool) -> str | None:
-    """The key's expression, where and only where the model compares keys."""
-    if key is None:
-        if needs_key:
-            raise InputError(
-                f"key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} lower-case "
-                'hexadecimal digits, or fit with ties="whole", which needs no key'
-            )
-        return None
-    if not needs_key:
-        raise InputError(f"key is {key!r}, but the model compares no keys; leave it out")
-    return check_expression(key, "key")
-
-
-def hex_digits(key: int) -> str:
-    """A key as text: of one width, so that texts order as their numbers."""
-    return f"{key:0{KEY_DIGITS}x}"
-
-
-def is_answered(steps: Steps, score: str, key: str | None, dialect: Dialect) -> str:
-    """Which rows have an answer: not NULL, NaN, infinite or out of range, nor without a key of the right form."""
-    number = dialect.cast(score)
-    conditions = [dialect.is_score.format(score)] if dialect.is_score else []
-    conditions += [f"{number} >= {dialect.number(steps.low)}", f"{number} <= {dialect.number(steps.high)}"]
-    if key is not None:
-        text = dialect.bytewise.format(key)
-        conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
-    return " AND ".join(conditions)
-
-
-def tree(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
-    """A balanced tree of CASE: a row meets as many conditions as the logarithm of the number of steps, and no more."""
+def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     if len(cuts.column) > MOST_STEPS:
         raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; pass style='join'")
-    answers = answers_of(cuts, dialect)
-
-    def among(first: int, last: int) -> str:
-        if first == last:
-            return answers[first]
-        middle = (first + last) // 2
-        condition = _is_reached(cuts, middle, dialect.cast(score), key, dialect)
-        return f"CASE WHEN {condition} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
-
-    return among(0, len(answers) - 1)
+    number = dialect.cast(score)
+    return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 
 
-def in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
+def _in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
     """The entry at the number of edges that the score reaches, in the words of PostgreSQL; its arrays begin at 1."""
-    answers = answers_of(cuts, dialect)
+    answers = dialect.literals(cuts.column)
     if len(answers) == 1:
         return answers[0]
     edges = ", ".join(map(dialect.number, cuts.edges.tolist()))
     return f"(ARRAY[{', '.join(answers)}])[width_bucket({dialect.cast(score)}, ARRAY[{edges}]) + 1]"
-
-
-def answers_of(cuts: Cuts, dialect: Dialect) -> list[str]:
-    """The entries of the column as literals."""
-    entries = cuts.column.tolist()
-    return list(map(str if cuts.column.dtype.kind == "i" else dialect.number, entries))
 
 
 def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:
@@ -181,3 +192,15 @@ def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Di
     if cuts.edges[place] == cuts.high:
         return f"{score} >= {edge} AND {reaches}"
     return f"{score} > {edge} OR ({score} = {edge} AND {reaches})"
+
+
+def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, dialect: Dialect, about: str) -> SqlTables:
+    """The table of one model, whose number is 0, and its query."""
+    require_tables(dialect)
+    limits = list(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
+    found = sought(score, key, limits, dialect)
+    # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
+    number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
+    lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
+    made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
+    return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -157,10 +158,15 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
 
 def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told) -> BinnedModel:
     """The model of one fit; its errors say whose it was, and its warnings are kept in `told`."""
-    calibrator._told = []
     weights = {} if samples.weights is None else {"sample_weight": samples.weights}
+    return named(calibrator, lambda: calibrator.fit(samples.scores, samples.labels, **weights).model_, name, told)
+
+
+def named(calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told) -> BinnedModel:
+    """The same for any way to fit this calibrator."""
+    calibrator._told = []
     try:
-        model = calibrator.fit(samples.scores, samples.labels, **weights).model_
+        model = fit()
     except FastbinError as error:
         raise type(error)(f"{name}: {error}") from error
     told += [(name, text) for text in calibrator._told]

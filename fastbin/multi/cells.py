@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from fastbin._calibrator import Calibrator
 from fastbin._cells import Key
 from fastbin._errors import InputError
 from fastbin._fit.rows import check_rows
@@ -90,29 +91,66 @@ def fit_set(
             return fitted
     samples = Samples.of(given, method.calibrator, **{kind.column: cells.codes})
     numbers = cells.numbers()
-    counts = samples.counts(numbers, len(keys))
-    is_pooled = kind.find_thin(keys, counts, method.needed)
+    parts = parts_of(method, keys, samples.counts(numbers, len(keys)), kind)
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(cells.row_counts)
     told: Told = []
-    models = {}
-    for number in np.flatnonzero(~is_pooled).tolist():
-        at = order[ends[number] - cells.row_counts[number] : ends[number]]
-        name = f"{kind.word} {keys[number]!r}"
-        models[keys[number]] = fit_named(method.of(int(counts[number])), samples.take(at), name, told)
+    models = []
+    for part in parts:
+        if part.is_pool:
+            rows = np.flatnonzero(np.isin(numbers, part.numbers))
+        else:
+            number = part.numbers[0]
+            rows = order[ends[number] - cells.row_counts[number] : ends[number]]
+        models.append(
+            fit_named(part.calibrator, samples.take(rows), part.name, told) if part.n_samples else part.without_samples()
+        )
+    return FittedSet(set_of(parts, models, keys, kind, columns), told)
+
+
+class Part(NamedTuple):
+    """One model of a set, and what it is to be fitted to."""
+
+    calibrator: Calibrator
+    numbers: list[int]  # of the cells whose rows these are
+    n_samples: int
+    name: str
+    is_pool: bool
+
+    def without_samples(self) -> BinnedModel:
+        """One bin that nothing is known of."""
+        return BinnedModel.from_parts(
+            edges=[], values=[0.5], counts=[0], label_sums=[0], scheme="explicit",
+            score_range=getattr(self.calibrator, "score_range", UNIT),
+            out_of_range=getattr(self.calibrator, "out_of_range", "refuse"),
+        )  # fmt: skip
+
+
+def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: CellKind) -> list[Part]:
+    """The models of a set of cells with so many samples: those of cells that are not thin, then the pool, if any is."""
+    is_pooled = kind.find_thin(keys, counts, method.needed)
+    parts = [
+        Part(method.of(int(counts[number])), [number], int(counts[number]), f"{kind.word} {keys[number]!r}", False)
+        for number in np.flatnonzero(~is_pooled).tolist()
+    ]
     pooled = np.flatnonzero(is_pooled).tolist()
-    pool = None
     if pooled:
         n_samples = int(counts[pooled].sum())
-        calibrator = method.of(n_samples)
-        rows = samples.take(is_pooled[numbers])
-        pool = fit_named(calibrator, rows, _pool_name(len(pooled)), told) if n_samples else _without_samples(calibrator)
-    made = ModelSet._of(
-        models, kind=kind.kind, unknown=kind.unknown if pooled else "refuse", pool=pool,
-        pooled_keys=[keys[number] for number in pooled],
+        parts.append(Part(method.of(n_samples), pooled, n_samples, _pool_name(len(pooled)), True))
+    return parts
+
+
+def set_of(
+    parts: Sequence[Part], models: Sequence[BinnedModel], keys: Sequence[Key], kind: CellKind, columns: Int64s | None = None
+) -> ModelSet:
+    """The set of the fitted models."""
+    own = {keys[part.numbers[0]]: model for part, model in zip(parts, models, strict=True) if not part.is_pool}
+    pool = next(((part, model) for part, model in zip(parts, models, strict=True) if part.is_pool), None)
+    return ModelSet._of(
+        own, kind=kind.kind, unknown=kind.unknown if pool else "refuse", pool=pool and pool[1],
+        pooled_keys=[keys[number] for number in pool[0].numbers] if pool else [],
         columns=None if columns is None else [keys[at] for at in np.argsort(columns)],
     )  # fmt: skip
-    return FittedSet(made, told)
 
 
 def _fit_together(
@@ -149,11 +187,3 @@ def _fit_together(
 
 def _pool_name(n_cells: int) -> str:
     return f"the pool of {n_cells} cell{'s' * (n_cells != 1)}"
-
-
-def _without_samples(calibrator: Any) -> BinnedModel:
-    """One bin that nothing is known of."""
-    return BinnedModel.from_parts(
-        edges=[], values=[0.5], counts=[0], label_sums=[0], scheme="explicit",
-        score_range=getattr(calibrator, "score_range", UNIT), out_of_range=getattr(calibrator, "out_of_range", "refuse"),
-    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -16,8 +17,8 @@ from fastbin._scalars import check_choice
 from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.binary import Given, binary_method
-from fastbin.multi.cells import CellKind, fit_set
+from fastbin.multi.binary import BinaryMethod, Given, binary_method
+from fastbin.multi.cells import CellKind, FittedSet, fit_set
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,14 +112,21 @@ class SegmentedBinning(Estimator[ModelSet]):
 
     def _fit_columns(self, given: Given, segments: Any, told: list[str]) -> Self:
         """As `fit`; what is to be warned of goes to `told`."""
+
+        def fit_all(method: BinaryMethod, kind: CellKind) -> FittedSet:
+            check_same_index(scores=given.scores, labels=given.labels, segments=segments, sample_weight=given.sample_weight)
+            return fit_set(method, given, *code_cells(segments, "segments"), kind)
+
+        return self._fit_by(fit_all, told)
+
+    def _fit_by(self, fit_all: Callable[[BinaryMethod, CellKind], FittedSet], told: list[str]) -> Self:
+        """The same by any function that fits all models."""
         method = binary_method(self.calibrator, min_points=self.min_points)
         check_choice(self.thin, "thin", THIN)
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
-        check_same_index(scores=given.scores, labels=given.labels, segments=segments, sample_weight=given.sample_weight)
-        kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
-        fitted = fit_set(method, given, *code_cells(segments, "segments"), kind)
+        fitted = fit_all(method, CellKind("segments", "segment", "segments", self.thin, self.unknown))
         self.model_ = fitted.models
         if fitted.warning is not None:
             told.append(fitted.warning)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +13,10 @@ from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
 from fastbin._validation import as_labels, as_scores, check_labels, check_same_length, compare_labels, refuse_first
-from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online.mixture import TwoSidedMixture
-from fastbin.online.monitor_report import BinReport, MonitorReport
+from fastbin.online.monitor_report import MonitorReport, as_e_value, report_of
 from fastbin.online.monitor_state import MonitorState, log_mean, state_bytes, state_from_bytes
 from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
@@ -83,8 +80,8 @@ class CalibrationMonitor(State):
     supermartingale and is never worse than a union bound. A bin is *named* when its own e-value reaches n_bins / alpha: the
     chance that a bin is ever wrongly named is at most alpha, too.
 
-    Evidence is looked at after every outcome, however they are batched, and does not depend on the batches, to the last bit.
-    Cost: a few microseconds and O(n_bins) per outcome; memory O(n_bins).
+    Evidence is looked at after every outcome, however they are batched, and does not depend on the batches, to the last bit;
+    with `update_counts` once after every batch. Cost: a few microseconds and O(n_bins) per outcome; memory O(n_bins).
 
     Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
@@ -218,6 +215,56 @@ class CalibrationMonitor(State):
             self._state = state
             return self.alarm
 
+    def update_counts(self, counts: Any, label_sums: Any) -> bool:
+        """Look once at a batch of outcomes of which only the counts of each bin are known, such as those of a day.
+
+        A batch can be counted where it is (`fastbin.engines.count`), and no outcome has to be brought here.
+
+        Parameters
+        ----------
+        counts, label_sums : array-like of int, shape (n_bins,)
+            New outcomes in each bin, and those of them that are 1; of a set in the bins of all its models, in its order
+            (`ModelSet.first_bin`).
+
+        Returns
+        -------
+        bool
+            Whether the alarm is on: raised by this batch, or before.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Naming the argument, the first bad bin, its value and the remedy. Nothing is counted then.
+
+        Notes
+        -----
+        The evidence after a batch is a function of the counts alone, and has the bits that `update` gives it after the last of
+        the same outcomes. Evidence within the batch is not seen: an alarm that `update` would raise there is raised at the end
+        of the batch (`alarm_at` is its last outcome) if the evidence is still as large, else later or never. False alarms
+        are no likelier: by Ville's inequality (1939) the evidence ever reaches 1 / alpha with probability at most alpha, so
+        the more at the ends of batches alone, if where a batch ends does not depend on outcomes that are yet to come. Both ways
+        to update can be mixed. O(n_bins).
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], scheme="explicit")
+        >>> monitor = fb.online.CalibrationMonitor(model, tolerance=0.05)
+        >>> monitor.update_counts([1000, 1000], [210, 690])
+        False
+        >>> monitor.update_counts([1000, 1000], [200, 400])
+        True
+        >>> monitor.alarm_at
+        4000
+        """
+        with self._lock:
+            state = self._state.copy()
+            state.stream.update_counts(counts, label_sums)
+            now, ones, _ = state.stream.tally()
+            state.look_at_counts(self._mixture, now, ones, self.alpha)
+            self._state = state
+            return self.alarm
+
     @property
     def seen(self) -> tuple[bytes, ...]:
         """The digests given to `mark_seen`, in that order."""
@@ -257,38 +304,19 @@ class CalibrationMonitor(State):
     @property
     def e_value(self) -> float:
         """The evidence against calibration now."""
-        return _exp(float(log_mean(self._state.log_e[np.newaxis])[0]))
+        return as_e_value(float(log_mean(self._state.log_e[np.newaxis])[0]))
 
     @property
     def max_e_value(self) -> float:
         """The largest evidence so far."""
-        return _exp(self._state.max_log_mean)
+        return as_e_value(self._state.max_log_mean)
 
     def report(self) -> MonitorReport:
         """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
         watched = self._require_watched()
         with self._lock:
-            state = self._state
-            counts, ones, _ = state.stream.tally()
-            cells, places = zip(*watched.places, strict=True)
-            columns = {
-                "bin": places,
-                "cell": cells,
-                "value": watched.values().tolist(),
-                "tolerated": map(tuple, self.tolerated.tolist()),
-                "count": counts.tolist(),
-                "label_sum": ones.tolist(),
-                "interval": map(tuple, beta_binomial(ones, counts, sidak(self.alpha, len(counts))).tolist()),
-                "e_value": map(_exp, state.log_e.tolist()),
-                "max_e_value": map(_exp, state.max_log_e.tolist()),
-                "named_at": (number or None for number in state.named_at.tolist()),
-            }
-            bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
             summary = ("n_samples", "alpha", "interval_alpha", "alarm_at", "e_value", "max_e_value")
-            numbers = {name: getattr(self, name) for name in summary}
-            return MonitorReport(
-                bins=bins, n_steps=watched.n_steps, is_set=isinstance(watched.model, ModelSet), **numbers
-            )  # fmt: skip
+            return report_of(watched, self._state, self.tolerated, {name: getattr(self, name) for name in summary})
 
     def __str__(self) -> str:
         return str(self.report())
@@ -343,8 +371,3 @@ def _tolerated(watched: Watched, tolerance: Any, interval_alpha: float | None) -
     intervals = watched.served() if interval_alpha is None else watched.interval(interval_alpha)
     widths = widths + watched.delta()
     return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
-
-
-def _exp(log_e: float) -> float:
-    """The e-value of a logarithm; one beyond the largest double is reported as that, which claims less."""
-    return math.exp(log_e) if log_e < math.log(sys.float_info.max) else sys.float_info.max

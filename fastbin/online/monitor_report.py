@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fastbin._typing import Float64s
 from fastbin.guarantees.words import name_cell
+from fastbin.intervals import beta_binomial, sidak
+from fastbin.model_set import ModelSet
+from fastbin.online.monitor_state import MonitorState
+from fastbin.online.watched import Watched
 
 MOST_BINS_NAMED = 8
 
@@ -158,3 +165,28 @@ class MonitorReport:
         shown = [f"{text} (established at outcome {b.named_at:,})" for text, b in zip(words, named, strict=False)]
         left = len(named) - len(shown)
         return f"Drifted: {'; '.join(shown)}{f'; and {left} more' if left else ''}."
+
+
+def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, numbers: dict[str, Any]) -> MonitorReport:
+    """The report of a monitor on what it watches, in this state; `numbers` are those of `MonitorReport`. O(n_bins)."""
+    counts, ones, _ = state.stream.tally()
+    cells, places = zip(*watched.places, strict=True)
+    columns = {
+        "bin": places,
+        "cell": cells,
+        "value": watched.values().tolist(),
+        "tolerated": map(tuple, tolerated.tolist()),
+        "count": counts.tolist(),
+        "label_sum": ones.tolist(),
+        "interval": map(tuple, beta_binomial(ones, counts, sidak(numbers["alpha"], len(counts))).tolist()),
+        "e_value": map(as_e_value, state.log_e.tolist()),
+        "max_e_value": map(as_e_value, state.max_log_e.tolist()),
+        "named_at": (number or None for number in state.named_at.tolist()),
+    }
+    bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    return MonitorReport(bins=bins, n_steps=watched.n_steps, is_set=isinstance(watched.model, ModelSet), **numbers)
+
+
+def as_e_value(log_e: float) -> float:
+    """The e-value of a logarithm; one beyond the largest double is reported as that, which claims less."""
+    return math.exp(log_e) if log_e < math.log(sys.float_info.max) else sys.float_info.max

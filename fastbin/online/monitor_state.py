@@ -70,6 +70,16 @@ class MonitorState:
         for b in np.flatnonzero((self.named_at == 0) & (self.max_log_e >= needed)):
             self.named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first)
 
+    def look_at_counts(self, mixture: TwoSidedMixture, counts: Int64s, ones: Int64s, alpha: float) -> None:
+        """Look once at all that was counted so far."""
+        self.log_e = mixture.log_e_values(np.arange(len(counts), dtype=np.int32), ones, counts - ones)
+        self.max_log_e = np.maximum(self.max_log_e, self.log_e)
+        now, number = float(log_mean(self.log_e[np.newaxis])[0]), self.stream.n_samples
+        self.max_log_mean = max(self.max_log_mean, now)
+        if not self.alarm_at and now >= -math.log(alpha):
+            self.alarm_at = number
+        self.named_at[(self.named_at == 0) & (self.log_e >= math.log(len(counts)) - math.log(alpha))] = number
+
     def mark_seen(self, digest: bytes) -> MonitorState:
         """This state with the digest of one more file among those that were counted."""
         if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:

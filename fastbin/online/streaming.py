@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import InputError
+from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
 from fastbin._native.stream import NativeStream
 from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length
 from fastbin.model import BinnedModel
+from fastbin.online.counted import add_counts
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
 from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
 from fastbin.online.state import State
@@ -177,6 +179,36 @@ class StreamingBinning(State, NativeStream):
         n = check_same_length(scores=score_array, labels=label_array)
         key_array, own_seed = None if keys is None else as_key_array(keys, n), None if seed is None else check_seed(seed)
         return self._update(score_array, np.ascontiguousarray(label_array), key_array, own_seed)
+
+    def update_counts(self, counts: Any, label_sums: Any) -> None:
+        """Count samples of which only the counts of each bin are known, as `fastbin.engines.count` gives them.
+
+        Parameters
+        ----------
+        counts, label_sums : array-like of int, shape (n_bins,)
+            New samples in each bin, and those of them with label 1.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Naming the argument, the first bad bin, its value and the remedy. Nothing is counted then.
+
+        Notes
+        -----
+        Counts and label sums are those of `update` for the samples. Their order is not known, so that the running variance is
+        lost, as in `merge`; how many of them tied with an edge is not known either, and no interval asks. O(n_bins).
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> stream = fb.online.StreamingBinning([0.5])
+        >>> stream.update_counts([1000, 2000], [100, 1400])
+        >>> stream.model().values
+        array([0.1, 0.7])
+        """
+        more = type(self)(self.partition)
+        add_counts(more, *check_counts(counts, label_sums, self.n_bins))
+        self.merge(more)
 
     def merge(self, other: StreamingBinning) -> Self:
         """Add what another stream has counted in the same bins; returns self.

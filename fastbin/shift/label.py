@@ -10,6 +10,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
@@ -17,7 +18,7 @@ from fastbin._typing import Float64s
 from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
-from fastbin.shift.rates import RateEstimate, check_rate, rate_from_labels, source_rate_of
+from fastbin.shift.rates import RateEstimate, check_rate, rate_from_counts, rate_from_labels, source_rate_of
 from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
 
 if TYPE_CHECKING:
@@ -135,8 +136,57 @@ class LabelShift(Calibrator):
             When what the method needs is missing or bad, or a rate of 0 or 1 is met and `smoothing` is "refuse".
         """
         model = _movable(self.source)
+        return self._move(model, self._estimate(model, scores, labels, keys, positive))
+
+    @shared_docs(Calibrator.fit.__doc__)
+    def fit_counts(self, counts: Any, label_sums: Any = None) -> Self:
+        """Find the target rate in counts made where the target rows are (`fastbin.engines.count`), and move the model.
+
+        Parameters
+        ----------
+        counts : array-like of int, shape (n_bins,)
+            Target samples in each bin of the source.
+        label_sums : array-like of int, shape (n_bins,), optional
+            Those of them with label 1; for "labels", and for this method alone.
+
+        {Returns}
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `fit`; also for the method "known", which needs no rows.
+
+        Notes
+        -----
+        The result is that of `fit` on the rows, which enter by these counts alone.
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> source = fb.UniformMassBinning(n_bins=2).fit(
+        ...     [0.05, 0.12, 0.2, 0.33, 0.41, 0.58, 0.66, 0.74, 0.89, 0.97], [0, 0, 1, 0, 1, 0, 1, 1, 0, 1]
+        ... ).model_
+        >>> cal = fb.shift.LabelShift(source).fit_counts([60, 40], [2, 8])
+        >>> cal.model_.values.round(4), cal.rate_.rate
+        (array([0.069, 0.25 ]), 0.1)
+        """
+        model = _movable(self.source)
+        method = self._method()
+        if method == "known":
+            raise InputError("method is 'known', which counts no rows; use fit()")
+        if (label_sums is None) == (method == "labels"):
+            raise InputError(f"label_sums is {'missing' if label_sums is None else 'given'}, and method is {method!r}")
+        if method != "labels":
+            return self._move(model, self._rate_by(method, model, None, counts=counts))
+        samples, ones = check_counts(counts, label_sums, model.n_bins)
+        if not samples.any():
+            raise InputError("counts are all 0; give target samples, or use method='likelihood' with target scores")
+        return self._move(model, rate_from_counts(int(samples.sum()), int(ones.sum()), self.alpha))
+
+    def _move(self, model: BinnedModel, rate: RateEstimate) -> Self:
+        """The source model at this target rate."""
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
-        self.rate_ = self._estimate(model, scores, labels, keys, positive)
+        self.rate_ = rate
         source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
         self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
@@ -148,15 +198,20 @@ class LabelShift(Calibrator):
         )
         return self
 
-    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any) -> RateEstimate:
+    def _method(self) -> str:
+        """How the target rate is found; a rate that is given goes with "known", and with that alone."""
         method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
+        if method == "known" and self.target_rate is None:
+            raise InputError("target_rate is None; method='known' needs it")
+        if method != "known" and self.target_rate is not None:
+            raise InputError(f"target_rate is given, and method={method!r} would estimate it; pass method='known'")
+        return method
+
+    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any) -> RateEstimate:
+        method = self._method()
         if method == "known":
-            if self.target_rate is None:
-                raise InputError("target_rate is None; method='known' needs it")
             rate = check_rate(self.target_rate, "target_rate")
             return RateEstimate(rate, rate, rate, "known", 0)
-        if self.target_rate is not None:
-            raise InputError(f"target_rate is given, and method={method!r} would estimate it; pass method='known'")
         if method == "labels":
             if labels is None:
                 raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
@@ -170,10 +225,13 @@ class LabelShift(Calibrator):
             raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")
         if scores is None:
             raise InputError(f"scores is None; method={method!r} needs target scores")
-        options: dict[str, Any] = {name: getattr(self, name) for name in ("source_rate", "alpha", "n_bootstrap", "seed")}
+        return self._rate_by(method, model, scores, keys=keys)
+
+    def _rate_by(self, method: str, model: BinnedModel, scores: Any, **given: Any) -> RateEstimate:
+        given.update({name: getattr(self, name) for name in ("source_rate", "alpha", "n_bootstrap", "seed")})
         if method == "likelihood":
-            return rate_by_likelihood(model, scores, keys=keys, **options)
-        return rate_by_confusion(model, scores, threshold=self.threshold, keys=keys, **options)
+            return rate_by_likelihood(model, scores, **given)
+        return rate_by_confusion(model, scores, threshold=self.threshold, **given)
 
     def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.

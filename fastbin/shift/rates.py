@@ -65,9 +65,13 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -
     checked = check_labels(labels, positive=positive)
     if checked.shape[0] == 0:
         raise InputError("labels is empty; give target labels, or estimate the rate from scores with rate_by_likelihood")
-    n, ones = checked.shape[0], int(checked.sum(dtype=np.int64))
-    lower, upper = clopper_pearson([ones], [n], check_alpha(alpha))[0]
-    return RateEstimate(ones / n, float(lower), float(upper), "labels", n)
+    return rate_from_counts(checked.shape[0], int(checked.sum(dtype=np.int64)), alpha)
+
+
+def rate_from_counts(n_samples: int, n_positive: int, alpha: float) -> RateEstimate:
+    """The same from the number of target labels, at least one, and the number of those that are 1."""
+    lower, upper = clopper_pearson([n_positive], [n_samples], check_alpha(alpha))[0]
+    return RateEstimate(n_positive / n_samples, float(lower), float(upper), "labels", n_samples)
 
 
 def source_rate_of(model: BinnedModel) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
+from fastbin._fit.tally import check_per_bin
 from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_count, check_seed, check_unit_interval
 from fastbin._typing import Float64s, Int64s
@@ -99,8 +100,9 @@ def _mixture_rates(ones: Float64s, zeros: Float64s, shares: Any) -> Float64s:
 
 def rate_by_likelihood(
     model: BinnedModel | Calibrator,
-    scores: Any,
+    scores: Any = None,
     *,
+    counts: Any = None,
     source_rate: float | None = None,
     alpha: float = 0.1,
     n_bootstrap: int = 1000,
@@ -118,6 +120,9 @@ def rate_by_likelihood(
         Fitted at the source. Its tally gives P(bin | label); a model without one gives it by its values and `source_rate`.
     scores : array-like of shape (n,)
         Target scores.
+    counts : array-like of int, shape (n_bins,), optional
+        Instead of scores: how many target scores lie in each bin of the model, as `fastbin.engines.count` counts them where
+        they are.
     source_rate : float in (0, 1), optional
         Rate of label 1 that the model's values are calibrated to; needed, and used, only where the model has no tally.
     alpha : float
@@ -158,7 +163,7 @@ def rate_by_likelihood(
     def estimate(masses: Masses, counts: Float64s) -> Float64s:
         return _mixture_rates(*masses, counts)
 
-    options = _Options(source_rate, alpha, n_bootstrap, keys, seed)
+    options = _Options(source_rate, alpha, n_bootstrap, keys, seed, counts)
     return _estimate_rate("likelihood", estimate, model, scores, options)
 
 
@@ -203,7 +208,7 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
 
 
 def rate_by_confusion(
-    model: BinnedModel | Calibrator, scores: Any, *, threshold: float | None = None, **options: Any
+    model: BinnedModel | Calibrator, scores: Any = None, *, threshold: float | None = None, **options: Any
 ) -> RateEstimate:
     """The target rate of label 1 by the confusion matrix of a hard classifier (Lipton, Wang & Smola 2018), from scores alone.
 
@@ -218,7 +223,7 @@ def rate_by_confusion(
     threshold : float in (0, 1), optional
         By default the source rate, which separates some bins from others however rare label 1 is; 0.5 is the most likely class.
     **options
-        `source_rate`, `alpha`, `n_bootstrap`, `keys` and `seed` of `rate_by_likelihood`.
+        `counts`, `source_rate`, `alpha`, `n_bootstrap`, `keys` and `seed` of `rate_by_likelihood`.
 
     Returns
     -------
@@ -275,6 +280,7 @@ class _Options(NamedTuple):
     n_bootstrap: int = 1000
     keys: Any = None
     seed: int | None = 0
+    counts: Any = None
 
 
 class _ClassMasses(NamedTuple):
@@ -310,16 +316,14 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
 def _estimate_rate(
     method: str, estimate: Estimate, model: BinnedModel | Calibrator, scores: Any, options: _Options
 ) -> RateEstimate:
-    keys, alpha, seed = options.keys, check_alpha(options.alpha), check_seed(options.seed)
+    alpha, seed = check_alpha(options.alpha), check_seed(options.seed)
     n_bootstrap = check_count(options.n_bootstrap, "n_bootstrap")
     model = as_model(model)
     source = _class_masses(model, options.source_rate)
-    check_same_index(scores=scores, keys=keys)
-    bins = model.assign(as_scores(scores), keys=keys, seed=None if keys is not None else seed)
-    counts = np.bincount(bins, minlength=model.n_bins)
+    counts = _target_counts(model, scores, options, seed)
     n = int(counts.sum())
     if n == 0:
-        raise InputError("scores is empty; give target scores")
+        raise InputError(f"{'scores is empty' if options.counts is None else 'counts are all 0'}; give target scores")
     rate = float(estimate(source.masses, counts.astype(np.float64))[0])
     if np.isnan(rate):
         raise InputError("the bins that hold the target scores say nothing about the label, so the rate cannot be estimated")
@@ -332,6 +336,20 @@ def _estimate_rate(
     lower = np.quantile(np.where(np.isnan(resampled), 0.0, resampled), alpha / 2.0)
     upper = np.quantile(np.where(np.isnan(resampled), 1.0, resampled), 1.0 - alpha / 2.0)
     return RateEstimate(rate, float(min(lower, rate)), float(max(upper, rate)), method, n)
+
+
+def _target_counts(model: BinnedModel, scores: Any, options: _Options, seed: int) -> Int64s:
+    """How many target scores lie in each bin."""
+    keys = options.keys
+    if options.counts is not None:
+        if scores is not None or keys is not None:
+            raise InputError(f"counts is given, and {'keys' if scores is None else 'scores'} too; give one of the two")
+        return check_per_bin(options.counts, "counts", model.n_bins)
+    if scores is None:
+        raise InputError("scores is None; give target scores, or counts")
+    check_same_index(scores=scores, keys=keys)
+    bins = model.assign(as_scores(scores), keys=keys, seed=None if keys is not None else seed)
+    return np.bincount(bins, minlength=model.n_bins)
 
 
 def _resample(estimate: Estimate, source: _ClassMasses, counts: Int64s, size: int, rng: np.random.Generator) -> Float64s:

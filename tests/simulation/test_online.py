@@ -163,6 +163,32 @@ def test_a_model_is_not_accused_of_being_an_estimate(runs: int, n: int) -> None:
     assert accused > raised
 
 
+DAILY = [
+    pytest.param(120, 8, 3000, id="fast"),
+    pytest.param(2000, 60, 10**6, id="full", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("runs", "days", "most"), DAILY)
+def test_false_alarms_are_rare_where_counts_are_looked_at_once_a_day(runs: int, days: int, most: int) -> None:
+    """Days of any size, with all rates at an end of what is tolerated; and drift of a bin is found, and named."""
+    model = fb.BinnedModel.from_parts(edges=EDGES, values=VALUES, scheme="explicit")
+    rng, raised, named = np.random.default_rng(66), 0, 0
+    for _ in range(runs):
+        monitor = CalibrationMonitor(model, tolerance=0.03)
+        for size in np.exp(rng.uniform(0.0, math.log(most), days)).astype(int).tolist():
+            counts = rng.multinomial(size, [0.1] * 10)
+            monitor.update_counts(counts, rng.binomial(counts, VALUES + 0.03))
+        raised += monitor.alarm
+        named += bool(monitor.report().named)
+    assert_at_most(raised, runs, 0.05)
+    assert_at_most(named, runs, 0.05)
+    drifted = CalibrationMonitor(model, tolerance=0.03)
+    counts = np.full(10, 2000)
+    assert drifted.update_counts(counts, rng.binomial(counts, DRIFTS["one bin by 0.20"](VALUES)))
+    assert [b.bin for b in drifted.report().named] == [4]
+
+
 @pytest.mark.parametrize(("drift", "within"), [("one bin by 0.20", 1600), ("all bins by 0.10", 1000)])
 def test_drift_is_found_soon(drift: str, within: int) -> None:
     """In the median; docs/online.md has the table."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import compiled
 import numpy as np
 import pytest
-from compiled import CASES, Case
+from compiled import CASES, CURVE_CASES, Case
 from exported import model_of
 
 import fastbin as fb
@@ -27,6 +27,12 @@ EVERY = [
     for language in (C99, CPP11)
     for options in (SLOWEST, FASTEST)
 ]
+
+
+def _told(given: str | list[str]) -> str:
+    """A compiler, or its options, in the name of a test."""
+    return given if isinstance(given, str) else f"{given[1]}, {given[-1]}"
+
 
 READ = """
 #include <stdio.h>
@@ -78,7 +84,8 @@ def _scoring(case: Case) -> str:
     for output, kind, suffix in (
         ("value", "double", ""), ("bin", "int32_t", "_bin"), ("lower", "double", "_lower"), ("upper", "double", "_upper"),
     ):  # fmt: skip
-        loops.append(f"""  {{
+        if output in case.outputs:
+            loops.append(f"""  {{
     {kind} *out = ({kind} *)malloc((n_rows + 1) * sizeof *out);
     if (!out) abort();
     for (size_t i = 0; i < n_rows; i++) out[i] = {name}{suffix}({_arguments(case)});
@@ -101,7 +108,7 @@ def _program(cases: list[Case]) -> str:
 
 def _write_sources(folder: Path, cases: list[Case]) -> None:
     for case in cases:
-        header = fb.export.c_source(case.model, case.name, outputs=compiled.OUTPUTS, alpha=case.alpha)
+        header = fb.export.c_source(case.model, case.name, outputs=case.outputs, alpha=case.alpha)
         (folder / f"{case.name}.h").write_text(header, "ascii")
     (folder / "main.c").write_text(_program(cases), "ascii")
 
@@ -111,26 +118,39 @@ def _build(folder: Path, compiler: str, options: list[str]) -> Path:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     program = folder / "program"
-    ran = subprocess.run([compiler, *options, "main.c", "-o", program.name], cwd=folder, capture_output=True, text=True)
+    ran = subprocess.run(
+        [compiler, *options, "main.c", "-xnone", "-o", program.name, "-lm"], cwd=folder, capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr[:4000]
     return program
 
 
+def _prepare(folder: Path, cases: list[Case]) -> dict[str, compiled.Rows]:
+    """The headers of these cases, a program that calls them, and 20,000 rows each."""
+    _write_sources(folder, cases)
+    rows = {case.name: compiled.rows_of(case, 20_000) for case in cases}
+    for case in cases:
+        compiled.write_rows(folder, case, rows[case.name])
+    return rows
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, compiled.Rows]]]:
-    """The headers of all cases, a program that calls them, and 20,000 rows each."""
+    """Of models and sets with steps."""
     folder = tmp_path_factory.mktemp("c_source")
-    _write_sources(folder, CASES)
-    rows = {case.name: compiled.rows_of(case, 20_000) for case in CASES}
-    for case in CASES:
-        compiled.write_rows(folder, case, rows[case.name])
-    yield folder, rows
+    yield folder, _prepare(folder, CASES)
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize(
-    ("compiler", "options"), EVERY, ids=lambda given: given if isinstance(given, str) else f"{given[1]}, {given[-1]}"
-)
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, compiled.Rows]]]:
+    """Of models without steps."""
+    folder = tmp_path_factory.mktemp("c_curves")
+    yield folder, _prepare(folder, CURVE_CASES)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("compiler", "options"), EVERY, ids=_told)
 def test_answers_have_the_bits_of_predict(sources, compiler: str, options: list[str]) -> None:
     folder, rows = sources
     program = _build(folder, compiler, options)
@@ -139,19 +159,46 @@ def test_answers_have_the_bits_of_predict(sources, compiler: str, options: list[
         compiled.check_answers(folder, case, rows[case.name], nothing=-1.0)
 
 
+# Without -std=c99 and on processors that can, both compilers fuse products and sums; and one that does as IEEE 754 says.
+FUSING = [(compiler, ["-xc", "-std=gnu99", *STRICT, "-O3", "-march=native"]) for compiler in ("gcc", "clang")]
+AS_WRITTEN = [("gcc", [*C99, "-O0"]), ("clang", [*CPP11, "-O2"])]
+
+
+@pytest.mark.parametrize(("compiler", "options"), [*FUSING, *AS_WRITTEN], ids=_told)
+def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]) -> None:
+    folder, rows = curves
+    program = _build(folder, compiler, options)
+    subprocess.run([program, *rows], cwd=folder, check=True)
+    for case in CURVE_CASES:
+        compiled.check_answers(folder, case, rows[case.name], nothing=-1.0)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """The program of all cases, by all compilers that are here, under all options, and watched; each in its folder."""
+    folder = tmp_path_factory.mktemp("c_programs")
+    built = {}
+    watched = [*C99, "-O1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
+    for number, (compiler, options) in enumerate([*EVERY, ("gcc", watched)]):
+        if shutil.which(compiler) is not None:
+            path = folder / str(number)
+            path.mkdir()
+            _write_sources(path, CASES)
+            built[f"{compiler} {options[1]} {options[-1]}"] = _build(path, compiler, options)
+    yield built
+    shutil.rmtree(folder)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("compiler", "options"), EVERY, ids=lambda given: given if isinstance(given, str) else f"{given[1]}, {given[-1]}"
-)
-def test_a_million_rows_of_each_model(tmp_path: Path, compiler: str, options: list[str]) -> None:
-    _write_sources(tmp_path, CASES)
-    program = _build(tmp_path, compiler, options)
-    for case in CASES:
-        rows = compiled.rows_of(case, 1_000_000)
-        compiled.write_rows(tmp_path, case, rows)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+def test_a_million_rows_of_each_model(programs: dict[str, Path], tmp_path: Path, case: Case) -> None:
+    assert programs
+    rows = compiled.rows_of(case, 1_000_000)
+    compiled.write_rows(tmp_path, case, rows)
+    for program in programs.values():
         subprocess.run([program, case.name], cwd=tmp_path, check=True)
         compiled.check_answers(tmp_path, case, rows, nothing=-1.0)
-        compiled.remove_files(tmp_path, case)
+    compiled.remove_files(tmp_path, case)
 
 
 def test_the_header_stands_alone_in_several_files(tmp_path: Path) -> None:
@@ -221,8 +268,12 @@ def test_codes_are_in_the_order_of_the_doubles() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p__q"]
-)
+    "name",
+    [
+        "", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q",
+        "linux", "NULL", "INT64_MAX", "uint8_t", "index", "strlen", "gamma", "printf",
+    ],
+)  # fmt: skip
 def test_names_that_c_does_not_take_are_refused(name: str) -> None:
     with pytest.raises(fb.InputError, match=f"^name is {re.escape(repr(name))}"):
         fb.export.c_source(model_of("2 bins"), name)
@@ -234,7 +285,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, 5)
     with pytest.raises(fb.InputTypeError, match="model is of type list"):
         fb.export.c_source([model], "p")
-    with pytest.raises(fb.InputTypeError, match="or a fitted calibrator"):
+    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
         fb.export.c_source(fb.UniformMassBinning(3), "p")
     with pytest.raises(fb.InputTypeError, match="outputs is 'value'"):
         fb.export.c_source(model, "p", outputs="value")
@@ -244,6 +295,18 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, "p", alpha=0.1)
     with pytest.raises(fb.InputError, match="alpha"):
         fb.export.c_source(model, "p", outputs=("lower",), alpha=1.5)
+
+
+def test_curves_have_their_value_alone() -> None:
+    for about in ("10 knots", "beta"):
+        model = compiled.curve_model_of(about)
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(model, "p", outputs=("value", "bin"))
+        header = fb.export.c_source(model, "p")
+        assert ("<math.h>" in header) == (about == "beta")
+        assert "without -ffast-math" in header
+        with pytest.raises(fb.InputError, match="which has values alone and no bins"):
+            fb.export.c_source(fb.ModelSet({1: model}), "p")
 
 
 def test_models_that_randomise_are_refused() -> None:

@@ -10,15 +10,26 @@ from pathlib import Path
 
 import compiled
 import pytest
-from compiled import CASES, Case
-from exported import model_of
+from compiled import CASES, CURVE_CASES, Case
+from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
 from fastbin.export.steps import digest_of
 
 pytestmark = pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 
-COMPILE = ["javac", "-nowarn", "-Xlint:all,-options", "-Werror", "--release", "8", "-encoding", "US-ASCII"]
+EVERY = [*CASES, *CURVE_CASES]
+COMPILE = [
+    "javac",
+    "-J-XX:+UseSerialGC",
+    "-J-XX:TieredStopAtLevel=1",
+    "-Xlint:all,-options",
+    "-Werror",
+    "--release",
+    "8",
+    "-encoding",
+    "US-ASCII",
+]
 
 RUNNER = """
 import java.io.IOException;
@@ -87,7 +98,7 @@ def _scoring(case: Case) -> str:
         columns.append(f'String[] cells = texts("{name}");' if case.has_texts else f'long[] cells = longs("{name}.cells");')
     arguments = f"{'cells[i], ' if case.is_set else ''}scores[i]{', keys[i]' if case.needs_key else ''}"
     outs = []
-    for output in compiled.OUTPUTS:
+    for output in case.outputs:
         size, put, method = (4, "putInt", "predictBin") if output == "bin" else (8, "putDouble", "predict")
         method += output.capitalize() if output in ("lower", "upper") else ""
         outs.append(f"""    ByteBuffer {output} = buffer({size} * scores.length);
@@ -100,7 +111,7 @@ def _scoring(case: Case) -> str:
 def _build(folder: Path, cases: list[Case]) -> None:
     """The classes of the exports, and a program that calls them."""
     for case in cases:
-        text = fb.export.java(case.model, case.name, outputs=compiled.OUTPUTS, alpha=case.alpha)
+        text = fb.export.java(case.model, case.name, outputs=case.outputs, alpha=case.alpha)
         (folder / f"{case.name}.java").write_text(text, "ascii")
     choices = "\n".join(f'        case "{case.name}": run_{case.name}(); break;' for case in cases)
     (folder / "Runner.java").write_text(RUNNER % ("\n".join(map(_scoring, cases)), choices), "ascii")
@@ -121,22 +132,22 @@ def _run(folder: Path, *arguments: str) -> str:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the program that has all cases."""
     folder = tmp_path_factory.mktemp("java")
-    _build(folder, CASES)
+    _build(folder, EVERY)
     yield folder
     shutil.rmtree(folder)
 
 
 def test_answers_have_the_bits_of_predict(program: Path) -> None:
-    rows = {case.name: compiled.rows_of(case, 20_000) for case in CASES}
-    for case in CASES:
+    rows = {case.name: compiled.rows_of(case, 20_000) for case in EVERY}
+    for case in EVERY:
         compiled.write_rows(program, case, rows[case.name])
     _run(program, "Runner", *rows)
-    for case in CASES:
+    for case in EVERY:
         compiled.check_answers(program, case, rows[case.name], nothing=float("nan"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
 def test_a_million_rows_of_each_model(program: Path, case: Case) -> None:
     rows = compiled.rows_of(case, 1_000_000)
     compiled.write_rows(program, case, rows)
@@ -146,7 +157,7 @@ def test_a_million_rows_of_each_model(program: Path, case: Case) -> None:
 
 
 def test_packages_large_tables_and_missing_cells(tmp_path: Path) -> None:
-    """Of 30,000 edges, whose text is longer than a constant of Java may be, and cells that are null."""
+    """Of 30,000 edges, and of cells of emoji, whose text is longer than a constant of Java may be; and cells that are null."""
     edges = [i / 30_001 for i in range(1, 30_001)]
     counts = [2] * 30_001
     model = fb.BinnedModel.from_parts(
@@ -156,8 +167,15 @@ def test_packages_large_tables_and_missing_cells(tmp_path: Path) -> None:
     (tmp_path / "Fine.java").write_text(fb.export.java(model, "Fine", package="org.example"), "ascii")
     (tmp_path / "Named.java").write_text(fb.export.java(CASES[-3].model, "Named", package="org.example"), "ascii")
     assert CASES[-3].about == "texts, keys, pool"
+    greatest = model_with_edges_of_all_sizes()
+    (tmp_path / "Greatest.java").write_text(fb.export.java(greatest, "Greatest", package="org.example"), "ascii")
+    keys = [f"{i:03d}" + 200 * "\U0001f642" for i in range(120)]
+    emoji = fb.ModelSet(dict.fromkeys(keys, model_of("2 bins")))
+    (tmp_path / "Emoji.java").write_text(fb.export.java(emoji, "Emoji", package="org.example"), "ascii")
     (tmp_path / "Main.java").write_text("""
+import org.example.Emoji;
 import org.example.Fine;
+import org.example.Greatest;
 import org.example.Named;
 
 public final class Main {
@@ -165,17 +183,24 @@ public final class Main {
     System.out.println(Fine.SHA256);
     for (double score : new double[] {0.0, 0.5, 1.0}) System.out.println(Fine.predict(score));
     System.out.println(Named.predict(null, 0.5, 1L) + " " + Named.predict("", 0.5, 1L) + " " + Named.predict("new", 0.5, 1L));
+    for (double score : new double[] {-Double.MAX_VALUE, 0.0, Double.MAX_VALUE}) System.out.println(Greatest.predict(score));
+    System.out.println(Emoji.predict("119" + String.join("", java.util.Collections.nCopies(200, "\\uD83D\\uDE42")), 0.5));
   }
 }
 """)
     ran = subprocess.run(
-        [*COMPILE, "-d", ".", "Main.java", "Fine.java", "Named.java"], cwd=tmp_path, capture_output=True, text=True
+        [*COMPILE, "-d", ".", *sorted(path.name for path in tmp_path.glob("*.java"))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     lines = _run(tmp_path, "Main").splitlines()
     assert lines[0] == digest_of(model)
     assert list(map(float, lines[1:4])) == model.predict([0.0, 0.5, 1.0]).tolist()
     assert lines[4] == f"NaN NaN {CASES[-3].model.predict_one(0.5, 'new', 1)!r}"
+    assert list(map(float, lines[5:8])) == greatest.predict([-GREATEST, 0.0, GREATEST]).tolist()
+    assert float(lines[8]) == emoji.predict_one(0.5, keys[119])
 
 
 def test_what_the_class_says() -> None:
@@ -209,7 +234,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.java(model, None)
     with pytest.raises(fb.InputTypeError, match="a part of package is 5"):
         fb.export.java(model, "P", package=5)
-    with pytest.raises(fb.InputTypeError, match="model is of type str"):
+    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.java("model", "P")
     with pytest.raises(fb.InputError, match="no end of an interval is asked for"):
         fb.export.java(model, "P", alpha=0.1)

@@ -11,13 +11,15 @@ from pathlib import Path
 import compiled
 import numpy as np
 import pytest
-from compiled import CASES, Case
-from exported import model_of
+from compiled import CASES, CURVE_CASES, Case
+from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
 from fastbin.export.steps import digest_of
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+EVERY = [*CASES, *CURVE_CASES]
 
 RUNNER = """
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
@@ -42,7 +44,7 @@ for (const name of process.argv.slice(2)) {
     parts.unshift(existsSync(`${name}.ends`) ? textsOf(name) : column(`${name}.cells`, BigInt64Array));
   }
   if (existsSync(`${name}.keys`)) parts.push(column(`${name}.keys`, BigUint64Array));
-  for (const [output, method] of Object.entries(OUTPUTS)) {
+  for (const [output, method] of Object.entries(OUTPUTS).filter(([, method]) => method in module)) {
     const out = new (output === "bin" ? Int32Array : Float64Array)(parts[0].length);
     for (let i = 0; i < out.length; i++) out[i] = module[method](...parts.map((part) => part[i]));
     writeFileSync(`${name}.${output}`, out);
@@ -56,8 +58,8 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the modules of all cases, and of a program that calls them."""
     folder = tmp_path_factory.mktemp("javascript")
     (folder / "runner.mjs").write_text(RUNNER, "ascii")
-    for case in CASES:
-        text = fb.export.javascript(case.model, outputs=compiled.OUTPUTS, alpha=case.alpha)
+    for case in EVERY:
+        text = fb.export.javascript(case.model, outputs=case.outputs, alpha=case.alpha)
         (folder / f"{case.name}.mjs").write_text(text, "ascii")
     yield folder
     shutil.rmtree(folder)
@@ -70,17 +72,17 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 def test_answers_have_the_bits_of_predict(modules: Path) -> None:
-    rows = {case.name: compiled.rows_of(case, 20_000) for case in CASES}
-    for case in CASES:
+    rows = {case.name: compiled.rows_of(case, 20_000) for case in EVERY}
+    for case in EVERY:
         compiled.write_rows(modules, case, rows[case.name])
     _run(modules, "runner.mjs", *rows)
-    for case in CASES:
+    for case in EVERY:
         compiled.check_answers(modules, case, rows[case.name], nothing=float("nan"))
         compiled.remove_files(modules, case)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
 def test_a_million_rows_of_each_model(modules: Path, case: Case) -> None:
     rows = compiled.rows_of(case, 1_000_000)
     compiled.write_rows(modules, case, rows)
@@ -107,16 +109,25 @@ def test_what_is_no_number_has_no_answer(modules: Path) -> None:
     assert _answers(modules, "10 bins", *(f"m.predictBin({value})" for value in values)) == [-1] * len(values)
 
 
+def test_edges_that_no_score_lies_above(tmp_path: Path) -> None:
+    model = model_with_edges_of_all_sizes()
+    (tmp_path / "m.mjs").write_text(fb.export.javascript(model), "ascii")
+    scores = [-GREATEST, 0.0, GREATEST]
+    program = f"import {{ predict }} from './m.mjs';\nconsole.log(JSON.stringify({scores}.map((score) => predict(score))));"
+    (tmp_path / "calls.mjs").write_text(program)
+    assert json.loads(_run(tmp_path, "calls.mjs")) == model.predict(scores).tolist()
+
+
 def test_what_is_no_key_is_refused_in_words(modules: Path) -> None:
     keys = ("", "null", "5", "'5'", "-1n", "2n ** 64n")
     for key, answer in zip(keys, _answers(modules, "10 bins, keys", *(f"m.predict(0.5, {key})" for key in keys)), strict=True):
         shown = {"": "undefined", "'5'": "5", "-1n": "-1", "2n ** 64n": str(2**64)}.get(key, key)
         assert answer == f"TypeError: key is {shown}; pass a BigInt from 0n to 2n ** 64n - 1n"
     model = model_of("10 bins, keys")
-    last = float(model.edges[-1])
-    ends = model.predict([last, last], keys=np.array([0, 2**64 - 1], np.uint64)).tolist()
+    last = float(model.edges[-2])  # no key reaches the last one
+    ends = model.predict([last, last], keys=np.array([0, 2**64 - 2], np.uint64)).tolist()
     assert ends[0] != ends[1]
-    assert _answers(modules, "10 bins, keys", f"m.predict({last!r}, 0n)", f"m.predict({last!r}, 2n ** 64n - 1n)") == ends
+    assert _answers(modules, "10 bins, keys", f"m.predict({last!r}, 0n)", f"m.predict({last!r}, 2n ** 64n - 2n)") == ends
 
 
 def test_what_is_no_cell_has_no_answer(modules: Path) -> None:
@@ -163,7 +174,7 @@ def test_a_module_can_stand_in_a_page() -> None:
 
 
 def test_mistakes_are_refused() -> None:
-    with pytest.raises(fb.InputTypeError, match="model is of type str"):
+    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.javascript("model")
     with pytest.raises(fb.InputError, match=r"outputs\[0\] is 'p'"):
         fb.export.javascript(model_of("10 bins"), outputs=["p"])

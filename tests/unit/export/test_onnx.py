@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of, rows_without_answer
+from exported import LEAST_NORMAL, MODELS, NEED_KEYS, bits, hard_rows, model_of, rows_without_answer
+from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export import onnx as write
@@ -115,6 +116,18 @@ def test_rows_without_an_answer(name: str) -> None:
     assert (given["bin"][:n] == -1).all()
     if len(model.edges):
         assert same(given["probability"][n:], model.predict(scores[n:], keys=None if keys is None else keys[n:]))
+
+
+@pytest.mark.parametrize("n_bins", [3, 8, 65])
+def test_many_edges_of_one_score(n_bins: int) -> None:
+    rng = np.random.default_rng(n_bins)
+    scores = np.where(rng.random(20_000) < 0.45, 0.5, np.where(rng.random(20_000) < 0.8, 0.0, rng.random(20_000)))
+    model = fb.UniformMassBinning(n_bins, ties="random").fit(scores, rng.random(20_000) < 0.3).model_
+    assert np.unique(model.edges, return_counts=True)[1].max() >= n_bins // 3
+    scores, keys = hard_rows(model, 20_000)
+    at = rng.random(20_000) < 0.8
+    scores[at] = rng.choice(model.edges, at.sum())
+    assert_answers(run(write(model, outputs=OUTPUTS), scores, key=keys), model, scores, keys)
 
 
 @pytest.mark.parametrize("name", ["1 bins", "10 bins", "10 bins, keys"])
@@ -249,6 +262,46 @@ def test_many_models() -> None:
     assert same(run(write(models), scores, cell=cells)["probability"], models.predict(scores, cells))
 
 
+# ------------------------------------------------------------------------------------------------- without steps
+
+
+@pytest.mark.parametrize("level", [LEVELS[0], LEVELS[-1]])
+@pytest.mark.parametrize("name", list(CURVES))
+def test_models_without_steps(name: str, level: str) -> None:
+    """Interpolated ones to the bit; smooth ones as the exponential and the logarithm of the runtime allow.
+
+    Older ones take the logarithm of a subnormal number as that of the smallest normal one.
+    """
+    model = curve_model_of(name)
+    graph = write(model, opset=13 if level == LEVELS[0] else 18)
+    onnx.checker.check_model(graph, full_check=True)
+    assert properties(graph)["fastbin.kind"] == model.kind
+    scores = hard_curve_scores(model, 5_000)
+    given, expected = run(graph, scores, level)["probability"], model.predict(scores)
+    if name in LINES:
+        assert same(given, expected)
+    else:
+        np.testing.assert_allclose(given, expected, rtol=0.0, atol=1e-14)
+        usual = (scores > LEAST_NORMAL) & (scores < 1.0)
+        np.testing.assert_allclose(given[usual], expected[usual], rtol=1e-12, atol=0.0)
+    assert np.isnan(run(graph, rows_without_answer(model), level)["probability"]).all()
+    assert run(graph, scores[:0], level)["probability"].shape == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(LINES))
+def test_a_million_hard_scores_on_lines(name: str) -> None:
+    model = curve_model_of(name)
+    scores = hard_curve_scores(model, 10**6, seed=1)
+    assert same(run(write(model), scores)["probability"], model.predict(scores))
+
+
+@pytest.mark.parametrize("output", ["bin", "lower", "upper"])
+def test_models_without_steps_have_values_alone(output: str) -> None:
+    with pytest.raises(fb.InputError, match=r"^model is of kind 'linear', which has values alone and no bins$"):
+        write(curve_model_of("10 knots"), outputs=("value", output))
+
+
 # ------------------------------------------------------------------------------------------------- the file
 
 
@@ -307,7 +360,7 @@ def test_mistakes() -> None:
         write(model, outputs=("value", "probability"))
     with pytest.raises(fb.InputError, match=r"^alpha is 0.1, but no end of an interval is asked for"):
         write(model, alpha=0.1)
-    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a model"):
+    with pytest.raises(fb.InputTypeError, match=r"^model is of type dict; pass a BinnedModel"):
         write({})
 
 

@@ -1,0 +1,95 @@
+"""Exports on the command line: what each target takes, which one a file name means, and what a file says of itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from fastbin._dependencies import needed_for
+from fastbin._errors import FormatError
+from fastbin._files import read_bytes
+from fastbin.cli._streams import load_any, named, read_stdin
+
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
+
+# The options of each target.
+TARGETS = {
+    "sql": ("dialect", "score", "key", "cell", "style", "table", "source", "outputs", "alpha"),
+    "onnx": ("outputs", "alpha", "opset"),
+    "c": ("outputs", "alpha", "name"),
+    "java": ("outputs", "alpha", "name", "package"),
+    "js": ("outputs", "alpha"),
+    "json": (),
+}
+WORDS = {
+    "sql": "text of SQL", "onnx": "graph of ONNX", "c": "header of C", "java": "class of Java", "js": "module of JavaScript",
+}  # fmt: skip
+DIALECTS = ("duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "snowflake")
+
+
+def choose_target(target: str | None, path: str) -> str:
+    """The target that is named, or that the suffix of a file means."""
+    from fastbin.export.verify import SUFFIXES
+
+    suffix = Path(path).suffix.lower()
+    if target is None and suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if target is None:
+        where = "standard output" if path == "-" else path
+        raise click.UsageError(f"say --to; the name of {where} does not tell ({', '.join(SUFFIXES)} do)")
+    return target
+
+
+class Exported(NamedTuple):
+    """What an exported file that is not the model itself says of the model."""
+
+    target: str
+    sha256: str
+    facts: dict[str, str]  # of a graph, its metadata
+
+
+def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
+    """The model or the set in a file, also of JSON; of another export, what it says of the model."""
+    from fastbin._load import read
+
+    given = read_stdin() if path == "-" else None
+    try:
+        return load_any(path) if given is None else named(path, read, given)
+    except FormatError:
+        found = _described(path, read_bytes(path) if given is None else given)
+        if found is None:
+            raise
+        return found
+
+
+def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | None:
+    from fastbin.export import from_json
+    from fastbin.export.verify import digest_in, target_of
+
+    target = None if data.startswith(b"\x89FB") else target_of(data, path)
+    if target is None:
+        return None
+    if target == "json":
+        return named(path, from_json, data)
+    sha256 = digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
+    if not sha256:
+        return None
+    return Exported(target, sha256, _metadata(data) if target == "onnx" else _version(data))
+
+
+def _metadata(graph: bytes) -> dict[str, str]:
+    with needed_for("reading an ONNX graph", extra="onnx"):
+        import onnx
+
+    properties = onnx.load_model_from_string(graph).metadata_props
+    return {each.key: each.value for each in properties if each.key.startswith("fastbin.")}
+
+
+def _version(text: bytes) -> dict[str, str]:
+    found = re.search(rb"\bfastbin ([0-9.]+), model sha256 ", text)
+    return {} if found is None else {"fastbin.version": found[1].decode()}

@@ -1,0 +1,114 @@
+"""``fastbin export``: a model as what the place of scoring runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fastbin.cli import _options as options
+from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target
+from fastbin.cli._streams import Output, display_name, load_any
+
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
+
+
+@click.command(
+    epilog=options.examples(
+        "fastbin export credit.fbm --to sql --dialect postgresql --score p",
+        "fastbin export credit.fbm -o credit.onnx",
+        "fastbin export credit.fbm -o credit.h --outputs value,lower,upper --alpha 0.05",
+        "fastbin export credit.fbm -o Credit.java --package org.example.scores",
+        "fastbin export regions.fbm -o regions.mjs",
+        "fastbin export credit.fbm -o credit.json",
+    )
+)
+@options.model
+@click.option("--to", "target", type=click.Choice(list(TARGETS)), help="What to write. Default: by the suffix of -o FILE.")
+@options.option("-o --output FILE", "Where to write it; - prints it.", options.PATH, "-")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine.")
+@options.option("--score EXPRESSION", "Of SQL: the score, most often the name of a column. Default: p.")
+@options.option(
+    "--key EXPRESSION",
+    "Of SQL: the key as 16 lower-case hexadecimal digits, for models that split ties by key; other targets have an argument.",
+)
+@options.option("--cell EXPRESSION", "Of SQL, for a set of models: the key of the cell.")
+@options.option("--style NAME", "Of SQL: how the step of a score is found; see fb.export.sql. Default: auto.")
+@options.option("--table NAME", "Of SQL that makes tables: what their names begin with. Default: fastbin.")
+@options.option("--source NAME", "Of SQL that makes tables: the table that holds the scores. Default: scores.")
+@options.option(
+    "--outputs NAMES",
+    "What it is to give, separated by commas: value, bin, lower, upper. SQL gives one of them. Default: value.",
+)
+@options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.", options.ALPHA)
+@options.option("--name NAME", "Of the C function, or the Java class. Default: the name of the file.")
+@options.option("--package NAME", "Of Java: the package of the class.")
+@options.option("--opset N", "Of ONNX: the version of the operators.", click.IntRange(1))
+def command(model: str, target: str | None, output: str, outputs: str | None, **values: Any) -> None:
+    """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
+
+    sql is one expression, onnx a graph, c a header, java a class, js a module, and json the model itself, from which fastbin
+    makes the same file again. MODEL may be a set. Each says the digest of the model; fastbin verify compares it with the model.
+    """
+    chosen = choose_target(target, output)
+    given = {name: value for name, value in values.items() if value is not None}
+    if outputs is not None:
+        given["outputs"] = [name.strip() for name in outputs.split(",")]
+    for name in given:
+        if name not in TARGETS[chosen]:
+            raise click.UsageError(f"--{name} is not for {chosen}; it is for {', '.join(_takers(name))}")
+    out = Output(output, reads=(model,), is_text=chosen != "onnx")
+    if "name" in TARGETS[chosen] and "name" not in given:
+        if output == "-":
+            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, or -o FILE, which it is called by")
+        given["name"] = Path(output).stem
+    out.write(_written(load_any(model), chosen, given, display_name(model)))
+
+
+def _takers(name: str) -> list[str]:
+    return [target for target, names in TARGETS.items() if name in names]
+
+
+def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], name: str) -> bytes:
+    """The export as bytes."""
+    from fastbin import export
+
+    if target == "onnx":
+        graph: bytes = export.onnx(model, **given).SerializeToString()
+        return graph
+    if target == "sql":
+        return _sql(model, given, name).encode()
+    text: str
+    if target == "json":
+        text = export.json(model)
+    elif target == "js":
+        text = export.javascript(model, **given)
+    else:
+        own = given.pop("name")
+        text = (export.c_source if target == "c" else export.java)(model, own, **given)
+    return text.encode()
+
+
+def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:
+    """An expression in a line of its own; of a set, or with --style join, statements that make tables and then a query."""
+    from fastbin import export
+    from fastbin.model_set import ModelSet
+
+    if "dialect" not in given:
+        raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
+    score, (what, *more) = given.pop("score", "p"), given.pop("outputs", ["value"])
+    if more:
+        raise click.UsageError(f"--outputs names {1 + len(more)} outputs; SQL is written for one")
+    if isinstance(model, ModelSet):
+        if "cell" not in given:
+            raise click.UsageError(f"{name} is a set of models; say --cell EXPRESSION, the key of the cell of a row")
+        if "style" in given:
+            raise click.UsageError("--style is for one model; a set is always written as tables")
+        return export.sql_set(model, score, what=what, **given).script
+    if "cell" in given:
+        raise click.UsageError(f"{name} is one model and no set; leave out --cell")
+    made = export.sql(model, score, what=what, **given)
+    return made + "\n" if isinstance(made, str) else made.script

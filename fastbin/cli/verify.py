@@ -1,0 +1,127 @@
+"""``fastbin verify``: whether an exported file says what its model says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin.cli import _options as options
+from fastbin.cli._cells import as_keys, read_text
+from fastbin.cli._console import reading, say, say_json, working
+from fastbin.cli._exports import DIALECTS, TARGETS, choose_target
+from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._key_column import KeyOptions, KeySource
+from fastbin.cli._streams import check_inputs, display_name, load_any
+from fastbin.io.columns import ColumnReader
+
+if TYPE_CHECKING:
+    from fastbin.io import Table
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
+
+DIFFERS, NOT_RUN = 1, 4
+
+# Keys as exported SQL compares them.
+HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
+
+
+@click.command(
+    epilog=options.examples(
+        "fastbin verify credit.fbm --against credit.onnx",
+        "fastbin verify credit.fbm --against credit.sql --dialect duckdb --score p",
+        "fastbin verify set.fbm --against set.h --scores new.parquet --cell region",
+    )
+)
+@options.model
+@options.option("--against FILE", "What was exported.", options.PATH, required=True)
+@click.option("--to", "target", type=click.Choice(list(TARGETS)), help="What FILE is. Default: by its suffix.")
+@options.option("--scores FILE", "Scores to compare on too: CSV or Parquet.", options.PATH)
+@options.option(
+    "--score COLUMN",
+    "The column of scores, which SQL calls so too. Default: the only one with a usual name; without --scores, p.",
+)
+@options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
+@options.keys
+@options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
+@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine it is for.")
+@options.choice(
+    "--outputs", "Of SQL: what it was written for. Other files say it themselves.", "value", "bin", "lower", "upper"
+)
+@options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores.", default="scores")
+@options.option("--alpha A", "With intervals: their alpha. Default: 0.1, and of ONNX what the file says.", options.ALPHA)
+@options.tables
+@options.as_json
+def command(
+    model: str, against: str, target: str | None, scores: str | None, cell: str | None, keys: KeyOptions,
+    dialect: str | None, outputs: str, source: str, alpha: float | None, rows: TableOptions, as_json: bool,
+) -> int:  # fmt: skip
+    """Run what was exported from MODEL, and compare all bits of its answers.
+
+    It is compared on the scores in --scores, and always on the hard ones: every edge and the doubles beside it, zeros,
+    infinities, scores out of range, unknown cells. C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node,
+    SQL by DuckDB, SQLite or Polars, ONNX by onnxruntime. The file is executed: verify what you trust.
+
+    Exit codes: 0 if the digest and all answers are those of MODEL, 1 if not, 4 if FILE cannot be run here.
+    """
+    from fastbin.export import verify
+
+    check_inputs(MODEL=model, __against=against, __scores=scores)
+    loaded, chosen = load_any(model), choose_target(target, against)
+    if chosen == "sql" and dialect is None:
+        raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
+    given: dict[str, Any] = {"score": rows.score or "p"}
+    if scores is not None:
+        table = rows.open(scores)
+        given = {"score": rows.score_column(table), **_columns(table, loaded, rows, cell, keys)}
+    with working("comparing"):
+        result = verify(
+            loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
+            source=source, **given,
+        )  # fmt: skip
+    if as_json:
+        say_json({"path": against, **result.to_dict()})
+    else:
+        say(f"{display_name(against)}, of {display_name(model)}:\n{result}")
+    return DIFFERS if result.is_wrong else 0 if result.is_same else NOT_RUN
+
+
+def _columns(
+    table: Table, model: BinnedModel | ModelSet, rows: TableOptions, cell: str | None, options: KeyOptions
+) -> dict[str, Any]:
+    """The scores of a file, and where the model asks for them the keys and the cells."""
+    from fastbin.export.rows import needs_keys
+    from fastbin.model_set import ModelSet
+
+    is_set, score = isinstance(model, ModelSet), rows.score_column(table)
+    if is_set and cell is None:
+        raise click.UsageError("say --cell COLUMN, as the model is a set")
+    reader, source = ColumnReader(table, {"scores": score}, propagate=["scores"]), KeySource(table, options)
+    found: dict[str, list[Any]] = {"scores": [], "keys": [], "cells": []}
+    with reading(table, "reading") as watched:
+        for batch in watched(table.batches()):
+            first_row = reader.first_row
+            found["scores"].append(reader.read(batch)["scores"])
+            if needs_keys(model):
+                found["keys"].append(_keys(table, batch, first_row, source, options))
+            if isinstance(model, ModelSet) and cell is not None:
+                text = read_text(table, table.check_column(cell), batch, first_row)
+                with errors_in(table, {"cells": cell}, first_row):
+                    keys = as_keys(text, are_text=isinstance(model.keys[0], str))
+                found["cells"].append(keys if isinstance(keys, np.ndarray) else np.array(text.to_pylist(), object))
+    if not found["scores"]:
+        raise InputError(f"{display_name(table.path)} has no rows")
+    return {name: np.concatenate(parts) for name, parts in found.items() if parts}
+
+
+def _keys(table: Table, batch: Any, first_row: int, source: KeySource, options: KeyOptions) -> Any:
+    """Keys as numbers, or as exported SQL takes them: 16 hexadecimal digits."""
+    if options.column is not None and options.salt is None:
+        texts = read_text(table, table.check_column(options.column), batch, first_row).to_pylist()
+        if all(map(HEXADECIMAL.fullmatch, texts)) and not all(map(str.isdigit, texts)):
+            return np.array([int(text, 16) for text in texts], np.uint64)
+    return source.keys(batch, first_row, np.full(len(batch), True))

@@ -1,0 +1,152 @@
+"""How good a model is on the rows of a table: from counts that are made where the rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from fastbin._errors import InputError
+from fastbin._fit.batches import Progress
+from fastbin._scalars import check_alpha
+from fastbin.engines.bin_counts import count_rows, refuse_left_out
+from fastbin.engines.counting import Asked, Tally
+from fastbin.engines.pieces import pieces_of, rows_of
+from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
+from fastbin.export.steps import check_model
+from fastbin.report.assessment import Assessment, assess_model
+from fastbin.report.findings import Findings
+from fastbin.report.scorecard import LeftOut
+from fastbin.report.set_assessment import SetAssessment
+
+NOT_COUNTED = (
+    "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
+    "scores themselves, is not known."
+)
+
+
+class _FromCounts(Findings):
+    """What assessments say that were made of counts."""
+
+    @property
+    def in_short(self) -> tuple[str, ...]:
+        return (*super().in_short, NOT_COUNTED)
+
+
+@dataclass(frozen=True, eq=False)
+class TableAssessment(_FromCounts, Assessment):
+    """How good a model is on the rows of a table; made by `assess`.
+
+    An `Assessment` without what counts do not tell.
+
+    Attributes
+    ----------
+    before : None
+        Of the scores themselves: not a function of counts. `others` is empty, too.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class TableSetAssessment(_FromCounts, SetAssessment):
+    """How good a set of models is on the rows of a table; made by `assess`.
+
+    A `SetAssessment` without what counts do not tell.
+
+    Attributes
+    ----------
+    before : None
+        Of the scores themselves: not a function of counts, and neither are `before` and `brier_before` of `cells`.
+    """
+
+
+def assess(
+    table: Any, model: Any, *, score: str, label: str, weight: str | None = None, cell: str | None = None,
+    key: str | None = None, alpha: float = 0.1, level: float = 0.05, n_bins: int | None = None, positive: Any = None,
+    engine: str = "auto", progress: Progress | None = None,
+) -> TableAssessment | TableSetAssessment:  # fmt: skip
+    """Assess a fitted model, or a set of models, on the rows of a table that were not used in its fit; one pass.
+
+    What `fastbin.report.assess_model` says of the same rows in memory, as far as it is a function of the counts of rows in each
+    step of the model: the reliability table and all that follows from it, Brier score, log loss and AUC of the calibrated
+    probabilities, and the test of the certificate, calibration rows recognised.
+
+    Parameters
+    ----------
+    table : table
+        As for `fastbin.engines.count`.
+    model : BinnedModel, fitted calibrator or ModelSet
+        A step model, or a set of them.
+    score, label, weight, cell, key : str
+        The columns, as for `fastbin.engines.count`. Rows with a missing score, or one outside the model's range, are left out
+        and counted.
+    alpha : float
+        Of the certificate and of all intervals, strictly between 0 and 1.
+    level : float
+        Of the test of the certificate, strictly between 0 and 1.
+    n_bins : int, optional
+        Into how many bins predictions with many values are divided; by default as many as the model has, from 5 to 50.
+    positive : optional
+        The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
+    engine, progress : optional
+        As for `fastbin.engines.count`.
+
+    Returns
+    -------
+    TableAssessment
+        Of a set a `TableSetAssessment`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As `fastbin.engines.count`; also for a model without steps, and where no row is left.
+
+    Notes
+    -----
+    Counts, values, positive rates, their intervals, plug-in errors and the check of the certificate are those of `assess_model`
+    on the rows, to the bit. What sums doubles over rows there is summed over counts here, and may differ in the last bits: the
+    Brier score, log loss, debiased error, and the mean predictions of bins in which several values are grouped (where there are
+    fewer than ten rows a value). Rows of a model that splits ties need the keys that they were served with.
+
+    O(n log n_bins) time for the counts, and O(n_bins) for the rest; what is collected are at most 3 counts for each step and
+    label.
+
+    Examples
+    --------
+    >>> import fastbin as fb, numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(4000)
+    >>> labels = rng.random(4000) < scores**2
+    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
+    >>> later = pd.DataFrame({"p": scores[2000:], "y": labels[2000:]})
+    >>> assessment = fb.engines.assess(later, model, score="p", label="y")
+    >>> assessment.check.verdict, assessment.n_samples, assessment.before
+    ('cannot tell', 2000, None)
+    """
+    fitted, alpha = check_model(model), check_alpha(alpha)
+    pieces = pieces_of(fitted)
+    tally = count_rows(table, pieces, Asked(score, label, weight, cell, key, None, positive), engine, progress)
+    left_out = _left_out(tally)
+    if not any(table.any() for table in tally.tables.values()):
+        raise InputError(
+            f"no row is left to assess: of {tally.n_rows:,} rows, {left_out.missing:,} have no score, {left_out.outside:,} one "
+            "outside the range of the model"
+        )
+    rows = rows_of(fitted, pieces, tally.tables[None])
+    about = assess_model(
+        fitted, rows.scores, rows.labels, sample_weight=rows.frequencies, alpha=alpha, level=level, n_bins=n_bins,
+        keys=rows.keys, **({} if rows.cells is None else {"cells": rows.cells}),
+    )  # fmt: skip
+    known = {each.name: getattr(about, each.name) for each in fields(about)}
+    known.update(left_out=left_out, before=None)
+    if isinstance(about, Assessment):
+        return TableAssessment(**known)
+    known["cells"] = tuple(replace(each, before=None, brier_before=None) for each in about.cells)
+    return TableSetAssessment(**known)
+
+
+def _left_out(tally: Tally) -> LeftOut:
+    """Rows whose score no model takes; what is wrong otherwise is refused, as in memory."""
+    strange = {reason: int(tally.left_out[reason]) for reason in (UNKNOWN, NO_KEY) if tally.left_out[reason]}
+    if strange:
+        refuse_left_out(strange, tally.n_rows)
+    return LeftOut(int(tally.left_out[MISSING]), int(tally.left_out[OUTSIDE]))

@@ -1,0 +1,252 @@
+"""Rows counted by bin, where they are: what assessments, label shift and monitors need of a table.
+
+Whatever is asked, it is counted in the bins of one step model or of the models of a set. Tables that stream do so batch by
+batch through the compiled model, the partitions of Dask each for itself; Spark, and DuckDB where that is asked for, group by
+the SQL of the bin. No row is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin._typing import Bools, Int64s
+from fastbin._validation import is_missing
+from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse, strange_label
+from fastbin.engines.scoring import N_REASONS, CheckedRows, arrow, check_rows
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+
+Partition = BinnedModel | ModelSet
+
+# The samples of a table, counted by integer weights: what doubles add up without an error.
+MOST_SAMPLES = 2**53
+
+
+class Asked(NamedTuple):
+    """The columns of a table that are counted by, and which label is 1."""
+
+    score: str
+    label: str | None = None
+    weight: str | None = None
+    cell: str | None = None
+    key: str | None = None
+    by: str | None = None
+    positive: Any = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns by their argument."""
+        return {name: column for name, column in self._asdict().items() if name != "positive" and column is not None}
+
+
+def n_counted(partition: Partition) -> int:
+    """The bins that are counted in: of a set those of all models, and its pool's once more, for cells that it does not know."""
+    pool = partition.pool if isinstance(partition, ModelSet) and partition.unknown == "pool" else None
+    return partition.n_bins + (0 if pool is None else pool.n_bins)
+
+
+def pool_of(partition: Partition) -> BinnedModel:
+    """The pool that scores cells which a set does not know."""
+    pool = partition.pool if isinstance(partition, ModelSet) else None
+    assert pool is not None, "rows are of unknown cells, and there is no pool"
+    return pool
+
+
+class Tally(NamedTuple):
+    """What was counted."""
+
+    tables: dict[Any, Int64s]  # int64 (2, n_bins), samples by label, for each value of the column `by`; None without one
+    left_out: Int64s  # rows without an answer, by the reasons of `fastbin.engines.scoring`
+    n_rows: int
+
+
+class Labels:
+    """The labels of a table: which are 1, and how many rows have which value.
+
+    What is no label is counted with the zeros, and refused at the end.
+    """
+
+    # Different values that are kept; more of them are refused all the same.
+    MOST_VALUES = 100
+
+    def __init__(self, name: str, positive: Any) -> None:
+        self._name, self._positive = name, positive
+        self._counts: dict[Any, int] = {}
+
+    def read(self, column: Any) -> Bools:
+        """Which labels of an Arrow array are 1."""
+        values, codes = coded(column)
+        self.add(values, np.bincount(codes, minlength=len(values)).tolist())
+        return np.array([self._is_one(value) for value in values], np.bool_)[codes]
+
+    def add(self, values: Iterable[Any], counts: Iterable[int]) -> None:
+        """So many rows more have these values; None is a label that is missing."""
+        for value, count in zip(values, counts, strict=True):
+            known = None if is_missing(value) else value
+            if count and (known in self._counts or len(self._counts) < self.MOST_VALUES):
+                self._counts[known] = self._counts.get(known, 0) + count
+
+    def add_group(self, group: Any) -> None:
+        """The same for rows that an engine has put into one class; of those that are neither, two are known by their value."""
+        if group.label == 1:
+            self.add([1 if self._positive is None else self._positive], [group.n_rows])
+        elif group.label == 0 and self._positive is None:
+            self.add([0], [group.n_rows])
+        else:
+            several = not is_missing(group.least) and group.least != group.greatest
+            self.add([group.least, group.greatest], [group.n_rows - several, int(several)])
+
+    def merge(self, other: Labels) -> None:
+        """Add those of other rows."""
+        self.add(other._counts.keys(), other._counts.values())
+
+    def _is_one(self, value: Any) -> bool:
+        return not is_missing(value) and bool(value == (1 if self._positive is None else self._positive))
+
+    def faults(self) -> list[Fault]:
+        """What is wrong with the labels of all rows."""
+        seen = {value: count for value, count in self._counts.items() if value is not None and not self._is_one(value)}
+        others = list(seen)
+        if self._positive is not None and others and len(seen) == len(self._counts):
+            raise InputError(
+                f"positive is {self._positive!r}, which is none of the labels in {self._name}: they are {others[0]!r}"
+            )
+        zero = 0 if self._positive is None else next(iter(others), None)
+        strange = [value for value in others if value != zero]
+        return [
+            Fault(self._name, MISSING, self._counts.get(None, 0)),
+            Fault(
+                self._name, strange_label(self._positive, zero), sum(map(seen.__getitem__, strange)), next(iter(strange), None)
+            ),
+        ]
+
+
+class Counter:
+    """Counts batches of Arrow. What counters of different rows have counted adds."""
+
+    def __init__(self, partition: Partition, asked: Asked) -> None:
+        self._partition, self._asked = partition, asked
+        self._n_bins = n_counted(partition)
+        self._labels = None if asked.label is None else Labels(asked.label, asked.positive)
+        self.tables: dict[Any, Int64s] = {}
+        self.left_out = np.zeros(N_REASONS, np.int64)
+        self.n_rows = self._n_samples = 0
+        self._bad_weights = {MISSING: 0, NEGATIVE: 0}
+
+    def add(self, batch: Any) -> None:
+        """Count one batch, which has the columns that are asked for."""
+        columns = {name: batch.column(batch.schema.get_field_index(column)) for name, column in self._asked.columns.items()}
+        self.n_rows += len(batch)
+        rows = check_rows(self._partition, columns["score"], columns.get("cell"), columns.get("key"))
+        self.left_out += np.bincount(rows.reasons, minlength=N_REASONS)
+        cells = self._bins(rows)
+        if self._labels is not None:
+            cells += self._n_bins * self._labels.read(columns["label"])
+        weights = self._weights(columns["weight"]) if "weight" in columns else np.ones(len(batch), np.int64)
+        weights = np.where(rows.answered, weights, 0)
+        if self._asked.by is None:
+            self._put(None, cells, weights)
+            return
+        values, codes = coded(columns["by"])
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(values))).tolist()
+        for value, start, end in zip(values, [0, *ends], ends, strict=False):
+            if start < end:
+                self._put(value, cells[order[start:end]], weights[order[start:end]])
+
+    def _put(self, value: Any, cells: Int64s, weights: Int64s) -> None:
+        seen = np.bincount(cells, weights, 2 * self._n_bins).astype(np.int64).reshape(2, -1)
+        self.put(None if is_missing(value) else value, seen)
+
+    def put(self, value: Any, table: Int64s) -> None:
+        """Add samples by label and bin."""
+        self.tables[value] = self.tables[value] + table if value in self.tables else table
+
+    def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
+        """Count what an engine has counted: groups (`fastbin.engines.grouped`), each with the first bin of its model."""
+        tables: dict[Any, Int64s] = {}
+        for group, first in groups:
+            self.n_rows += group.n_rows
+            self.left_out[group.reason] += group.n_rows
+            self._bad_weights[MISSING] += int(group.weight_missing)
+            self._bad_weights[NEGATIVE] += int(group.weight_negative)
+            self._n_samples += int(group.samples)
+            if self._labels is not None:
+                self._labels.add_group(group)
+            if group.reason == 0:
+                value = None if self._asked.by is None or is_missing(group.by) else group.by
+                table = tables.setdefault(value, np.zeros((2, self._n_bins), np.int64))
+                table[int(group.label == 1), first + group.bin] += int(group.samples)
+        for value, table in tables.items():
+            self.put(value, table)
+
+    def _bins(self, rows: CheckedRows) -> Int64s:
+        """The bins of `n_counted`."""
+        bins = rows.assign(self._partition)
+        strange = np.flatnonzero(bins < 0)
+        if len(strange):
+            pool = pool_of(self._partition)
+            keys = None if rows.keys is None else rows.keys[strange]
+            bins[strange] = self._partition.n_bins + np.asarray(pool.assign(rows.scores[strange], keys=keys))
+        return bins
+
+    def _weights(self, column: Any) -> Int64s:
+        """How often rows stand; what cannot be is counted as 0, and refused at the end."""
+        pa = arrow()
+        if not pa.types.is_integer(column.type):
+            raise refuse_weights(str(self._asked.weight), str(column.type))
+        self._bad_weights[MISSING] += column.null_count
+        weights = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+        self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
+        self._n_samples += (int((weights >> 32).sum()) << 32) + int((weights & (2**32 - 1)).sum())  # no sum of these overflows
+        if self._n_samples > MOST_SAMPLES:
+            raise refuse_total(str(self._asked.weight))
+        return np.maximum(weights, 0).astype(np.int64)
+
+    def merge(self, other: Counter) -> None:
+        """Add what another has counted."""
+        for value, table in other.tables.items():
+            self.put(value, table)
+        if self._labels is not None and other._labels is not None:
+            self._labels.merge(other._labels)
+        for what, count in other._bad_weights.items():
+            self._bad_weights[what] += count
+        self.left_out += other.left_out
+        self.n_rows += other.n_rows
+        self._n_samples += other._n_samples
+
+    def tally(self) -> Tally:
+        """What was counted; rows with bad labels or weights are refused."""
+        faults = [Fault(str(self._asked.weight), what, count) for what, count in self._bad_weights.items()]
+        faults += [] if self._labels is None else self._labels.faults()
+        if any(fault.n_rows for fault in faults):
+            refuse(faults, self.n_rows)
+        if self._n_samples > MOST_SAMPLES:
+            raise refuse_total(str(self._asked.weight))
+        return Tally(self.tables, self.left_out, self.n_rows)
+
+
+def coded(column: Any) -> tuple[list[Any], Int64s]:
+    """The different values of an Arrow array, None among them, and the number of each row's."""
+    pa = arrow()
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    values = [*encoded.dictionary.to_pylist(), None]
+    codes = encoded.indices.fill_null(len(values) - 1)
+    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+def refuse_total(name: str) -> InputError:
+    """The error of weights that add up to more than doubles count."""
+    return InputError(f"{name} adds up to more than 2**53 samples; divide the weights by a constant")
+
+
+def refuse_weights(name: str, kind: str) -> InputTypeError:
+    """The error of weights that are no integers."""
+    return InputTypeError(
+        f"weight is {name!r}, a column of type {kind}; counts are weighted by integers, which say how often a row stands: cast "
+        "them, or assess real weights in memory"
+    )

@@ -1,0 +1,279 @@
+"""Segments where the rows are: all models of a set from two queries, whose answers are as small as the models.
+
+The first query counts the rows of each segment; from these numbers alone it is decided which segments are thin, and how many
+bins each model has. The second adds up counts over the scores of each model in ascending order, by window functions, and keeps
+the groups of equal scores that hold a boundary, by an inequality in integers. Each model is then fitted to its own groups, by
+the same function as to any source.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._cells import Key, in_order
+from fastbin._errors import InputError, InputTypeError
+from fastbin._fit.batches import Progress
+from fastbin._fit.order import choose_n_bins
+from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Values
+from fastbin._fit.rows import limits_of
+from fastbin._scalars import check_score_range
+from fastbin._typing import Array, Float64s, Int64s
+from fastbin._validation import ScoreRange
+from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin.engines.arrays import Names
+from fastbin.engines.columns import Columns
+from fastbin.engines.faults import MISSING, Fault, refuse
+from fastbin.engines.group_by import frame_of
+from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, fetched, in_quotes, literal, run_over, selected, type_names
+from fastbin.engines.tables import check_column, package_of
+from fastbin.export.dialects import DIALECTS
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+from fastbin.multi.binary import BinaryMethod, Told, named
+from fastbin.multi.cells import CellKind, FittedSet, Part, parts_of, set_of
+from fastbin.multi.segmented import SegmentedBinning
+
+# What integers of 64 bits hold of a number of samples times a number of bins.
+MOST_PRODUCT = 2**62
+
+DIVIDED = {"duckdb": "({}) // ({})", "spark": "(({}) div ({}))"}
+
+
+def fit_segments(
+    table: Any, names: Names, positive: Any, method: SegmentedBinning, told: list[str], progress: Progress | None = None
+) -> ModelSet:
+    """The set that `SegmentedBinning` fits to the same rows in memory, byte for byte.
+
+    Parameters
+    ----------
+    table : relation of DuckDB, frame of Spark
+    names : Names
+    positive : optional
+        The label that counts as 1.
+    method : SegmentedBinning
+        Of `UniformMassBinning`, but for scheme "ums" and `edges_share`.
+    told : list of str
+        Takes what is to be warned of.
+    progress : callable, optional
+        Called after each query with its number, from 1, and the number of rows.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        For bad rows, with their number of each kind; for other calibrators and engines; for rows that change meanwhile.
+
+    Notes
+    -----
+    The engine sorts the scores of each segment. What comes back is a row for each segment, and one for each boundary.
+    """
+    query = _Query.of(table, names, positive, method)
+
+    def fit_all(cells: BinaryMethod, kind: CellKind) -> FittedSet:
+        keys, totals = query.totals()
+        parts = parts_of(cells, keys, totals.n_samples, kind)
+        if progress is not None:
+            progress(1, totals.n_rows)
+        sources = query.boundaries(keys, totals, parts)
+        if progress is not None:
+            progress(2, totals.n_rows)
+        told_by: Told = []
+        models = [_fit_part(part, source, told_by) for part, source in zip(parts, sources, strict=True)]
+        return FittedSet(set_of(parts, models, keys, kind), told_by)
+
+    return method._fit_by(fit_all, told).model_
+
+
+def _fit_part(part: Part, source: _KnownGroups, told: Told) -> BinnedModel:
+    if not part.n_samples:
+        return part.without_samples()
+    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told)
+
+
+class _Totals(NamedTuple):
+    """What each segment holds; in the order of the keys."""
+
+    n_samples: Int64s
+    n_positive: Int64s
+    n_rows: int
+
+
+class _Query(NamedTuple):
+    """Rows in an engine, with the columns c_segment, c_score, c_one and c_weight."""
+
+    rows: Any
+    engine: str
+    columns: Columns
+    frame: Any
+    segment: str
+    has_text: bool
+
+    @classmethod
+    def of(cls, table: Any, names: Names, positive: Any, method: SegmentedBinning) -> _Query:
+        """Refuses columns, calibrators and engines that cannot be."""
+        package = package_of(table)
+        engine = {"duckdb": "duckdb", "pyspark": "spark"}.get(package)
+        if engine is None:
+            raise InputTypeError(
+                f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB "
+                "and Spark alone; let a table that streams do so, or collect the columns that are needed"
+            )
+        score_range = _score_range(method)
+        frame = frame_of(table)
+        columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
+        assert names.segment is not None
+        check_column("the table", list(table.columns), names.segment)
+        kind = type_names(table, engine)[names.segment]
+        if kind not in (*INTEGERS, *TEXTS):
+            raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
+        words = DIALECTS[engine]
+        score, label = words.cast(in_quotes(names.score, engine)), in_quotes(names.label, engine)
+        low, high = map(words.number, limits_of(score_range))
+        zero, one = literal(columns.zero, engine), literal(columns.one, engine)
+        weight = "1" if names.weight is None else f"CAST({in_quotes(names.weight, engine)} AS BIGINT)"
+        good = f"{score} >= {low} AND {score} <= {high} AND ({label} = {zero} OR {label} = {one}) AND {weight} >= 0"
+        segment = in_quotes(names.segment, engine)
+        chosen = {
+            "c_segment": words.bytewise.format(segment) if kind in TEXTS else f"CAST({segment} AS BIGINT)",
+            "c_score": f"{score} + {words.number(0.0)}",  # -0.0 is 0.0
+            "c_one": f"CASE WHEN {label} = {one} THEN {weight} ELSE 0 END",
+            "c_weight": weight,
+            "c_good": f"CASE WHEN {good} THEN 1 ELSE 0 END",
+        }
+        return cls(selected(table, chosen, engine), engine, columns, frame, names.segment, kind in TEXTS)
+
+    def totals(self) -> tuple[list[Key], _Totals]:
+        """The keys, ascending, and what they hold; bad rows are refused."""
+        query = (
+            "SELECT s.c_segment, count(*) AS n_rows, CAST(sum(s.c_good) AS BIGINT) AS n_good, "
+            "CAST(sum(s.c_weight) AS DECIMAL(38, 0)) AS n_samples, CAST(sum(s.c_one) AS DECIMAL(38, 0)) AS n_positive "
+            f"FROM {SOURCE} AS s GROUP BY s.c_segment"
+        )
+        found = fetched(run_over(self.rows, query, self.engine), self.engine)
+        n_rows = sum(row[1] for row in found)
+        if sum(row[2] for row in found) < n_rows:
+            self.columns.refuse_bad_rows(self.frame)
+        missing = sum(row[1] for row in found if row[0] is None)
+        if missing:
+            refuse([Fault(self.segment, MISSING, missing)], n_rows)
+        if not found:
+            raise InputError("table has no rows; a calibrator needs samples")
+        by_key = {row[0]: (int(row[3]), int(row[4])) for row in found}
+        if sum(samples for samples, _ in by_key.values()) > 2**53:
+            raise InputError(f"{self.columns.weight} sums up to more than 2**53, beyond which counts are not exact; divide it")
+        keys = in_order(by_key, self.segment)
+        samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
+        return keys, _Totals(samples, ones, n_rows)
+
+    def boundaries(self, keys: list[Key], totals: _Totals, parts: list[Part]) -> list[_KnownGroups]:
+        """For each part the groups at its boundaries, as a source that answers for all its rows."""
+        n_bins = [_n_bins(part) for part in parts]
+        asked = [number for number, bins in enumerate(n_bins) if bins > 1]
+        rows = np.empty((0, 7)) if not asked else self._ask(keys, parts, asked, n_bins)
+        run = rows[:, 0].astype(np.int64)
+        order = np.lexsort((rows[:, 1].astype(np.float64), run))
+        score, counts = rows[order, 1].astype(np.float64) + 0.0, rows[order, 2:].astype(np.int64)
+        bounds = np.searchsorted(run[order], np.arange(len(parts) + 1))
+        found = []
+        for number, part in enumerate(parts):
+            own = slice(bounds[number], bounds[number + 1])
+            n_positive = int(totals.n_positive[part.numbers].sum())
+            if (counts[own, 4] != part.n_samples).any():
+                raise InputError(CHANGED)
+            below, below_ones, equal, equal_ones = counts[own, :4].T
+            samples, ones = _alternating(below, equal, part.n_samples), _alternating(below_ones, equal_ones, n_positive)
+            found.append(_KnownGroups(limits_of(self.columns.score_range), score[own], samples, ones))
+        return found
+
+    def _ask(self, keys: list[Key], parts: list[Part], asked: list[int], n_bins: list[int]) -> Array:
+        """Columns run, score, below, below_ones, equal, equal_ones, and the samples of the run; objects."""
+        values = ", ".join(
+            f"({literal(keys[cell], self.engine)}, {number}, {parts[number].n_samples}, {n_bins[number]})"
+            for number in asked
+            for cell in parts[number].numbers
+        )
+        cell = DIALECTS[self.engine].bytewise.format("p.cell") if self.has_text else "p.cell"
+        reached = [_boundaries_up_to(samples, parts[0].calibrator, self.engine) for samples in ("w.below", "w.below + w.equal")]
+        hint = "/*+ BROADCAST(p) */ " if self.engine == "spark" else ""
+        query = (
+            f"WITH p(cell, run, total, bins) AS (SELECT * FROM (VALUES {values})),\n"
+            f"g AS (SELECT {hint}p.run, p.total, p.bins, s.c_score AS score, CAST(sum(s.c_weight) AS BIGINT) AS equal, "
+            f"CAST(sum(s.c_one) AS BIGINT) AS equal_ones FROM {SOURCE} AS s JOIN p ON s.c_segment = {cell} "
+            "GROUP BY p.run, p.total, p.bins, s.c_score),\n"
+            "w AS (SELECT g.*, CAST(sum(equal) OVER up_to AS BIGINT) - equal AS below, "
+            "CAST(sum(equal_ones) OVER up_to AS BIGINT) - equal_ones AS below_ones, "
+            "CAST(sum(equal) OVER (PARTITION BY run) AS BIGINT) AS n_samples "
+            "FROM g WINDOW up_to AS (PARTITION BY run ORDER BY score ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))\n"
+            "SELECT w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones, w.n_samples FROM w "
+            f"WHERE {reached[1]} > {reached[0]}"
+        )
+        found = fetched(run_over(self.rows, query, self.engine), self.engine)
+        return np.array([tuple(row) for row in found], object).reshape(-1, 7)
+
+
+def _score_range(method: SegmentedBinning) -> ScoreRange:
+    """That of the calibrator, which must be one that such queries fit."""
+    calibrator = UniformMassBinning() if method.calibrator is None else method.calibrator
+    if type(calibrator) is not UniformMassBinning:
+        raise InputError(
+            f"calibrator is {type(calibrator).__name__}, and segments are fitted by GROUP BY with UniformMassBinning alone; "
+            "collect the columns that are needed first"
+        )
+    why = calibrator._why_all_rows()
+    if why is not None:
+        raise InputError(f"segments are asked for counts alone: {why}")
+    return check_score_range(calibrator.score_range)
+
+
+def _n_bins(part: Part) -> int:
+    """How many bins a part has before ties."""
+    calibrator = part.calibrator
+    assert isinstance(calibrator, UniformMassBinning)
+    n_bins = choose_n_bins(calibrator.n_bins, part.n_samples, calibrator.scheme, 1.0) if part.n_samples else 1
+    if n_bins * (part.n_samples + 1) >= MOST_PRODUCT:
+        raise InputError(f"{part.name} has {part.n_samples} samples, and n_bins is {n_bins}: too many for integers of 64 bits")
+    return n_bins
+
+
+def _boundaries_up_to(samples: str, calibrator: Any, engine: str) -> str:
+    """How many ranks of boundaries (`fastbin._ranks`) are at most so many samples, as an expression."""
+    if calibrator.scheme == "umb":
+        ranks = DIVIDED[engine].format(f"({samples} + 1) * w.bins - 1", "w.total")
+    else:
+        ranks = DIVIDED[engine].format(f"({samples}) * w.bins", "w.total + 1")
+    return f"least({ranks}, w.bins - 1)"
+
+
+class _KnownGroups(NamedTuple):
+    """All rows of a model as a source, in cells: a gap, the group of equal scores at a boundary, a gap, ..., a gap.
+
+    Of a gap nothing is known but the numbers of its rows, and a boundary never lies in one.
+    """
+
+    limits: tuple[float, float]
+    score: Float64s  # of the groups
+    n_samples: Int64s  # of the cells
+    n_positive: Int64s
+    value_limit: int = 0
+
+    def answer(self, plan: Plan) -> Answer:
+        """Of the first plan: there is no other."""
+        if not plan.is_first or (self.n_samples < 0).any() or (self.n_positive < 0).any():
+            raise InputError(CHANGED)
+        return Answer(
+            Cells(np.zeros(len(self.n_samples), np.int64), self.n_samples, self.n_positive, self._ends), Values.none()
+        )
+
+    def _ends(self, chosen: Int64s) -> tuple[Float64s, Float64s]:
+        if (chosen % 2 == 0).any():
+            raise InputError(CHANGED)
+        return self.score[chosen // 2], self.score[chosen // 2]
+
+
+def _alternating(below: Int64s, equal: Int64s, total: int) -> Int64s:
+    """The counts of gaps and groups, of what lies below each group and in it."""
+    counts = np.empty(2 * len(equal) + 1, np.int64)
+    counts[1::2] = equal
+    counts[::2] = np.append(below, total) - np.append(0, below + equal)
+    return counts

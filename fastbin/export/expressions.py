@@ -1,0 +1,89 @@
+"""The expressions that users give for scores and keys, and which of their rows have an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin.export.dialects import Dialect
+from fastbin.export.steps import GREATEST
+
+KEY_DIGITS = 16
+
+# A tree of more steps is refused: engines compile, or walk, all of it.
+MOST_STEPS = 1000
+
+
+def check_expression(text: object, name: str) -> str:
+    """An SQL expression as it stands in a longer one."""
+    if not isinstance(text, str):
+        raise InputTypeError(f"{name} is {text!r}; pass the text of an SQL expression, such as the name of a column")
+    if not text.strip():
+        raise InputError(f"{name} is {text!r}; pass an SQL expression, such as the name of a column")
+    text = text.strip()
+    return text if text.isidentifier() else f"({text})"
+
+
+def check_key_expression(key: object, *, needs_key: bool) -> str | None:
+    """The key's expression, where and only where the model compares keys."""
+    if key is None:
+        if needs_key:
+            raise InputError(
+                f"key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} lower-case "
+                'hexadecimal digits, or fit with ties="whole", which needs no key'
+            )
+        return None
+    if not needs_key:
+        raise InputError(f"key is {key!r}, but the model compares no keys; leave it out")
+    return check_expression(key, "key")
+
+
+def hex_digits(key: int) -> str:
+    """A key as text: of one width, so that texts order as their numbers."""
+    return f"{key:0{KEY_DIGITS}x}"
+
+
+def is_answered(score: str, key: str | None, low: float, high: float, dialect: Dialect) -> str:
+    """Which rows have an answer: not NULL, NaN, infinite or out of range, nor without a key of the right form."""
+    return " AND ".join([*_has_form(score, key, dialect), *_is_within(score, low, high, dialect)])
+
+
+def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: Dialect) -> str:
+    """What is looked up in a table: the score as a double, moved between the limits; NULL for rows of another form.
+
+    Without limits infinite scores, and NaN, need no guard, as no step reaches so far.
+    """
+    number, conditions = dialect.cast(score), _has_form(score, key, dialect)
+    if limits is not None:
+        low, high = limits
+        conditions += _is_within(score, -GREATEST, GREATEST, dialect)
+        number = f"CASE WHEN {number} < {low} THEN {low} WHEN {number} > {high} THEN {high} ELSE {number} END"
+    return f"CASE WHEN {' AND '.join(conditions)} THEN {number} END" if conditions else number
+
+
+def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
+    conditions = [dialect.is_score.format(score)] if dialect.is_score else []
+    if key is not None:
+        text = dialect.bytewise.format(key)
+        conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
+    return conditions
+
+
+def _is_within(score: str, low: float, high: float, dialect: Dialect) -> list[str]:
+    number = dialect.cast(score)
+    return [f"{number} >= {dialect.number(low)}", f"{number} <= {dialect.number(high)}"]
+
+
+def tree(answers: Sequence[str], is_reached: Callable[[int], str]) -> str:
+    """Balanced CASE: the answer at the number of edges that are reached; a row meets the logarithm of their number.
+
+    `is_reached` gives the condition of an edge. A row that reaches one reaches all before it.
+    """
+
+    def among(first: int, last: int) -> str:
+        if first == last:
+            return answers[first]
+        middle = (first + last) // 2
+        return f"CASE WHEN {is_reached(middle)} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
+
+    return among(0, len(answers) - 1)

@@ -1,0 +1,171 @@
+"""Steps as rows of a table, and the query by which each row of a user's table finds its step.
+
+An engine goes one of three ways: DuckDB has ASOF joins; PostgreSQL and SQLite go down an index for each row; the others join by
+model and keep the step whose range holds the score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fastbin._errors import InputError
+from fastbin.export.cuts import Cuts
+from fastbin.export.dialects import Dialect
+from fastbin.export.expressions import hex_digits
+from fastbin.export.steps import GREATEST_KEY, Steps
+
+# Statements are kept small, as engines limit the bytes of one.
+MOST_BYTES = 2**19
+
+
+class SqlTables(NamedTuple):
+    """What scores by a table.
+
+    Attributes
+    ----------
+    table : tuple of str
+        The statements that make and fill it, to be run once, in this order. They stop at a table that is there already.
+    query : str
+        The query that reads it.
+    """
+
+    table: tuple[str, ...]
+    query: str
+
+    @property
+    def script(self) -> str:
+        """All of it as one text, the query last."""
+        return ";\n\n".join([*self.table, self.query]) + ";\n"
+
+
+class Names(NamedTuple):
+    """Of the tables that are made, and of the user's rows."""
+
+    steps: str
+    cells: str
+    source: str
+
+
+class Lookup(NamedTuple):
+    """What a row is looked up with and what it gets, as expressions: `s` is the row, `c` its cell, `t` its step."""
+
+    model: str  # the number of the model; NULL where there is none
+    score: str  # the score, moved into the range where it has to be; NULL where there is no answer
+    key: str | None
+    answer: str
+    cell: str | None = None  # of a set
+
+
+def names_of(table: str, source: str) -> Names:
+    """Names that stand in statements as they are, so `table` must be a plain one."""
+    if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*", table):
+        raise InputError(f"table is {table!r}; pass a name of letters, digits and underscores, with its schema before a dot")
+    if not isinstance(source, str) or not source.strip():
+        raise InputError(f"source is {source!r}; pass the name of the table that holds the scores, or a query in parentheses")
+    return Names(f"{table}_steps", f"{table}_cells", source.strip())
+
+
+def require_tables(dialect: Dialect) -> None:
+    """Refuse an engine without tables."""
+    if not dialect.lookup:
+        raise InputError(f"dialect is {dialect.name!r}, which has no tables that last; score its frames with predict")
+
+
+def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialect) -> Iterator[str]:
+    """One row for each step of each model: the first and the last score, and key, that have its answer."""
+    has_keys = any(steps.needs_key for steps, _ in models)
+    kinds = {
+        "model": dialect.integer, "lower": dialect.double, "lower_key": dialect.string,
+        "upper": dialect.double, "upper_key": dialect.string,
+        "answer": dialect.integer if models[0][1].column.dtype.kind == "i" else dialect.double,
+    }  # fmt: skip
+    columns = {f"fastbin_{name}": kind for name, kind in kinds.items() if has_keys or not name.endswith("key")}
+    index = ["fastbin_model", "fastbin_lower", "fastbin_lower_key"][: 2 + has_keys]
+    rows = (row for number, (steps, cuts) in enumerate(models) for row in _rows(number, steps, cuts, has_keys, dialect))
+    return statements(name, columns, index, rows, dialect)
+
+
+def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
+    has_key = cuts.keys > 0
+    before = np.where(has_key, cuts.edges, np.nextafter(cuts.edges, -np.inf))
+    before_keys = np.where(has_key, cuts.keys - has_key, np.uint64(GREATEST_KEY))
+    firsts = dialect.literals(np.append(steps.low, cuts.edges)), [0, *cuts.keys.tolist()]
+    lasts = dialect.literals(np.append(before, steps.high)), [*before_keys.tolist(), GREATEST_KEY]
+
+    def ends(scores: list[str], keys: list[int]) -> list[str]:
+        texts = (f", {dialect.text(hex_digits(key))}" if has_keys else "" for key in keys)
+        return [score + text for score, text in zip(scores, texts, strict=True)]
+
+    for first, last, answer in zip(ends(*firsts), ends(*lasts), dialect.literals(cuts.column), strict=True):
+        yield f"({number}, {first}, {last}, {answer})"
+
+
+def statements(
+    name: str, columns: dict[str, str], index: Sequence[str], rows: Iterable[str], dialect: Dialect
+) -> Iterator[str]:
+    """CREATE TABLE, and as many INSERTs as it takes."""
+    described, options = ", ".join(f"{column} {kind}" for column, kind in columns.items()), ""
+    if dialect.lookup == "seek":
+        described += f", PRIMARY KEY ({', '.join(index)})"
+        options = " WITHOUT ROWID" if dialect.name == "sqlite" else ""
+    yield f"CREATE TABLE {name} ({described}){options}"
+    chunk: list[str] = []
+    size = 0
+    for row in rows:
+        if len(chunk) == dialect.most_rows or size + len(row) > MOST_BYTES:
+            yield _insert(name, columns, chunk)
+            chunk, size = [], 0
+        chunk.append(row)
+        size += len(row)
+    yield _insert(name, columns, chunk)
+
+
+def _insert(name: str, columns: Iterable[str], rows: list[str]) -> str:
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES\n" + ",\n".join(rows)
+
+
+def query_of(lookup: Lookup, output: str, names: Names, dialect: Dialect) -> str:
+    """All columns of the user's rows, and the answer."""
+    cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
+    return _QUERIES[dialect.lookup](lookup, output, names, f"FROM {names.source} AS s{cells}", dialect)
+
+
+def _by_asof(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+    score, lower = lookup.score, "t.fastbin_lower"
+    if lookup.key is not None:
+        score, lower = f"ROW({score}, {lookup.key})", f"ROW({lower}, t.fastbin_lower_key)"
+    return (
+        f"SELECT s.*, CASE WHEN {lookup.score} <= t.fastbin_upper THEN {lookup.answer} END AS {output}\n{rows}\n"
+        f"ASOF LEFT JOIN {names.steps} AS t ON {lookup.model} = t.fastbin_model AND {score} >= {lower}"
+    )
+
+
+def _by_index(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+    score, lower, order = lookup.score, "t.fastbin_lower", "t.fastbin_lower DESC"
+    if lookup.key is not None:
+        score, lower = f"({score}, {lookup.key})", f"({lower}, t.fastbin_lower_key)"
+        order += ", t.fastbin_lower_key DESC"
+    return (
+        f"SELECT s.*, (SELECT CASE WHEN {lookup.score} <= t.fastbin_upper THEN {lookup.answer} END FROM {names.steps} AS t\n"
+        f"WHERE t.fastbin_model = {lookup.model} AND {lower} <= {score} ORDER BY {order} LIMIT 1) AS {output}\n{rows}"
+    )
+
+
+def _by_range(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+    score, key = lookup.score, lookup.key
+    within = f"{score} >= t.fastbin_lower AND {score} <= t.fastbin_upper"
+    if key is not None:
+        within += f" AND ({score} > t.fastbin_lower OR {key} >= t.fastbin_lower_key)"
+        within += f" AND ({score} < t.fastbin_upper OR {key} <= t.fastbin_upper_key)"
+    hint = "/*+ BROADCAST(t) */ " if dialect.name == "spark" else ""
+    return (
+        f"SELECT {hint}s.*, CASE WHEN t.fastbin_model IS NOT NULL THEN {lookup.answer} END AS {output}\n{rows}\n"
+        f"LEFT JOIN {names.steps} AS t ON t.fastbin_model = {lookup.model} AND {within}"
+    )
+
+
+_QUERIES = {"asof": _by_asof, "seek": _by_index, "range": _by_range}

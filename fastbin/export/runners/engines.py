@@ -1,0 +1,163 @@
+"""SQL and ONNX: the engines that are Python packages here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._dependencies import needed_for
+from fastbin._typing import Array
+from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
+from fastbin.export.rows import Rows
+from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
+
+SOURCES = re.compile(r'[A-Za-z_]\w*|"[^"]+"')
+ROW = "fastbin_row"
+
+
+class _Sql(NamedTuple):
+    """What is run: statements first, then a query that has the answers in the column of this name, in any order."""
+
+    statements: list[str]
+    query: str
+    answer: str
+    source: str
+    columns: dict[str, Array]
+
+
+def run_sql(text: str, rows: Rows, names: Names) -> Ran:
+    """An expression, or tables and a query, over a table whose columns have the names that the text uses."""
+    runners = {"duckdb": _in_duckdb, "sqlite": _in_sqlite, "polars": _in_polars}
+    if names.dialect is None:
+        raise CannotRun("the text of SQL does not say its dialect; give it as dialect")
+    if names.dialect not in runners:
+        raise CannotRun(f"no engine for {names.dialect} runs here; {', '.join(runners)} do")
+    if not SOURCES.fullmatch(names.source):
+        raise CannotRun(f"the table of scores is {names.source}; only plain names are tried here")
+    columns: dict[str, Array] = {_plain(names.score): rows.scores}
+    for name, column, what in ((names.key, rows.keys, "key"), (names.cell, rows.cells, "cell")):
+        if column is None:
+            continue
+        if name is None:
+            raise CannotRun(f"the rows have a {what}; say by {what} how the text calls its column")
+        columns[_plain(name)] = np.array([f"{key:016x}" for key in column.tolist()], object) if what == "key" else column
+    columns[ROW] = np.arange(len(rows))
+    *statements, last = _statements(text)
+    is_script = bool(statements)
+    query = last if is_script else f"SELECT {ROW}, {text} AS {names.what} FROM {names.source} AS s"
+    ran = runners[names.dialect](_Sql(statements, query, names.what, names.source, columns))
+    return Ran(ran.engine, {names.what: ran.columns[names.what].astype(np.int32 if names.what == "bin" else np.float64)})
+
+
+def _sqlite() -> Any:
+    """Python's own module, which some builds of Python leave out."""
+    try:
+        import sqlite3
+    except ImportError:
+        raise CannotRun("this Python has no sqlite3") from None
+    return sqlite3
+
+
+def _statements(text: str) -> list[str]:
+    """The statements of a script; SQLite knows where one ends, whatever comments and texts hold."""
+    sqlite3, found, lines = _sqlite(), [], ""
+    for line in text.splitlines(keepends=True):
+        lines += line
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(lines):
+            found.append(lines)
+            lines = ""
+    return [*found, lines] if lines.strip() else found
+
+
+def _plain(name: str) -> str:
+    """A column without its quotes."""
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in '"`' else name
+
+
+def _in_order(at: Any, answers: list[Any]) -> Array:
+    """Answers in the order of their rows: NULL as NaN, and in a column of integers as -1."""
+    is_whole = any(type(answer) is int for answer in answers)
+    column = np.array([(-1 if is_whole else np.nan) if answer is None else answer for answer in answers])
+    order = np.argsort(np.asarray(at, np.int64), kind="stable")
+    if not np.array_equal(np.asarray(at)[order], np.arange(len(column))):
+        raise Failed("the query does not give each row once")
+    return column[order]
+
+
+def _in_duckdb(sql: _Sql) -> Ran:
+    with needed_for("runs in DuckDB", extra="engines"):
+        import duckdb
+        import pyarrow as pa
+    table = pa.table({name: pa.array(column, from_pandas=False) for name, column in sql.columns.items()})
+    with duckdb.connect() as connection:
+        connection.register(_plain(sql.source), table)
+        try:
+            for statement in sql.statements:
+                connection.execute(statement)
+            given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
+        except duckdb.Error as error:
+            raise Failed(f"DuckDB says: {error}") from None
+    answers = np.ma.filled(given[sql.answer], -1 if given[sql.answer].dtype.kind == "i" else np.nan)
+    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(given[ROW], answers.tolist())})
+
+
+def _in_sqlite(sql: _Sql) -> Ran:
+    sqlite3, names = _sqlite(), ", ".join(f'"{name}"' for name in sql.columns)
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute(f"CREATE TABLE {sql.source} ({names})")
+        marks = ", ".join("?" * len(sql.columns))
+        columns = (column.tolist() for column in sql.columns.values())
+        connection.executemany(f"INSERT INTO {sql.source} VALUES ({marks})", zip(*columns, strict=True))
+        for statement in sql.statements:
+            connection.execute(statement)
+        query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"
+        given = connection.execute(query).fetchall()
+    except sqlite3.Error as error:
+        raise Failed(f"SQLite says: {error}") from None
+    finally:
+        connection.close()
+    return Ran(
+        f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order([row[0] for row in given], [row[1] for row in given])}
+    )
+
+
+def _in_polars(sql: _Sql) -> Ran:
+    with needed_for("runs in Polars", package="polars"):
+        import polars as pl
+    if sql.statements:
+        raise CannotRun("Polars has no tables that last")
+    columns = {name: column.tolist() if column.dtype == object else column for name, column in sql.columns.items()}
+    try:
+        given = pl.SQLContext({_plain(sql.source): pl.DataFrame(columns)}).execute(sql.query, eager=True)
+    except pl.exceptions.PolarsError as error:
+        raise Failed(f"Polars says: {error}") from None
+    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(given[ROW], given[sql.answer].to_list())})
+
+
+def run_onnx(graph: bytes, rows: Rows, names: Names) -> Ran:
+    """The graph of a model, or of a set, alone."""
+    with needed_for("runs of ONNX graphs", extra="onnx"):
+        import onnxruntime
+    try:
+        session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own, which have no common base
+        raise Failed(f"onnxruntime says: {error}") from None
+    given = {"score": rows.scores, "key": rows.keys, "cell": rows.cells}
+    inputs = {each.name: each for each in session.get_inputs()}
+    if not set(inputs) <= set(given) or "score" not in inputs:
+        raise CannotRun(f"the graph takes {', '.join(inputs)}: it stands behind a classifier; compare with onnx_scores there")
+    feeds = {}
+    for name, each in inputs.items():
+        column = given[name]
+        if column is None:
+            raise Failed(f"the graph asks for {name}, which the model does not need")
+        feeds[name] = column.reshape(-1, 1) if len(each.shape) == 2 else column
+    properties = session.get_modelmeta().custom_metadata_map
+    tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
+    answers = session.run(list(tensors.values()), feeds)
+    columns = {output: np.asarray(column).reshape(-1) for output, column in zip(tensors, answers, strict=True)}
+    alpha = properties.get(ALPHA_KEY)
+    return Ran(f"onnxruntime {onnxruntime.__version__}", columns, None if alpha is None else float(alpha))

@@ -1,0 +1,34 @@
+"""What a runner is given and what it gives back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fastbin._typing import Array
+
+
+class Names(NamedTuple):
+    """What SQL needs to know that its text does not say."""
+
+    dialect: str | None = None
+    what: str = "value"
+    score: str = "p"
+    key: str | None = None
+    cell: str | None = None
+    source: str = "scores"
+
+
+class Ran(NamedTuple):
+    """The answers of an export to all rows: NaN, and bin -1, where it gives none."""
+
+    engine: str  # what ran it, with its version
+    columns: dict[str, Array]  # float64, and int32 for "bin"
+    alpha: float | None = None  # of the intervals, where the export says it
+
+
+class CannotRun(Exception):
+    """The export cannot be run here; says why."""
+
+
+class Failed(Exception):
+    """The export was to be run, and is no program that can be; says what its engine says."""

@@ -1,0 +1,318 @@
+"""Whether an export says what its model says: it is run where it can be run, and all bits are compared."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
+from fastbin._scalars import check_choice
+from fastbin._typing import Array
+from fastbin.export.json import from_json
+from fastbin.export.lookup import SqlTables
+from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined
+from fastbin.export.runners.engines import run_onnx, run_sql
+from fastbin.export.runners.programs import run_c, run_java, run_javascript
+from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
+from fastbin.export.steps import OUTPUTS, check_model, digest_of
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+
+SUFFIXES = {
+    ".sql": "sql", ".onnx": "onnx", ".h": "c", ".hpp": "c", ".java": "java", ".js": "js", ".mjs": "js", ".json": "json",
+}  # fmt: skip
+DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
+
+# Of models with exponentials, whose last bits are those of the C library that works them out.
+SMOOTH_TOLERANCE = 1e-12
+
+
+class Mismatch(NamedTuple):
+    """The rows in which one output differs.
+
+    Attributes
+    ----------
+    output : str
+    n_rows : int
+    row, score, key, cell
+        The first of them; row -1 where it is not one of the rows that were given.
+    expected, found : float or int
+        NaN, or -1 as a bin, for no answer.
+    """
+
+    output: str
+    n_rows: int
+    row: int
+    score: float
+    key: int | None
+    cell: int | str | None
+    expected: float
+    found: float
+
+    def __str__(self) -> str:
+        more = "" if self.key is None else f", key {self.key:016x}"
+        more += "" if self.cell is None else f", cell {self.cell!r}"
+        where = f"row {self.row}" if self.row >= 0 else "a hard score"
+        return (
+            f"{self.output}: {self.n_rows:,} rows differ; the first is {where}: score {self.score!r}{more} gives "
+            f"{self.found!r}, and {self.expected!r} by the model"
+        )
+
+
+class Verification(NamedTuple):
+    """What `verify` found.
+
+    Attributes
+    ----------
+    target : str
+        "sql", "onnx", "c", "java", "js" or "json".
+    sha256, found_sha256 : str
+        The digest of the model, and that in the export; "" where it has none.
+    engine : str
+        What ran the export, with its version; "" where nothing could.
+    why_not : str
+        Why it was not run, or why it failed; "" where it ran.
+    is_broken : bool
+        Whether it could have been run here, and failed.
+    n_rows : int
+        The rows compared, of which `n_given` were given.
+    n_given : int
+    outputs : tuple of str
+        What was compared.
+    mismatches : tuple of Mismatch
+        One for each output that differs.
+    """
+
+    target: str
+    sha256: str
+    found_sha256: str
+    engine: str = ""
+    why_not: str = ""
+    is_broken: bool = False
+    n_rows: int = 0
+    n_given: int = 0
+    outputs: tuple[str, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it ran, has the model's digest and gave the model's answers."""
+        return bool(self.engine) and self.sha256 == self.found_sha256 and not self.mismatches
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether anything speaks against it; not the same as not `is_same` where it could not be run."""
+        return self.sha256 != self.found_sha256 or self.is_broken or bool(self.mismatches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as what JSON has: a NaN is ``None``, a key 16 hexadecimal digits."""
+        found = []
+        for each in self.mismatches:
+            numbers = {name: _or_none(getattr(each, name)) for name in ("score", "expected", "found")}
+            key = None if each.key is None else f"{each.key:016x}"
+            found.append({**each._asdict(), **numbers, "key": key})
+        return {**self._asdict(), "outputs": list(self.outputs), "mismatches": found, "is_same": self.is_same}
+
+    def __str__(self) -> str:
+        lines = []
+        if not self.found_sha256:
+            lines.append("The export does not say which model it is of: it has no digest.")
+        elif self.found_sha256 != self.sha256:
+            lines.append(f"It is of another model: its digest is {self.found_sha256}, and that of the model {self.sha256}.")
+        else:
+            lines.append(f"The digest is that of the model: {self.sha256}.")
+        if self.why_not:
+            lines.append(f"{'It does not run' if self.is_broken else 'Not run'}: {self.why_not}.")
+        else:
+            rows = f"{self.n_rows:,} rows ({self.n_given:,} given, {self.n_rows - self.n_given:,} at and beside the edges)"
+            compared = f"{rows}, {', '.join(self.outputs)}, run by {self.engine}"
+            lines += [f"{compared}: {'differences.' if self.mismatches else '0 differ.'}", *map(str, self.mismatches)]
+        return "\n".join(lines)
+
+
+def verify(
+    model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
+    dialect: str | None = None, what: str = "value", alpha: float | None = None, score: str = "p", key: str | None = None,
+    cell: str | None = None, source: str = "scores",
+) -> Verification:  # fmt: skip
+    """Run an export and compare its answers with those of its model, bit for bit.
+
+    Parameters
+    ----------
+    model : BinnedModel, ModelSet, or fitted calibrator
+    export : str, bytes, path-like, SqlTables or onnx.ModelProto
+        The text of an export, the tables and the query of SQL, a graph or its bytes, or as a `pathlib.Path` a file of these.
+    scores : array-like of shape (n,)
+        Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge and
+        the four doubles on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the edges and beside
+        them, unknown cells.
+    keys : array-like of shape (n,), optional
+        Their keys, for models that split ties; by default drawn.
+    cells : array-like of shape (n,), optional
+        Their cells, for a set; by default its keys in turn.
+    target : {"sql", "onnx", "c", "java", "js", "json"}, optional
+        By default told from the file's suffix, or from the text.
+    dialect : {"duckdb", "sqlite", "polars", "postgresql", "spark", "bigquery", "snowflake"}, optional
+        Of SQL, for which it must be given. The first three are run.
+    what : {"value", "bin", "lower", "upper"}
+        What SQL was written for. Other targets say themselves what they give, and all of it is compared.
+    alpha : float, optional
+        That of the ends of the intervals; by default that which an ONNX graph says, else 0.1.
+    score, key, cell, source : str
+        How the SQL calls its columns, and the table of scores.
+
+    Returns
+    -------
+    Verification
+        ``print`` shows it; ``is_same`` tells whether the digest and every bit of every answer agree, NaN in SQL being NULL.
+        C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node, SQL by DuckDB, SQLite and Polars, ONNX by
+        onnxruntime, and JSON is read. Where such a program is missing, `why_not` says so. Values of smooth models are compared
+        to a relative 1e-12, since the logarithm and the exponential differ between systems in the last bits.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        If it cannot be told what the export is; for scores that are no numbers, and keys and cells as `predict` refuses them.
+
+    Notes
+    -----
+    The export is executed, or compiled and executed: verify what you trust. O(n) time beside what the export takes.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> calibrator = fb.UniformMassBinning(2).fit([0.1, 0.4, 0.5, 0.7, 0.9], [0, 0, 1, 1, 1])
+    >>> text = fb.export.sql(calibrator, "p", dialect="sqlite")
+    >>> result = fb.export.verify(calibrator, text, [0.2, 0.5, 0.8], dialect="sqlite")
+    >>> result.is_same, result.n_given
+    (True, 3)
+    """
+    fitted = check_model(model)
+    content, target = _content(export, target)
+    said = Verification(target, digest_of(fitted), digest_in(content, target))
+    given = given_rows(fitted, scores, keys, cells)
+    rows = joined([given, hard_rows(fitted)])
+    try:
+        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell, source)) if target != "json" else None
+    except (CannotRun, MissingDependencyError) as reason:
+        return said._replace(why_not=str(reason))
+    except Failed as reason:
+        return said._replace(why_not=str(reason), is_broken=True)
+    if ran is None:
+        try:
+            ran = _read_json(content, rows)
+        except FormatError as error:
+            return said._replace(why_not=str(error), is_broken=True)
+    outputs = tuple(name for name in OUTPUTS if name in ran.columns)
+    expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
+    tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
+    found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
+    return said._replace(
+        engine=ran.engine, n_rows=len(rows), n_given=len(given), outputs=outputs,
+        mismatches=tuple(each for each in found if each is not None),
+    )  # fmt: skip
+
+
+RUNNERS: Mapping[str, Callable[[Any, Rows, Names], Ran]] = {
+    "sql": run_sql, "onnx": run_onnx, "c": run_c, "java": run_java, "js": run_javascript,
+}  # fmt: skip
+
+
+def target_of(text: str | bytes, path: str = "") -> str | None:
+    """What kind of export this is, by the suffix of its file or by its content; None where neither tells."""
+    suffix = Path(path).suffix.lower()
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf8")
+        except UnicodeDecodeError:
+            return "onnx"
+        if "\0" in text:
+            return "onnx"
+    signs = {
+        "json": r"\s*\{", "c": r"(?s).*^#ifndef FASTBIN_EXPORT_", "java": r"(?s).*^public final class ",
+        "js": r"(?s).*^export ", "sql": r"\s*/\* fastbin ",
+    }  # fmt: skip
+    return next((target for target, sign in signs.items() if re.match(sign, text, re.MULTILINE)), None)
+
+
+def digest_in(content: str | bytes, target: str) -> str:
+    """The digest that an export has, or ""."""
+    if target == "json":
+        found = re.search(r'"sha256": *"([0-9a-f]{64})"', str(content))
+    elif isinstance(content, str):
+        found = DIGEST.search(content)
+    else:  # in the bytes of a graph: key and value of an entry of metadata_props, each with its length before it
+        at = re.search(rb"fastbin\.sha256\x12\x40([0-9a-f]{64})", content)
+        return "" if at is None else at[1].decode()
+    return "" if found is None else found[1]
+
+
+def _content(export: Any, target: str | None) -> tuple[Any, str]:
+    """The text or the bytes, and what they are."""
+    path = ""
+    if isinstance(export, os.PathLike):
+        path = os.fspath(export)
+        export = Path(path).read_bytes()
+    elif hasattr(export, "SerializeToString"):
+        export, target = export.SerializeToString(), "onnx" if target is None else target
+    elif isinstance(export, SqlTables):
+        export, target = export.script, "sql"
+    if not isinstance(export, (str, bytes)):
+        raise InputTypeError(f"export is of type {type(export).__name__}; pass a text, bytes, a graph, or a pathlib.Path")
+    if target is None:
+        target = target_of(export, path)
+        if target is None:
+            raise InputError("export is no text of fastbin that is known; say target, or pass a pathlib.Path for a file")
+    check_choice(target, "target", (*RUNNERS, "json"))
+    if target == "onnx":
+        if isinstance(export, str):
+            raise InputTypeError("export is a text; an ONNX graph is passed as bytes, or as a pathlib.Path")
+        return export, target
+    try:
+        return (export.decode("utf8") if isinstance(export, bytes) else export), target
+    except UnicodeDecodeError as error:
+        raise InputError(f"export is no text in UTF-8: {error}") from None
+
+
+def _or_none(number: float) -> float | None:
+    """JSON has neither NaN nor infinities."""
+    return number if math.isfinite(number) else None
+
+
+def _is_smooth(model: BinnedModel | ModelSet) -> bool:
+    return any(each.kind == "smooth" for each in ([model] if isinstance(model, BinnedModel) else model.models.values()))
+
+
+def _read_json(text: str, rows: Rows) -> Ran:
+    again = from_json(text)
+    return Ran("fastbin.export.from_json", answers(again, rows, ("value",), None))
+
+
+def _mismatch(name: str, rows: Rows, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
+    if len(found) != len(expected):
+        raise AssertionError(f"{len(found)} answers to {len(expected)} rows")
+    if name == "bin":
+        differ = found != expected
+    else:
+        nothing = np.isnan(expected) | np.isnan(found)
+        differ = np.where(nothing, np.isnan(expected) != np.isnan(found), found.view(np.uint64) != expected.view(np.uint64))
+        if tolerance:
+            with np.errstate(invalid="ignore"):
+                differ &= ~(np.abs(found - expected) <= tolerance * np.abs(expected))
+    at = np.flatnonzero(differ)
+    if not len(at):
+        return None
+    first = int(at[0])
+    return Mismatch(
+        name, len(at), first if first < n_given else -1, float(rows.scores[first]),
+        None if rows.keys is None else int(rows.keys[first]), None if rows.cells is None else rows.cells[first],
+        expected[first].item(), found[first].item(),
+    )  # fmt: skip

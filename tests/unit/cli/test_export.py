@@ -1,0 +1,193 @@
+"""``fastbin export``: what it writes is what Python gives, in every target, and mistakes are told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click.testing
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fastbin as fb
+from fastbin.cli import command_line
+
+RNG = np.random.default_rng(1)
+SCORES = RNG.random(2000)
+LABELS = RNG.random(2000) < SCORES
+MODEL = fb.UniformMassBinning(6).fit(SCORES, LABELS).model_
+TIED = fb.UniformMassBinning(6, ties="random").fit(SCORES.round(1), LABELS).model_
+SET = fb.ModelSet({"north": MODEL, "south": TIED})
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    MODEL.save("credit.fbm")
+    TIED.save("tied.fbm")
+    SET.save("set.fbm")
+
+
+def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
+    result = CliRunner().invoke(command_line, arguments, **options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def refusal(*arguments: str, code: int = 2) -> str:
+    """The one line that tells why; nothing is left behind."""
+    before = sorted(os.listdir())
+    result = run(*arguments, code=code)
+    assert sorted(os.listdir()) == before
+    assert result.stdout == ""
+    return result.stderr.splitlines()[0].removeprefix("error: ")
+
+
+def exported(*arguments: str, file: str) -> str:
+    """What is written to a file, which is also what is printed."""
+    run("export", *arguments, "-o", file)
+    return Path(file).read_bytes().decode()
+
+
+EXPORTS = {
+    "credit.h": (["credit.fbm"], lambda: fb.export.c_source(MODEL, "credit")),
+    "named.h": (
+        ["credit.fbm", "--name", "score", "--outputs", "bin, upper", "--alpha", "0.05"],
+        lambda: fb.export.c_source(MODEL, "score", outputs=("bin", "upper"), alpha=0.05),
+    ),
+    "Credit.java": (["credit.fbm"], lambda: fb.export.java(MODEL, "Credit")),
+    "Tied.java": (
+        ["tied.fbm", "--package", "org.example", "--outputs", "lower"],
+        lambda: fb.export.java(TIED, "Tied", package="org.example", outputs=("lower",)),
+    ),
+    "set.mjs": (["set.fbm"], lambda: fb.export.javascript(SET)),
+    "credit.js": (["credit.fbm", "--outputs", "value,bin"], lambda: fb.export.javascript(MODEL, outputs=("value", "bin"))),
+    "credit.json": (["credit.fbm"], lambda: fb.export.json(MODEL)),
+    "set.JSON": (["set.fbm"], lambda: fb.export.json(SET)),
+    "credit.sql": (["credit.fbm", "--dialect", "duckdb"], lambda: fb.export.sql(MODEL, dialect="duckdb") + "\n"),
+    "tied.sql": (
+        [
+            "tied.fbm",
+            "--dialect",
+            "spark",
+            "--score",
+            "s.p",
+            "--key",
+            "k",
+            "--outputs",
+            "upper",
+            "--alpha",
+            "0.2",
+            "--style",
+            "tree",
+        ],
+        lambda: fb.export.sql(TIED, "s.p", key="k", dialect="spark", what="upper", alpha=0.2, style="tree") + "\n",
+    ),
+    "join.sql": (
+        ["credit.fbm", "--dialect", "sqlite", "--style", "join", "--table", "t", "--source", "rows"],
+        lambda: fb.export.sql(MODEL, dialect="sqlite", style="join", table="t", source="rows").script,
+    ),
+    "set.sql": (
+        ["set.fbm", "--dialect", "postgresql", "--cell", "region", "--key", "k"],
+        lambda: fb.export.sql_set(SET, "p", cell="region", key="k", dialect="postgresql").script,
+    ),
+}
+
+
+@pytest.mark.parametrize("file", EXPORTS)
+def test_files_are_what_python_gives(file: str) -> None:
+    arguments, expected = EXPORTS[file]
+    assert exported(*arguments, file=file) == expected()
+
+
+def test_a_graph() -> None:
+    arguments = ["credit.fbm", "--outputs", "value,lower", "--alpha", "0.05", "--opset", "15"]
+    run("export", *arguments, "-o", "credit.onnx")
+    expected = fb.export.onnx(MODEL, outputs=("value", "lower"), alpha=0.05, opset=15).SerializeToString()
+    assert Path("credit.onnx").read_bytes() == expected
+    assert run("export", *arguments, "--to", "onnx").stdout_bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "more"), [("json", []), ("js", []), ("c", ["--name", "f"]), ("sql", ["--dialect", "sqlite"])]
+)
+def test_printed_and_from_standard_input(target: str, more: list[str]) -> None:
+    file = {"c": "f.h"}.get(target, f"f.{target}")
+    arguments = ["--to", target, *more]
+    text = exported("credit.fbm", *arguments, file=file)
+    assert run("export", "credit.fbm", *arguments).stdout == text
+    assert run("export", "-", *arguments, input=MODEL.to_bytes()).stdout == text
+
+
+def test_other_suffixes_need_a_target() -> None:
+    assert refusal("export", "credit.fbm", "-o", "credit.txt") == (
+        "say --to; the name of credit.txt does not tell (.sql, .onnx, .h, .hpp, .java, .js, .mjs, .json do)"
+    )
+    assert refusal("export", "credit.fbm").startswith("say --to; the name of standard output does not tell")
+    run("export", "credit.fbm", "--to", "json", "-o", "credit.txt")
+    assert fb.export.from_json(Path("credit.txt").read_text()) == MODEL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (["credit.fbm", "--to", "json", "--alpha", "0.1"], "--alpha is not for json; it is for sql, onnx, c, java, js", 2),
+        (["credit.fbm", "-o", "x.h", "--dialect", "duckdb"], "--dialect is not for c; it is for sql", 2),
+        (["credit.fbm", "-o", "x.onnx", "--key", "k"], "--key is not for onnx; it is for sql", 2),
+        (["credit.fbm", "--to", "c"], "say --name NAME of the header of C, or -o FILE, which it is called by", 2),
+        (["credit.fbm", "--to", "sql"], "say --dialect of the SQL: duckdb, postgresql, sqlite", 2),
+        (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--outputs", "value,bin"], "--outputs names 2 outputs; SQL", 2),
+        (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c"], "credit.fbm is one model and no set", 2),
+        (["set.fbm", "-o", "x.sql", "--dialect", "duckdb"], "set.fbm is a set of models; say --cell EXPRESSION", 2),
+        (["set.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c", "--style", "tree"], "--style is for one model", 2),
+        (["credit.fbm", "-o", "x.h", "--outputs", "values"], "outputs[0] is 'values'; choose out of value, bin", 1),
+        (["credit.fbm", "-o", "9.h"], "name is '9'", 1),
+        (["tied.fbm", "-o", "x.sql", "--dialect", "duckdb"], "key is missing, and the model splits ties by key", 1),
+        (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--key", "k"], "key is 'k', but the model compares no keys", 1),
+        (["none.fbm", "-o", "x.json"], "none.fbm: No such file or directory", 1),
+        (["credit.fbm", "-o", "credit.fbm", "--to", "json"], "credit.fbm is the file that is read; write to another one", 1),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, code: int) -> None:
+    assert refusal("export", *arguments, code=code).startswith(message)
+
+
+# --------------------------------------------------------------------- inspect
+
+
+def test_inspect_shows_the_whole_model_of_json() -> None:
+    for name, model in (("credit", MODEL), ("set", SET)):
+        text = exported(f"{name}.fbm", file=f"{name}.json")
+        shown = run("inspect", f"{name}.fbm").stdout
+        assert run("inspect", f"{name}.json").stdout == shown.replace(".fbm:", ".json:")
+        assert run("inspect", "-", input=text).stdout == shown.replace(f"{name}.fbm:", "standard input:")
+        assert fb.export.steps.digest_of(model) in run("inspect", f"{name}.json", "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("m.onnx", "a graph of ONNX"),
+        ("m.h", "a header of C"),
+        ("M.java", "a class of Java"),
+        ("m.js", "a module of JavaScript"),
+    ],
+)
+def test_inspect_shows_the_digest_of_exports(file: str, words: str) -> None:
+    run("export", "credit.fbm", "-o", file)
+    digest = fb.export.steps.digest_of(MODEL)
+    first, *facts = run("inspect", file).stdout.splitlines()
+    assert first == f"{file}: {words}, exported from the model whose file has the SHA-256 {digest}."
+    assert facts[0] == f"version: {fb.__version__}"
+    assert run("inspect", "-", input=Path(file).read_bytes()).stdout.splitlines()[0] == first.replace(file, "standard input", 1)
+    assert f'"sha256": "{digest}"' in run("inspect", file, "--json").stdout
+    if file == "m.onnx":
+        assert f"promise: {MODEL.certificate()}" in facts
+
+
+def test_inspect_refuses_what_it_refused() -> None:
+    for name, content in (("a.sql", b"SELECT 1"), ("b.json", b'{"a": 1}'), ("c.onnx", b"\0\1"), ("d", b"\x89FBM"), ("e", b"")):
+        Path(name).write_bytes(content)
+        assert refusal("inspect", name, code=1).startswith(f"{name}: no" if name != "d" else "d: ")

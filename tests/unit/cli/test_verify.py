@@ -1,0 +1,153 @@
+"""``fastbin verify``: exit codes, what it prints, and where its rows come from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click.testing
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import fastbin as fb
+from fastbin.cli import command_line
+from fastbin.export.steps import digest_of
+
+RNG = np.random.default_rng(2)
+N = 1500
+SCORES = RNG.random(N)
+LABELS = RNG.random(N) < SCORES
+MODEL = fb.UniformMassBinning(6).fit(SCORES, LABELS).model_
+TIED = fb.UniformMassBinning(6, ties="random").fit(SCORES.round(1), LABELS).model_
+SET = fb.ModelSet({"north": MODEL, "south": TIED})
+KEYS = RNG.integers(0, 2**64 - 1, N, np.uint64)
+COLUMNS = {
+    "p": SCORES.round(1), "label": LABELS.astype(int), "k": [f"{key:016x}" for key in KEYS.tolist()], "key": KEYS,
+    "region": [("north", "south")[i % 2] for i in range(N)], "id": [f"row {i}" for i in range(N)],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, model in (("credit", MODEL), ("tied", TIED), ("set", SET)):
+        model.save(f"{name}.fbm")
+    pq.write_table(pa.table(COLUMNS), "new.parquet", row_group_size=400)
+    pa.csv.write_csv(pa.table(COLUMNS), "new.csv")
+
+
+def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
+    result = CliRunner().invoke(command_line, arguments, **options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def verified(*arguments: str, code: int = 0) -> dict[str, Any]:
+    return json.loads(run("verify", *arguments, "--json", code=code).stdout)
+
+
+@pytest.mark.parametrize("file", ["credit.json", "credit.onnx", "credit.h", "credit.mjs"])
+def test_files_that_say_what_their_model_says(file: str) -> None:
+    program = {"h": "cc", "mjs": "node"}.get(file.partition(".")[2])
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    run("export", "credit.fbm", "-o", file)
+    shown = run("verify", "credit.fbm", "--against", file, "--scores", "new.parquet").stdout.splitlines()
+    assert shown[0] == f"{file}, of credit.fbm:"
+    assert shown[1] == f"The digest is that of the model: {digest_of(MODEL)}."
+    assert "(1,500 given, " in shown[2]
+    assert shown[2].endswith(": 0 differ.")
+    told = verified("credit.fbm", "--against", file)
+    assert (told["is_same"], told["n_given"], told["path"]) == (True, 0, file)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
+def test_sql(dialect: str) -> None:
+    words = ["--dialect", dialect]
+    run("export", "tied.fbm", *words, "--key", "k", "--outputs", "bin", "-o", "tied.sql")
+    told = verified("tied.fbm", "--against", "tied.sql", *words, "--outputs", "bin", "--scores", "new.parquet", "--key", "k")
+    assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["bin"])
+
+
+@pytest.mark.parametrize("scores", ["new.csv", "new.parquet"])
+@pytest.mark.parametrize("keys", [["--key", "k"], ["--key", "key"], ["--key", "id", "--salt", "s"], ["--seed", "3"]])
+def test_where_keys_come_from(scores: str, keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    checked = fb.export.verify
+
+    def watched(*arguments: Any, **words: Any) -> Any:
+        given.append(words["keys"])
+        return checked(*arguments, **words)
+
+    monkeypatch.setattr(fb.export, "verify", watched)
+    run("export", "tied.fbm", "-o", "tied.json")
+    assert verified("tied.fbm", "--against", "tied.json", "--scores", scores, *keys)["is_same"]
+    expected = {
+        "k": KEYS, "key": KEYS, "id": fb.hash_keys(COLUMNS["id"], "s"),
+    }.get(keys[1])  # fmt: skip
+    if expected is not None:
+        assert np.array_equal(given[0], expected)
+    assert len(given[0]) == N
+
+
+def test_sets() -> None:
+    run("export", "set.fbm", "--dialect", "duckdb", "--cell", "region", "--key", "k", "-o", "set.sql")
+    words = ["--dialect", "duckdb", "--cell", "region", "--key", "k"]
+    told = verified("set.fbm", "--against", "set.sql", *words, "--scores", "new.csv")
+    assert (told["is_same"], told["n_given"]) == (True, N)
+    assert verified("set.fbm", "--against", "set.sql", *words)["is_same"]
+    run("export", "set.fbm", "-o", "set.onnx")
+    assert verified("set.fbm", "--against", "set.onnx", "--cell", "region", "--scores", "new.csv")["is_same"]
+    assert "say --cell COLUMN" in run("verify", "set.fbm", "--against", "set.onnx", "--scores", "new.csv", code=2).stderr
+
+
+def test_missing_scores_are_compared_too() -> None:
+    pq.write_table(pa.table({"p": pa.array([0.5, None, 0.25])}), "holes.parquet")
+    run("export", "credit.fbm", "--to", "sql", "--dialect", "sqlite", "-o", "credit.sql")
+    told = verified("credit.fbm", "--against", "credit.sql", "--dialect", "sqlite", "--scores", "holes.parquet")
+    assert (told["is_same"], told["n_given"]) == (True, 3)
+
+
+def test_a_difference_is_shown_and_ends_with_1() -> None:
+    text = fb.export.sql(MODEL, dialect="sqlite")
+    wrong = fb.export.sql(MODEL.with_out_of_range("clip"), dialect="sqlite")
+    body = wrong.partition("*/")[2]
+    Path("wrong.sql").write_text(text.partition("*/")[0] + "*/" + body, encoding="utf8")
+    pq.write_table(pa.table({"p": [0.5, 2.0]}), "scores.parquet")
+    words = ["--dialect", "sqlite", "--scores", "scores.parquet"]
+    shown = run("verify", "credit.fbm", "--against", "wrong.sql", *words, code=1).stdout.splitlines()
+    assert shown[1].startswith("The digest is that of the model")
+    assert shown[2].endswith(": differences.")
+    assert " rows differ; the first is row 1: score 2.0 gives " in shown[3]
+    assert shown[3].endswith(", and nan by the model")
+
+
+def test_another_model_ends_with_1() -> None:
+    run("export", "tied.fbm", "-o", "tied.json")
+    shown = run("verify", "credit.fbm", "--against", "tied.json", code=1).stdout
+    assert f"It is of another model: its digest is {digest_of(TIED)}, and that of the model {digest_of(MODEL)}." in shown
+
+
+def test_what_cannot_be_run_ends_with_4() -> None:
+    run("export", "credit.fbm", "--dialect", "snowflake", "-o", "credit.sql")
+    shown = run("verify", "credit.fbm", "--against", "credit.sql", "--dialect", "snowflake", code=4).stdout
+    assert f"The digest is that of the model: {digest_of(MODEL)}.\nNot run: no engine for snowflake runs here" in shown
+    told = verified("tied.fbm", "--against", "credit.sql", "--dialect", "snowflake", code=1)  # of another model
+    assert told["engine"] == ""
+
+
+def test_mistakes() -> None:
+    run("export", "credit.fbm", "--dialect", "duckdb", "-o", "credit.sql")
+    for arguments, message, code in (
+        (["credit.sql"], "say --dialect of the SQL: duckdb", 2),
+        (["new.csv"], "say --to; the name of new.csv does not tell", 2),
+        (["none.json"], "none.json: No such file or directory", 1),
+        (["credit.sql", "--dialect", "duckdb", "--scores", "new.csv", "--score", "q"], "new.csv has no column", 1),
+    ):
+        assert message in run("verify", "credit.fbm", "--against", *arguments, code=code).stderr

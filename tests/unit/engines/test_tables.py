@@ -1,0 +1,139 @@
+"""What counts as a table: recognised by the name of its type, without importing its library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+import fastbin as fb
+from fastbin.engines.tables import must_not_move, package_of, stream_of, unwrapped
+
+TABLE = pa.table({"p": [0.25, 0.5, 0.75] * 20, "y": [0, 1, 1] * 20})
+
+
+def foreign(module: str, **members: Any) -> Any:
+    """An object of a type that says to be from this module."""
+    return type("DataFrame", (), {"__module__": module, **members})()
+
+
+MUST_NOT_MOVE = (
+    "pyspark.sql.dataframe", "pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe", "pyspark.pandas.frame",
+    "dask.dataframe.dask_expr._collection", "dask_expr._collection", "ibis.expr.types.relations",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", MUST_NOT_MOVE)
+def test_tables_whose_rows_should_stay(module: str) -> None:
+    table = foreign(module, __arrow_c_stream__=lambda self: None)
+    assert must_not_move(table)
+    with pytest.raises(
+        fb.InputTypeError, match=f"table is a DataFrame of {module.partition('.')[0]}, whose rows do not stream"
+    ):
+        fb.engines.fit(table, score="p", label="y", engine="stream")
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "message"),
+    [
+        (fb.UniformMassBinning(scheme="ums"), "scheme 'ums' splits the samples at random and needs them all at once; use"),
+        (fb.UniformMassBinning(edges_share=0.5), "edges_share picks samples at random and needs them all at once"),
+        (fb.IsotonicCalibration(), "IsotonicCalibration needs all rows at once, as it pools single scores; use fit, or"),
+        (fb.VennAbers(), "VennAbers needs all rows at once, as it pools single scores"),
+        (fb.ScalingBinning(), "ScalingBinning needs all rows at once, as it averages scaled scores"),
+        (fb.PlattScaling(), "PlattScaling needs all rows at once, as its map is fitted to single scores"),
+        (fb.BetaScaling(), "BetaScaling needs all rows at once"),
+        (fb.TemperatureScaling(), "TemperatureScaling needs all rows at once"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_counts_do_not_decide_is_refused_by_name(calibrator: Any, message: str) -> None:
+    for table, options in ((foreign("pyspark.sql.dataframe"), {}), (TABLE, {"engine": "group-by"})):
+        with pytest.raises(fb.InputError, match=r"is asked for counts alone: " + message):
+            fb.engines.fit(table, score="p", label="y", calibrator=calibrator, **options)
+
+
+def test_a_path_does_not_group() -> None:
+    with pytest.raises(fb.InputError, match=r"table is the path 'rows.parquet', and engine is 'group-by'; pass a relation"):
+        fb.engines.fit(Path("rows.parquet"), score="p", label="y", engine="group-by")
+
+
+NO_TABLES: list[Any] = [None, 7, [0.1, 0.2], {"p": [0.5]}, np.zeros(3), object(), pl.DataFrame, pl.Series([0.5])]
+NO_TABLES += [pd.Series([0.5]), pa.array([0.5]), lambda: 7, lambda: None, lambda: "rows.parquet"]
+
+
+@pytest.mark.parametrize("wrong", NO_TABLES)
+def test_what_is_no_table(wrong: Any) -> None:
+    with pytest.raises(fb.InputTypeError, match=r"table is .*; pass a DuckDB relation|table is .* path; pass the path"):
+        fb.engines.fit(wrong, score="p", label="y")
+
+
+def test_a_connection_needs_a_query() -> None:
+    connection = duckdb.connect()
+    with pytest.raises(fb.InputTypeError, match=r"a connection; pass \(connection, query\)"):
+        fb.engines.fit(connection, score="p", label="y")
+    for statement in ("CREATE TABLE kept (p DOUBLE)", "SET threads = 2"):
+        with pytest.raises(fb.InputError, match=r"gives no rows; pass a SELECT|has no column 'p'"):
+            fb.engines.fit((connection, statement), score="p", label="y")
+    connection.close()
+
+
+def test_whatever_narwhals_wraps_is_its_own_table() -> None:
+    connection = duckdb.connect()
+    for native in (
+        pl.from_arrow(TABLE).lazy(),
+        pl.from_arrow(TABLE),
+        TABLE,
+        TABLE.to_pandas(),
+        connection.sql("SELECT 1 AS p"),
+    ):
+        assert package_of(unwrapped(nw.from_native(native))) == package_of(native)
+        assert stream_of(unwrapped(nw.from_native(native))).names
+    connection.close()
+
+
+def test_batches_are_of_moderate_size() -> None:
+    table = pa.table({"p": np.zeros(200_000)})
+    connection = duckdb.connect()
+    connection.register("rows", table)
+    for made in (table, pl.from_arrow(table), pl.from_arrow(table).lazy(), table.to_pandas(), connection.table("rows"),
+                 pa.dataset.dataset(table), table.combine_chunks().to_batches()[0], lambda: table):  # fmt: skip
+        sizes = [len(batch) for batch in stream_of(made).read(["p"])]
+        assert sum(sizes) == 200_000
+        assert max(sizes) <= 2**16
+    connection.close()
+
+
+def test_names_with_quotation_marks() -> None:
+    names = ['the "score"', "la'bel"]
+    expected = fb.engines.fit(TABLE, score="p", label="y", calibrator=fb.UniformMassBinning(2))
+    for table in (TABLE.rename_columns(names), pl.from_arrow(TABLE.rename_columns(names)).lazy()):
+        connection = duckdb.connect()
+        connection.register("rows", TABLE.rename_columns(names))
+        for made in (table, connection.table("rows")):
+            model = fb.engines.fit(made, score=names[0], label=names[1], calibrator=fb.UniformMassBinning(2))
+            assert model == expected
+        connection.close()
+
+
+def test_no_library_is_imported_for_a_table_of_another() -> None:
+    """But for pandas, which PyArrow imports by itself."""
+    code = """
+import sys
+import pyarrow as pa
+from fastbin.engines.tables import stream_of
+print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).read(["p"])))
+print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "2\n[]\n"

@@ -1,0 +1,353 @@
+"""Models as SQL: every bit of every hard row in engines that need no server, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of
+from sql_engines import DuckDB, Engine, Polars, SQLite, answers_of, as_texts, load_rows, n_differing
+
+import fastbin as fb
+import fastbin.export
+
+N = 20_000
+ENGINES = {engine.dialect: engine for engine in (DuckDB, SQLite, Polars)}
+WITH_TABLES = tuple(name for name in ENGINES if name != "polars")
+
+named = pytest.mark.parametrize("name", MODELS)
+dialects = pytest.mark.parametrize("dialect", ENGINES)
+dialects_with_tables = pytest.mark.parametrize("dialect", WITH_TABLES)
+
+
+@pytest.fixture
+def engine(dialect: str) -> Iterator[Engine]:
+    made: Any = ENGINES[dialect]()
+    yield made
+    if hasattr(made, "connection"):
+        made.connection.close()
+
+
+@pytest.fixture(scope="module")
+def fitted() -> fb.UniformMassBinning:
+    rng = np.random.default_rng(3)
+    scores = rng.random(600)
+    return fb.UniformMassBinning(4).fit(scores, rng.random(600) < scores)
+
+
+def even_model(n_bins: int) -> fb.BinnedModel:
+    """No two bins next to each other have one value."""
+    return fb.BinnedModel.from_parts(
+        edges=np.linspace(0.0, 1.0, n_bins + 1)[1:-1], values=np.linspace(0.0, 1.0, n_bins), counts=np.full(n_bins, 9),
+        label_sums=np.full(n_bins, 4), scheme="umd", n_samples=10 * n_bins - 1,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- the same bits
+
+
+@dialects
+@named
+def test_expression_gives_all_bits(engine: Engine, name: str) -> None:
+    assert n_differing(engine, model_of(name), N) == 0
+
+
+@dialects_with_tables
+@named
+def test_table_gives_all_bits(engine: Engine, name: str) -> None:
+    assert n_differing(engine, model_of(name), N, style="join") == 0
+
+
+@pytest.mark.slow
+@dialects
+@named
+def test_expression_gives_all_bits_of_a_million(engine: Engine, name: str) -> None:
+    assert n_differing(engine, model_of(name), 1_000_000) == 0
+
+
+@pytest.mark.slow
+@dialects_with_tables
+@named
+def test_table_gives_all_bits_of_a_million(engine: Engine, name: str) -> None:
+    assert n_differing(engine, model_of(name), 1_000_000, style="join") == 0
+
+
+@pytest.mark.parametrize(
+    ("dialect", "style"), [*((name, "tree") for name in ENGINES), *((name, "join") for name in WITH_TABLES)]
+)
+@pytest.mark.parametrize("name", ["10 bins", "100 bins, keys", "two resolutions", "clips at keys"])
+def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
+    model = model_of(name)
+    rows = hard_rows(model, 5000)
+    load_rows(engine, model, rows)
+    keys, key = ({}, None) if rows.keys is None else ({"keys": rows.keys}, "k")
+    bins = model.assign(rows.scores, **keys)
+    ends = model.interval(0.2)[bins]
+    for what, expected in (("bin", bins), ("lower", ends[:, 0]), ("upper", ends[:, 1])):
+        alpha = None if what == "bin" else 0.2
+        made = fb.export.sql(model, "p", key=key, dialect=engine.dialect, what=what, alpha=alpha, style=style)
+        answers = answers_of(engine, made, what)
+        assert set(answers[5000:]) == {None}
+        found = np.array(answers[:5000])
+        assert (found.dtype.kind, len(found)) == ("i" if what == "bin" else "f", 5000)
+        np.testing.assert_array_equal(bits(found), bits(expected))
+
+
+@dialects
+@pytest.mark.parametrize("name", ["10 bins", "100 bins", "logits", "clips"])
+def test_columns_of_floats_and_integers(engine: Engine, name: str) -> None:
+    """They are cast to doubles first, as `predict` does; compared in their own type, floats next to an edge would be wrong."""
+    model = model_of(name)
+    scores = hard_rows(model, 2000).scores
+    with np.errstate(over="ignore"):
+        floats = scores.astype(np.float32)
+    low, high = model.score_range or (-np.inf, np.inf)
+    floats = floats[(floats >= low) & (floats <= high) & np.isfinite(floats)]
+    assert len(floats) > 500
+    expression = fb.export.sql(model, "p", dialect=engine.dialect)
+    engine.load({"p": floats})
+    np.testing.assert_array_equal(answers_of(engine, expression), model.predict(floats))
+    integers = np.arange(-3, 4) if name == "logits" else np.array([0, 1, 1, 0])
+    engine.load({"p": integers})
+    np.testing.assert_array_equal(answers_of(engine, expression), model.predict(integers.astype(float)))
+
+
+@dialects
+def test_integers_beyond_the_reach_of_doubles_are_rounded_first(engine: Engine) -> None:
+    large = 2.0**60
+    model = fb.BinnedModel.from_parts(
+        edges=[large], values=[0.25, 0.75], counts=[50, 50], label_sums=[12, 37], scheme="umd", n_samples=101, score_range=None
+    )
+    scores = np.array([2**60 - 65, 2**60 - 1, 2**60, 2**60 + 1])
+    expected = model.predict(scores.astype(float))
+    assert expected[1] == 0.75  # it is rounded up to the edge
+    engine.load({"p": scores})
+    assert answers_of(engine, fb.export.sql(model, "p", dialect=engine.dialect)) == expected.tolist()
+
+
+def test_texts_in_sqlite_have_no_answer(fitted: fb.UniformMassBinning) -> None:
+    """A column of texts would be compared with numbers as texts: '1e-3' lies above '0.9' then."""
+    engine = SQLite()
+    engine.load({"p": pa.array(["0.5", "1e-3", "abc", "", None])})
+    assert answers_of(engine, fb.export.sql(fitted, "p", dialect="sqlite")) == [None] * 5
+    engine.connection.close()
+
+
+@dialects
+@pytest.mark.parametrize("name", ["keys at zero", "100 bins, keys"])
+def test_keys_of_another_form_have_no_answer(engine: Engine, name: str) -> None:
+    """Upper case orders otherwise and other widths, too, so they would be wrong where scores are equal to an edge."""
+    model = model_of(name)
+    keys = [None, "", "0", "000000000000000", "00000000000000000", "00000000000000AB", "00000000000000ab"]
+    engine.load({"p": [float(model.edges[0])] * len(keys), "k": pa.array(keys)})
+    answers = answers_of(engine, fb.export.sql(model, "p", key="k", dialect=engine.dialect))
+    assert answers[:-1] == [None] * 6
+    assert answers[-1] == model.predict([model.edges[0]], keys=np.array([0xAB], np.uint64))[0]
+
+
+@pytest.mark.parametrize("kind", ["COLLATE NOCASE", "COLLATE RTRIM", ""])
+def test_collations_of_columns_change_nothing(kind: str) -> None:
+    model = model_of("100 bins, keys")
+    rows = hard_rows(model, 2000)
+    expression = fb.export.sql(model, "p", key="k", dialect="sqlite")
+    expected = model.predict(rows.scores, keys=rows.keys).tolist()
+    engine = SQLite()
+    engine.connection.execute(f"CREATE TABLE scores (i INTEGER, p REAL, k TEXT {kind})")
+    pairs = zip(rows.scores.tolist(), as_texts(rows.keys), strict=True)
+    engine.connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", ((i, *pair) for i, pair in enumerate(pairs)))
+    assert answers_of(engine, expression) == expected
+    if kind != "COLLATE RTRIM":
+        other = DuckDB()
+        other.load({"p": rows.scores, "k": as_texts(rows.keys)})
+        other.connection.execute(f"CREATE TABLE collated (i INTEGER, p DOUBLE, k VARCHAR {kind})")
+        other.connection.execute("INSERT INTO collated SELECT * FROM scores")
+        other.connection.execute("DROP TABLE scores; ALTER TABLE collated RENAME TO scores")
+        assert answers_of(other, fb.export.sql(model, "p", key="k", dialect="duckdb")) == expected
+        other.connection.close()
+    engine.connection.close()
+
+
+@dialects
+def test_score_may_be_any_expression(engine: Engine, fitted: fb.UniformMassBinning) -> None:
+    scores = np.random.default_rng(5).random(500)
+    engine.load({"Raw score": scores, "z": scores - 1.0})
+    expected = fitted.predict(scores).tolist()
+    for score in ('"Raw score"', 'CASE WHEN z < 0 THEN "Raw score" ELSE z END', ' "Raw score" '):
+        assert answers_of(engine, fb.export.sql(fitted, score, dialect=engine.dialect)) == expected
+    expression = fb.export.sql(fitted, "z + 1.0", dialect=engine.dialect)
+    assert answers_of(engine, expression) == fitted.predict((scores - 1.0) + 1.0).tolist()
+
+
+def test_polars_takes_expressions_of_frames(fitted: fb.UniformMassBinning) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"p": [0.1, 0.5, None, float("nan"), float("inf"), 0.9]})
+    answers = frame.lazy().with_columns(q=pl.sql_expr(fb.export.sql(fitted, dialect="polars"))).collect()["q"].to_list()
+    low, middle, high = fitted.predict([0.1, 0.5, 0.9]).tolist()
+    assert answers == [low, middle, None, None, None, high]
+
+
+@dialects_with_tables
+def test_all_columns_are_kept_and_the_source_may_be_a_query(engine: Any, fitted: fb.UniformMassBinning) -> None:
+    engine.load({"p": [0.25, 0.75], "note": ["a", "b"]})
+    made = fb.export.sql(fitted, "s.p", dialect=engine.dialect, style="join", table="mine", source="(SELECT * FROM scores)")
+    engine.run(made.table)
+    rows = engine.connection.execute(f"SELECT * FROM ({made.query}) AS q ORDER BY i").fetchall()
+    values = fitted.predict([0.25, 0.75]).tolist()
+    assert rows == [(0, 0.25, "a", values[0]), (1, 0.75, "b", values[1])]
+    assert "mine_steps" in made.query
+
+
+# ------------------------------------------------------------------------------------------------- the text
+
+
+@pytest.mark.parametrize("dialect", sorted(fastbin.export.dialects.DIALECTS))
+def test_every_export_tells_its_model(dialect: str, fitted: fb.UniformMassBinning) -> None:
+    from fastbin.export.steps import description_of
+
+    expression = fb.export.sql(fitted, dialect=dialect)
+    told = re.match(r"/\* (.*?) \*/\nCASE WHEN ", expression, re.DOTALL)
+    assert told is not None
+    digest, size, promise = (line.strip() for line in told[1].split("\n"))
+    version_and_digest, about, promised = description_of(fitted.model_)
+    assert (digest, size) == (version_and_digest, about)
+    assert promise == promised.replace(" %", " percent")
+    assert not set(promise) & set("%;'\"`?{}\\/*")
+    assert expression.count("*/") == expression.count("/*") == 1
+
+
+def test_comments_end_where_they_should() -> None:
+    from fastbin.export.dialects import comment
+
+    text = comment(["95 % of */ rows; it's :name %(x)s {{y}} -- /*+ HINT(a) */", "second"])
+    assert text.startswith("/* 95 percent of")
+    assert text.endswith("second */")
+    assert text.count("*/") == text.count("/*") == 1
+    assert not set("%;'{}") & set(text)
+
+
+def test_tree_asks_as_few_questions_as_it_can() -> None:
+    expression = fb.export.sql(even_model(1000), dialect="duckdb")
+    assert expression.count("CASE WHEN") == 1 + 999
+    deepest = depth = 0
+    for word in re.findall(r"\bCASE\b|\bEND\b", expression):
+        depth += 1 if word == "CASE" else -1
+        deepest = max(deepest, depth)
+    assert deepest == 1 + 10  # the guard, and log2 of 1,000
+
+
+def test_steps_of_one_answer_are_written_once() -> None:
+    model = model_of("two resolutions")
+    assert model.n_steps > 10 * model.n_bins
+    assert fb.export.sql(model, dialect="duckdb", what="bin").count("CASE WHEN") <= model.n_bins
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, -5e-324, 2.0**-1022, 1e-310, 1.7976931348623157e308, 1e300, -3e-9]
+)
+def test_quotients_of_sqlite_are_exact(value: float) -> None:
+    from fastbin.export.dialects import quotient
+
+    engine = SQLite()
+    ((found,),) = engine.connection.execute(f"SELECT {quotient(value)}").fetchall()
+    engine.connection.close()
+    assert (type(found), found) == (float, value)
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_numbers_are_read_back(dialect: str) -> None:
+    """Doubles of all magnitudes, each by its 64 bits."""
+    from fastbin.export.dialects import DIALECTS
+
+    rng = np.random.default_rng(11)
+    doubles = rng.integers(-(2**63), 2**63 - 1, 3000).view(np.float64)
+    tiny = np.ldexp(rng.random(500), -1040)
+    doubles = np.concatenate([doubles[np.isfinite(doubles)], tiny, 10.0 ** rng.uniform(-330, 308, 500)])
+    engine = ENGINES[dialect]()
+    engine.load({"p": [0.0]})
+    number = DIALECTS[dialect].number
+    found: list[float] = []
+    for part in np.array_split(doubles, 40):
+        expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
+        engine.load({"p": [0.0] * len(part)})
+        found += answers_of(engine, f"CASE {expression} ELSE NULL END")
+    if hasattr(engine, "connection"):
+        engine.connection.close()
+    np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+
+def test_what_is_refused(fitted: fb.UniformMassBinning) -> None:
+    keyed = model_of("10 bins, keys")
+    with pytest.raises(fb.InputError, match=r"dialect is 'mysql'; choose one of 'duckdb', 'postgresql', .*'polars'"):
+        fb.export.sql(fitted, dialect="mysql")
+    with pytest.raises(fb.InputError, match=r"what is 'probability'; choose one of 'value', 'bin', 'lower', 'upper'"):
+        fb.export.sql(fitted, dialect="duckdb", what="probability")
+    with pytest.raises(fb.InputError, match=r"style is 'case'; choose one of 'auto', 'tree', 'join'"):
+        fb.export.sql(fitted, dialect="duckdb", style="case")  # type: ignore[call-overload]
+    with pytest.raises(fb.InputError, match=r'key is missing, and the model splits ties by key: .* or fit with ties="whole"'):
+        fb.export.sql(keyed, dialect="duckdb")
+    with pytest.raises(fb.InputError, match=r"key is 'k', but the model compares no keys; leave it out"):
+        fb.export.sql(fitted, key="k", dialect="duckdb")
+    for name, arguments in (("score", {"score": " "}), ("key", {"key": ""})):
+        with pytest.raises(fb.InputError, match=rf"{name} is '\s?'; pass an SQL expression"):
+            fb.export.sql(keyed if name == "key" else fitted, dialect="duckdb", **arguments)
+    with pytest.raises(fb.InputTypeError, match=r"score is 3; pass the text of an SQL expression"):
+        fb.export.sql(fitted, 3, dialect="duckdb")  # type: ignore[call-overload]
+    with pytest.raises(fb.InputError, match=r"alpha is 0.1, but no end of an interval is asked for"):
+        fb.export.sql(fitted, dialect="duckdb", alpha=0.1)
+    with pytest.raises(fb.InputError, match=r"alpha is 0.9; alpha is the chance that the promise fails"):
+        fb.export.sql(fitted, dialect="duckdb", what="lower", alpha=0.9)
+    with pytest.raises(fb.InputTypeError, match=r"model is the path 'model.fbm'; pass a BinnedModel"):
+        fb.export.sql("model.fbm", dialect="duckdb")
+    with pytest.raises(fb.InputTypeError, match=r"model is a set of models; use sql_set"):
+        fb.export.sql(fb.ModelSet({"a": fitted}), dialect="duckdb")
+    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
+        fb.export.sql(fb.UniformMassBinning(4), dialect="duckdb")
+    with pytest.raises(fb.InputError, match=r"dialect is 'polars', which has no tables"):
+        fb.export.sql(fitted, dialect="polars", style="join")
+    for table in ("", "a b", "a;b", "a.", 'a"b'):
+        with pytest.raises(fb.InputError, match=r"table is '.*'; pass a name of letters"):
+            fb.export.sql(fitted, dialect="duckdb", style="join", table=table)
+    with pytest.raises(fb.InputError, match=r"source is ' '; pass the name of the table"):
+        fb.export.sql(fitted, dialect="duckdb", style="join", source=" ")
+
+
+def test_randomised_models_are_refused() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random(600)
+    randomised = fb.UniformMassBinning(4, delta=1e-10).fit(scores, rng.random(600) < scores)
+    with pytest.raises(fb.InputError, match=r"model randomises its values \(delta=1e-10\).*fit with delta=0"):
+        fb.export.sql(randomised, dialect="duckdb")
+
+
+def test_trees_end_at_a_thousand_steps() -> None:
+    assert n_differing(SQLite(), even_model(1000), 100) == 0
+    with pytest.raises(fb.InputError, match=r"model has 1001 steps, and a tree at most 1000; pass style='join'"):
+        fb.export.sql(even_model(1001), dialect="sqlite")
+    assert n_differing(SQLite(), even_model(1001), 3000, style="join") == 0
+    assert "width_bucket" in fb.export.sql(even_model(1001), dialect="postgresql")
+
+
+@pytest.mark.parametrize("name", [name for name in NEED_KEYS if "clips" in name])
+def test_moved_scores_meet_the_keys_of_the_ends(name: str) -> None:
+    """A score below the range is moved to its lower end, where models with many zeros have all their edges."""
+    model = model_of(name)
+    assert (model.edges == 0.0).sum() > 1
+    keys = np.concatenate([model.edge_keys, model.edge_keys - np.uint64(1)])
+    expected = model.predict(np.full(len(keys), -3.0), keys=keys).tolist()
+    assert len(set(expected)) > 1
+    for dialect in ENGINES:
+        engine = ENGINES[dialect]()
+        engine.load({"p": np.full(len(keys), -3.0), "k": as_texts(keys)})
+        assert answers_of(engine, fb.export.sql(model, key="k", dialect=dialect)) == expected
+        if dialect in WITH_TABLES:
+            made = fb.export.sql(model, key="k", dialect=dialect, style="join")
+            assert answers_of(engine, made) == expected
+            engine.connection.close()

@@ -1,0 +1,153 @@
+"""Monitors and streams that are told counts: what they know is what the outcomes would have told them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from exported import MODELS, hard_rows, model_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastbin as fb
+from fastbin.online import CalibrationMonitor, StreamingBinning
+from fastbin.online.counted import row_of_each_bin
+from monitored import VALUES, outcomes, refuses, served
+
+
+def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, keys: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    bins = model.assign(scores, keys=keys)
+    return np.bincount(bins, minlength=model.n_bins), np.bincount(bins[labels == 1], minlength=model.n_bins)
+
+
+# ------------------------------------------------------------------------------------------------- monitors
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    days=st.lists(st.integers(0, 400), min_size=1, max_size=5), seed=st.integers(0, 2**32), shift=st.floats(-0.1, 0.1),
+    tolerance=st.sampled_from([0.0, 0.05]),
+)  # fmt: skip
+def test_the_evidence_after_a_batch_is_that_after_its_last_outcome(
+    days: list[int], seed: int, shift: float, tolerance: float
+) -> None:
+    model, rates = served(), np.clip(np.array(VALUES) + shift, 0.0, 1.0).tolist()
+    scores, labels = outcomes(sum(days), rates, seed)
+    one_by_one, by_day = (CalibrationMonitor(model, tolerance=tolerance) for _ in range(2))
+    end = 0
+    for size in days:
+        start, end = end, end + size
+        one_by_one.update(scores[start:end], labels[start:end])
+        by_day.update_counts(*tallied(model, scores[start:end], labels[start:end]))
+        assert by_day.e_value == one_by_one.e_value
+        assert [b.e_value for b in by_day.report().bins] == [b.e_value for b in one_by_one.report().bins]
+        assert by_day.n_samples == one_by_one.n_samples
+        assert by_day.max_e_value <= one_by_one.max_e_value
+    if by_day.alarm:  # never before the outcome at which the evidence sufficed
+        assert one_by_one.alarm_at is not None
+        assert by_day.alarm_at is not None
+        assert one_by_one.alarm_at <= by_day.alarm_at
+        assert by_day.alarm_at in np.cumsum(days)
+
+
+def test_an_alarm_within_a_day_is_seen_at_its_end() -> None:
+    model = served()
+    scores, labels = outcomes(3000, [0.3, 0.4, 0.6, 0.9])
+    one_by_one, by_day = (CalibrationMonitor(model, tolerance=0.05) for _ in range(2))
+    assert one_by_one.update(scores, labels)
+    assert by_day.update_counts(*tallied(model, scores, labels))
+    assert one_by_one.alarm_at is not None
+    assert one_by_one.alarm_at < by_day.alarm_at == 3000
+    assert [b.bin for b in by_day.report().named] == [0]
+    assert by_day.report().named[0].named_at == 3000
+
+
+def test_counts_and_outcomes_can_be_mixed_and_the_state_is_kept() -> None:
+    model = served()
+    scores, labels = outcomes(2000)
+    monitor, other = (CalibrationMonitor(model) for _ in range(2))
+    monitor.update(scores[:700], labels[:700])
+    monitor.update_counts(*tallied(model, scores[700:1500], labels[700:1500]))
+    monitor = CalibrationMonitor.from_bytes(monitor.to_bytes())
+    monitor.update(scores[1500:], labels[1500:])
+    other.update(scores, labels)
+    assert monitor.e_value == other.e_value
+    assert monitor.n_samples == 2000
+
+
+def test_the_bins_of_a_set_are_told_in_its_order() -> None:
+    models = fb.ModelSet({"a": served(), "b": served([0.2, 0.7])})
+    rng = np.random.default_rng(0)
+    scores, labels, cells = rng.random(1000), rng.integers(0, 2, 1000), rng.choice(["a", "b"], 1000).tolist()
+    bins = models.assign_all(scores, cells)
+    one_by_one, at_once = CalibrationMonitor(models), CalibrationMonitor(models)
+    one_by_one.update(scores, labels, cells=cells)
+    at_once.update_counts(np.bincount(bins, minlength=6), np.bincount(bins[labels == 1], minlength=6))
+    assert at_once.e_value == one_by_one.e_value
+
+
+def test_a_billion_outcomes_a_day_are_no_work() -> None:
+    monitor = CalibrationMonitor(served(), tolerance=0.01)
+    assert not monitor.update_counts([10**9] * 4, [10**8, 4 * 10**8, 6 * 10**8, 9 * 10**8])
+    assert monitor.n_samples == 4 * 10**9
+    assert monitor.update_counts([10**9] * 4, [2 * 10**8, 4 * 10**8, 6 * 10**8, 9 * 10**8])
+
+
+@pytest.mark.parametrize("make", [lambda: CalibrationMonitor(served()), lambda: StreamingBinning(served())])
+def test_what_no_counts_are_is_refused_and_nothing_is_counted(make: Any) -> None:
+    state = make()
+    refuses(fb.InputError, "counts has shape (2,); give one number for each of the 4 bins", state.update_counts, [1, 2], [0, 0])
+    refuses(fb.InputTypeError, "counts has dtype float64; counts are integers", state.update_counts, [1.0] * 4, [0] * 4)
+    refuses(fb.InputError, "counts[1] is -1; counts are not negative", state.update_counts, [1, -1, 1, 1], [0] * 4)
+    refuses(fb.InputError, "label_sums[2] is 2, and counts[2] only 1", state.update_counts, [1] * 4, [0, 1, 2, 0])
+    refuses(fb.InputError, "counts adds up to more than 2**53 samples", state.update_counts, [2**53, 1, 0, 0], [0] * 4)
+    assert state.n_samples == 0
+
+
+# ------------------------------------------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_stream_of_counts_has_the_tally_of_the_samples(name: str) -> None:
+    model = model_of(name)
+    rows = hard_rows(model, 5000)
+    keys = None if rows.keys is None else np.minimum(rows.keys, np.uint64(2**64 - 2))
+    labels = np.random.default_rng(0).integers(0, 2, 5000).astype(np.uint8)
+    one_by_one, at_once = StreamingBinning(model), StreamingBinning(model)
+    one_by_one.update(rows.scores, labels, keys=keys)
+    at_once.update_counts(*tallied(model, rows.scores, labels, keys))
+    for mine, other in zip(at_once.tally()[:2], one_by_one.tally()[:2], strict=True):
+        assert np.array_equal(mine, other)
+    assert at_once.running_variances is None or at_once.counts.max() == 1
+    assert np.array_equal(at_once.interval(), one_by_one.interval())
+    again = StreamingBinning.from_bytes(at_once.to_bytes())
+    again.update_counts(one_by_one.counts, one_by_one.label_sums)
+    assert np.array_equal(again.counts, 2 * one_by_one.counts)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_the_row_of_a_bin_lies_in_it_if_any_does(name: str) -> None:
+    model = model_of(name)
+    scores, keys = row_of_each_bin(model)
+    rows = hard_rows(model, 20_000)
+    held = np.unique(model.assign(rows.scores, keys=rows.keys))
+    assert np.array_equal(model.assign(scores, keys=keys)[held], held)
+
+
+def test_a_bin_that_holds_no_score_counts_none() -> None:
+    stream = StreamingBinning(
+        fb.BinnedModel.from_parts(edges=[0.5, np.nextafter(0.5, 1)], edge_keys=[2**64 - 1, 0], values=[0.1, 0.2, 0.3])
+    )
+    stream.update_counts([1, 0, 1], [0, 0, 1])
+    refuses(fb.InputError, "counts[1] is 2, and no score lies in bin 1", stream.update_counts, [0, 2, 0], [0, 0, 0])
+
+
+def test_a_stream_that_goes_on_from_a_fit_takes_counts() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random(500)
+    model = fb.UniformMassBinning(5).fit(scores, rng.random(500) < scores).model_
+    stream = StreamingBinning(model, continue_fit=True)
+    stream.update_counts([3] * 5, [1] * 5)
+    assert np.array_equal(stream.counts, model.counts + 3)
+    assert np.array_equal(stream.label_sums, model.label_sums + 1)
