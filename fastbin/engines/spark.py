@@ -17,8 +17,8 @@ KINDS = {
     "bigint": INTEGER, "boolean": BOOLEAN, "string": TEXT,
 }  # fmt: skip
 
-# A partition sends no more than 1 MB to others: 30 bytes for each cell and 20 for each score, as they are compressed. The values
-# of a query come from all partitions together.
+# A partition sends no more than 1 MB to others: 30 bytes for each cell and 20 for each score, as they are compressed.
+# The scores that a query lists come from all partitions together.
 CELLS_OF_A_PARTITION, VALUES_OF_A_PARTITION, MOST_VALUES = 3 * 2**13, 3 * 2**14, 2**18
 
 
