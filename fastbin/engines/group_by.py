@@ -27,8 +27,6 @@ from fastbin.engines.cuts import Cuts, cell_of
 from fastbin.engines.frames import Frame
 from fastbin.engines.tables import package_of
 
-NO_CELLS = Cells.of(*np.empty((1, 0), np.int64), *np.empty((2, 0)), *np.empty((2, 0), np.int64))
-
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
 
@@ -110,26 +108,28 @@ class GroupBySource:
     def _count_within(self, plan: Plan) -> Answer:
         """A later plan: the rows are led through the cells of those before."""
         levels = self._way_to(plan)
-        total = int(plan.n_cells.sum())
-        if total > self._frame.most_cells:
-            plan = plan._replace(
-                n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total)
-            )
+        plan = self._with_room(plan)
         level = _Level.inside(plan, levels[-1])
         rows = self._columns.rows(self._frame)
         for before in levels:
             rows = before.number(rows, self._sums)
         rows = level.number(rows, ["interval", *self._sums])
         is_cut = plan.n_cells > 0
-        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score" if is_cut.any() else None)
+        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score")
         interval = groups["interval"].astype(np.int64)
         is_cell = is_cut[interval]
         listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (~is_cell, is_cell))
         values = Values.of_groups(interval[~is_cell], listed["cell"], *self._counts(listed))
-        if not is_cut.any():
-            return Answer(NO_CELLS, values)
         self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
         return Answer(self._cells(interval[is_cell], cut), values)
+
+    def _with_room(self, plan: Plan) -> Plan:
+        """The plan with no more cells than there is room for in the answer, less beside values."""
+        total, is_mixed = int(plan.n_cells.sum()), bool((plan.n_cells == 0).any())
+        room = self._frame.most_cells // (8 if is_mixed else 1)
+        if total <= room:
+            return plan
+        return plan._replace(n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * room // total))
 
     def _way_to(self, plan: Plan) -> list[_Level]:
         """The fewest levels whose last one tells the intervals of a plan apart, or all that lead there."""
@@ -197,8 +197,9 @@ class _Level(NamedTuple):
         cell = cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
         if not self.table["is_listed"].any():
             return rows.select(**columns, cell=rows.as_key(cell))
-        # One of the two terms is 0. So there is no choice between cases, which some engines lack.
-        return rows.select(**columns, cell=score * rows.column("is_listed") + cell)
+        # One of the two terms is 0. So there is no choice between cases, which some engines lack. A score goes out once.
+        listed = score * rows.column("is_listed")
+        return rows.select(**{**columns, "score": score - listed}, cell=listed + cell)
 
     def cut_only(self) -> _Level:
         """Without the listed intervals, whose scores are no numbers of cells."""
