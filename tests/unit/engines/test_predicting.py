@@ -228,9 +228,21 @@ def test_names_that_differ_in_case_clash_where_the_engine_takes_them_for_one() -
         fb.engines.predict(relation, model_of("2 bins"), score="p")
 
 
+def test_a_connection_with_a_query_and_what_narwhals_wraps_are_tables() -> None:
+    narwhals = pytest.importorskip("narwhals")
+    model, frame = model_of("2 bins"), pd.DataFrame({"p": [0.1, 0.9]})
+    expected = model.predict([0.1, 0.9]).tolist()
+    scored = fb.engines.predict(narwhals.from_native(frame), model, score="p")
+    assert scored["probability"].tolist() == expected
+    scored = fb.engines.predict((duckdb.connect(), "SELECT unnest([0.1, 0.9]::DOUBLE[]) AS p"), model, score="p")
+    assert [row[1] for row in scored.fetchall()] == expected
+
+
 def test_other_tables_and_models_that_draw_are_refused() -> None:
     with pytest.raises(fb.InputTypeError, match=r"table is of type builtins\.dict; pass a DuckDB relation"):
         fb.engines.predict({"p": [0.5]}, model_of("2 bins"), score="p")
+    with pytest.raises(fb.InputError, match=r"table is the path 'x\.parquet'; open it first"):
+        fb.engines.predict("x.parquet", model_of("2 bins"), score="p")
     drawn = model_of("2 bins")._replace(delta=0.1)
     with pytest.raises(fb.InputError, match=r"randomises its values \(delta=0\.1\)"):
         fb.engines.predict(pd.DataFrame({"p": [0.5]}), drawn, score="p")
