@@ -80,6 +80,14 @@ def model_of(name: str) -> BinnedModel:
     return MODELS[name]()
 
 
+def model_with_edges_of_all_sizes() -> BinnedModel:
+    """Edges from the least to the greatest double; what equals one lies below it, so nothing lies above the last."""
+    return BinnedModel.from_parts(
+        edges=[-GREATEST, 0.0, GREATEST], edge_keys=np.full(3, 2**64 - 1, np.uint64), values=[0.125, 0.25, 0.5, 0.75],
+        score_range=None,
+    )  # fmt: skip
+
+
 class HardRows(NamedTuple):
     scores: Float64s
     keys: UInt64s | None  # of models that need them

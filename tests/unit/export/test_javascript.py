@@ -12,7 +12,7 @@ import compiled
 import numpy as np
 import pytest
 from compiled import CASES, CURVE_CASES, Case
-from exported import model_of
+from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
 from fastbin.export.steps import digest_of
@@ -107,6 +107,15 @@ def test_what_is_no_number_has_no_answer(modules: Path) -> None:
     values = ("null", "undefined", "'0.5'", "0n", "true", "[0.5]", "new Date()", "NaN")
     assert _answers(modules, "10 bins", *(f"m.predict({value})" for value in values)) == ["NaN"] * len(values)
     assert _answers(modules, "10 bins", *(f"m.predictBin({value})" for value in values)) == [-1] * len(values)
+
+
+def test_edges_that_no_score_lies_above(tmp_path: Path) -> None:
+    model = model_with_edges_of_all_sizes()
+    (tmp_path / "m.mjs").write_text(fb.export.javascript(model), "ascii")
+    scores = [-GREATEST, 0.0, GREATEST]
+    program = f"import {{ predict }} from './m.mjs';\nconsole.log(JSON.stringify({scores}.map((score) => predict(score))));"
+    (tmp_path / "calls.mjs").write_text(program)
+    assert json.loads(_run(tmp_path, "calls.mjs")) == model.predict(scores).tolist()
 
 
 def test_what_is_no_key_is_refused_in_words(modules: Path) -> None:
