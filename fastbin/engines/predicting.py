@@ -11,6 +11,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import arrow, as_arrow, check_rows, models_of
+from fastbin.engines.tables import is_path, unwrapped
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -55,8 +56,8 @@ def predict(
     Parameters
     ----------
     table : table
-        A DuckDB relation, a Polars LazyFrame or DataFrame, a Dask, pandas or PySpark DataFrame (classic or Connect), a PyArrow
-        Table or RecordBatch; a PyArrow Dataset or RecordBatchReader, which gives a RecordBatchReader.
+        A DuckDB relation, or (connection, query); a Polars LazyFrame or DataFrame; a Dask, pandas or PySpark DataFrame (classic
+        or Connect); a PyArrow Table or RecordBatch; a PyArrow Dataset or RecordBatchReader, which gives a RecordBatchReader.
     model : BinnedModel, fitted calibrator or ModelSet
     score : str
         The column of scores: floats, integers or decimals, which the engine converts to doubles.
@@ -107,6 +108,7 @@ def predict(
     2   3  NaN          NaN
     """
     request = Request(check_deterministic(check_model(model)), score, cell, key, output)
+    table = unwrapped(table)
     kind = kind_of(table)
     names = list(_NAMES[kind](table))
     require_columns(names, score=score, **check_roles(request.model, cell, key))
@@ -168,6 +170,10 @@ def kind_of(table: Any) -> str:
         kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
         if kind is not None:
             return kind
+    if is_path(table):
+        raise InputError(
+            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
+        )
     name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
     raise InputTypeError(
         f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "

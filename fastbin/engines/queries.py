@@ -89,7 +89,7 @@ def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, wha
     kinds = type_names(table, engine)
     if kinds[columns.score] not in NUMBERS:
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
-    if isinstance(model, BinnedModel) and model.n_steps <= MOST_STEPS:
+    if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
         score = in_quotes(columns.score, engine)
         key = columns.key and _digits(columns.key, kinds[columns.key], in_quotes(columns.key, engine), engine)
         return _with_column(table, sql(model, score, key=key, dialect=engine, what=what), output, engine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -263,6 +264,21 @@ def test_models_without_bins_and_tables_without_rows_are_refused() -> None:
     with pytest.raises(fb.InputError, match="no row is left to assess: of 0 rows, 0 have no score"):
         assess("arrow", {"p": np.empty(0), "y": np.empty(0, bool)}, model_of("2 bins"))
     assert count("arrow", {"p": np.empty(0)}, model_of("2 bins")).counts.tolist() == [0, 0]
+
+
+def test_files_are_counted_by_their_path(tmp_path: Path) -> None:
+    model = model_of("10 bins")
+    columns, _ = labelled(model)
+    table = pa.table(columns)
+    path = tmp_path / "rows.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    expected = count("arrow", columns, model, label="y")
+    assert np.array_equal(fb.engines.count(path, model, score="p", label="y").label_sums, expected.label_sums)
+    assert np.array_equal(fb.engines.count(lambda: table, model, score="p").counts, expected.counts)
+    text = tmp_path / "rows.csv"
+    text.write_text("p,y\n0.5,1\n")
+    with pytest.raises(fb.InputError, match="of text, whose columns have no types"):
+        fb.engines.count(text, model, score="p")
 
 
 def test_progress_is_told() -> None:
