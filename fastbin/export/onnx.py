@@ -79,7 +79,8 @@ def onnx(
     Notes
     -----
     A score that is NaN, infinite or outside the range of the model has no answer: NaN, and bin -1; nothing raises. So has a
-    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1].
+    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is no
+    cell, and has no answer.
 
     Equal scores and keys give equal answers in all rows: models that were fitted with ``ties="whole"`` need no key at all.
 
