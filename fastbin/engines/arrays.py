@@ -15,6 +15,7 @@ from fastbin._typing import Array, Bools
 from fastbin._validation import ScoreRange, is_missing, refuse_words
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
 from fastbin.engines.tables import Stream, pyarrow
+from fastbin.io.parsing import doubles_of_decimals
 
 # Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
 # anew for each pass.
@@ -278,8 +279,7 @@ def _as_numbers(column: Any, name: str) -> Any:
     pa = pyarrow()
     kind = column.type
     if pa.types.is_decimal(kind):
-        # By way of text, which is read to the nearest double; Arrow's own cast is off by one double now and then.
-        return column.cast(pa.string()).cast(pa.float64())
+        return doubles_of_decimals(column)
     if pa.types.is_null(kind):
         return column.cast(pa.float64())
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
+from fastbin.io.parsing import doubles_of_decimals
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -148,7 +149,9 @@ def _floats(column: Any) -> Float64s:
         return np.full(len(column), np.nan)
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         raise InputTypeError(f"score is a column of type {kind}; scores are numbers")
-    doubles = column if pa.types.is_float64(kind) else column.cast(pa.float64(), safe=False)
+    if pa.types.is_decimal(kind):
+        column = doubles_of_decimals(column)
+    doubles = column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)
     return np.asarray(doubles.to_numpy(zero_copy_only=False), np.float64)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._typing import Array, Bools
 from fastbin.io.base import Table, arrow, as_plain
-from fastbin.io.parsing import MISSING, as_number, first_true, read_numbers
+from fastbin.io.parsing import MISSING, as_number, doubles_of_decimals, first_true, read_numbers
 
 
 class Labels:
@@ -90,7 +90,7 @@ class Labels:
             number = as_number(text)
             if number is None:
                 raise InputError(f"{self._table.path}, column {self._name}: holds numbers, and {text!r} is none")
-            numbers = column.cast(pa.float64())
+            numbers = doubles_of_decimals(column) if pa.types.is_decimal(kind) else column.cast(pa.float64())
             return pa.compute.if_else(pa.compute.is_nan(numbers), None, numbers), number
         if pa.types.is_binary(kind) and self._table.is_text:
             words = pa.compute.ascii_trim_whitespace(column.cast(pa.string(), safe=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -180,6 +181,22 @@ def test_float32_scores_are_doubles(engine: str) -> None:
     scores = rows.scores.astype(np.float32)
     source = source_of(ENGINES[engine](pa.table({"p": scores, "y": rows.labels})))
     assert fb.UniformMassBinning(12)._fit_source(source).model_ == fb.UniformMassBinning(12).fit(scores, rows.labels).model_
+
+
+# Without an Arrow type, pandas holds decimals as Python objects, which are refused.
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas of Arrow", "dask of Arrow"])
+def test_decimals_are_the_nearest_doubles(engine: str) -> None:
+    """Arrow's own cast of them is not."""
+    numbers = np.random.default_rng(0).integers(0, 10**9, 2000)
+    scores = pa.array([Decimal(int(number)).scaleb(-9) for number in numbers], pa.decimal128(12, 9))
+    table = pa.table({"p": scores, "y": np.arange(2000) % 2})
+    if engine.endswith("Arrow"):
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+        source = source_of(frame if engine.startswith("pandas") else _dask(frame))
+    else:
+        source = source_of(ENGINES[engine](table))
+    local = fb.UniformMassBinning(12).fit([float(score) for score in scores.to_pylist()], np.arange(2000) % 2)
+    assert fb.UniformMassBinning(12)._fit_source(source).model_ == local.model_
 
 
 def test_other_columns_do_not_matter_whatever_their_names_are() -> None:

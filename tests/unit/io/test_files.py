@@ -122,6 +122,19 @@ def test_parquet_columns_keep_their_type(tmp_path: Path, column: Any, dtype: Any
     assert read.tolist() == [float(value) if dtype is np.float64 else value for value in column.to_pylist()]
 
 
+def test_decimals_are_the_nearest_doubles(tmp_path: Path) -> None:
+    """Arrow's own cast of them is not."""
+    texts = [f"{number / 1000:.3f}" for number in range(1000)]
+    column = pa.array(texts).cast(pa.decimal128(9, 3))
+    pq.write_table(pa.table({"p": column, "y": column}), tmp_path / "a.parquet")
+    ((read,),) = read_columns(tmp_path / "a.parquet", ("p",))
+    assert read.tolist() == list(map(float, texts))
+    for text in texts[5::50]:
+        pq.write_table(pa.table({"y": pa.array([text, "0.004"]).cast(pa.decimal128(9, 3))}), tmp_path / "b.parquet")
+        ((labels,),) = read_columns(tmp_path / "b.parquet", ("y",), label="y", positive=text)
+        assert labels.tolist() == [True, False]
+
+
 def test_whole_numbers_are_told_from_others(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "i,f,b\n1,1,true\n2,2.0,false\n")
     (read,) = read_columns(path, ("i", "f", "b"), whole=("i", "f", "b"))
