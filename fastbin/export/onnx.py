@@ -169,7 +169,7 @@ def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> l
 
 def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
     """What the file says about the model, as metadata_props."""
-    ends = {ALPHA_KEY: repr(ALPHA if alpha is None else alpha)} if set(ENDS) & set(names) else {}
+    ends = {ALPHA_KEY: repr(float(ALPHA if alpha is None else alpha))} if set(ENDS) & set(names) else {}
     return {
         VERSION_KEY: library_version(),
         SHA256_KEY: digest_of(model),
