@@ -8,18 +8,47 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import cases
 import numpy as np
 import pytest
-from cases import SQL, SqlCase, rows
+from cases import rows
+from figures import Quantity
 from measure import Contestant, paired
 
 import fastbin as fb
 
 N_FIT = 200_000
+
+# What one would write in Python: a function that an engine calls with batches of scores, or with one score at a time. Both
+# call fastbin here, so this is the cost of leaving the engine; it is a gain where scores go in batches and Python is there.
+FUNCTION_TO_EXPORT = {kind: Quantity(f"a Python function of {kind} / export") for kind in ("batches", "rows")}
+
+
+@dataclass(frozen=True)
+class SqlCase:
+    """Uniform scores in a table of the engine, on one thread."""
+
+    engine: str
+    style: str
+    n_bins: int
+    n_rows: int = 10**6
+    is_short: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.style}, B = {self.n_bins}"
+
+
+SQL = [
+    SqlCase("DuckDB", "tree", 10, is_short=True), SqlCase("DuckDB", "tree", 100, is_short=True),
+    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
+    SqlCase("Polars", "tree", 10), SqlCase("Polars", "tree", 100, is_short=True),
+    SqlCase("SQLite", "tree", 100, n_rows=10**5, is_short=True), SqlCase("SQLite", "join", 1000, n_rows=10**5),
+]  # fmt: skip
 
 
 class Built(NamedTuple):
@@ -127,5 +156,5 @@ def bench_sql(case: SqlCase, is_long: bool, benchmark, report) -> None:
         report(case.name, cases.SCORE_NS, 1e9 * timed.seconds("export") / case.n_rows)
         report(case.name, cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
         for kind in built.functions:
-            report(case.name, cases.FUNCTION_TO_EXPORT[kind], timed.ratio(kind, to="export"))
+            report(case.name, FUNCTION_TO_EXPORT[kind], timed.ratio(kind, to="export"))
         benchmark.pedantic(built.score, rounds=2)

@@ -338,33 +338,6 @@ class ExportCase:
 
 EXPORTS = [ExportCase(10), ExportCase(100, is_short=True), ExportCase(1000), ExportCase(50, has_keys=True, is_short=True)]
 
-# What one would write in Python: a function that an engine calls with batches of scores, or with one score at a time. Both
-# call fastbin here, so this is the cost of leaving the engine; it is a gain where scores go in batches and Python is there.
-FUNCTION_TO_EXPORT = {kind: Quantity(f"a Python function of {kind} / export") for kind in ("batches", "rows")}
-
-
-@dataclass(frozen=True)
-class SqlCase:
-    """Uniform scores in a table of the engine, on one thread."""
-
-    engine: str
-    style: str
-    n_bins: int
-    n_rows: int = 10**6
-    is_short: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.engine} {self.style}, B = {self.n_bins}"
-
-
-SQL = [
-    SqlCase("DuckDB", "tree", 10, is_short=True), SqlCase("DuckDB", "tree", 100, is_short=True),
-    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
-    SqlCase("Polars", "tree", 10), SqlCase("Polars", "tree", 100, is_short=True),
-    SqlCase("SQLite", "tree", 100, n_rows=10**5, is_short=True), SqlCase("SQLite", "join", 1000, n_rows=10**5),
-]  # fmt: skip
-
 # ------------------------------------------------------------------------------------------------- sets of models
 
 READ_MS, READ_NS_A_BYTE = Quantity("CPU, reading the set", "ms"), Quantity("CPU, reading a byte", "ns")

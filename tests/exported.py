@@ -35,6 +35,7 @@ def _binned(
         edges[1::3] = edges[: len(edges) - 1 : 3]  # an edge score twice, told apart by the key
         keys = rng.integers(1, 2**64 - 1, n_bins - 1, dtype=np.uint64)
         keys[: 2 * (len(keys) // 2)] = np.sort(keys[: 2 * (len(keys) // 2)])
+        keys[2:][-1:] = 2**64 - 1  # which no row has
         order = np.lexsort((keys, edges))
         edges, keys = edges[order], keys[order]
     counts = rng.integers(50, 90, n_bins)
@@ -77,6 +78,14 @@ NEED_KEYS = tuple(name for name in MODELS if "keys" in name)
 def model_of(name: str) -> BinnedModel:
     """The model of this name."""
     return MODELS[name]()
+
+
+def model_with_edges_of_all_sizes() -> BinnedModel:
+    """Edges from the least to the greatest double; what equals one lies below it, so nothing lies above the last."""
+    return BinnedModel.from_parts(
+        edges=[-GREATEST, 0.0, GREATEST], edge_keys=np.full(3, 2**64 - 1, np.uint64), values=[0.125, 0.25, 0.5, 0.75],
+        score_range=None,
+    )  # fmt: skip
 
 
 class HardRows(NamedTuple):

@@ -112,10 +112,14 @@ def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
     return [name for name in table.names if name.strip().lower() in usual]
 
 
+class TooManyRows(InputError):
+    """All rows are needed at once, and they take more than the memory that a user allows."""
+
+
 def check_held(table: Table, n_bytes: int) -> None:
     """Refuse so many bytes of rows, all of which a command needs at once, if there is a limit: joined, they take them twice."""
     if table.memory_limit is not None and 2 * n_bytes > table.memory_limit:
-        raise InputError(
+        raise TooManyRows(
             f"{display_name(table.path)}: its rows take more than --memory-limit allows, and here all of them are needed at "
             "once; raise it"
         )

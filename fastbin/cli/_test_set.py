@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin.cli._by_counts import assess_by_counts, can_be_counted
 from fastbin.cli._cells import CellOptions, labelled_rows
-from fastbin.cli._console import working
-from fastbin.cli._files import TableOptions, errors_in
+from fastbin.cli._console import note, working
+from fastbin.cli._files import TableOptions, TooManyRows, errors_in
 from fastbin.cli._streams import check_inputs, load_any
 
 if TYPE_CHECKING:
@@ -56,10 +57,16 @@ def assess_file(
         if name in others:
             raise InputError(f"two methods to compare with are called {name!r}; rename a file")
         compared[f"others[{name!r}]"] = table.check_column(name)
-    # A row without a score is left out and counted; any other missing value is an error.
-    read = labelled_rows(
-        loaded, table, rows, cells, more=compared, texts={name: name for name in groups}, propagate=("scores",)
-    )
+    try:
+        # A row without a score is left out and counted; any other missing value is an error.
+        read = labelled_rows(
+            loaded, table, rows, cells, more=compared, texts={name: name for name in groups}, propagate=("scores",)
+        )
+    except TooManyRows:
+        if others or compared or groups or not can_be_counted(loaded, table, rows):
+            raise
+        note(f"{file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins")
+        return Assessed(assess_by_counts(loaded, table, rows, cells, alpha=settings["alpha"], level=settings["level"]), None)
     arrays: Any = read.arrays
     others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
     with errors_in(table, read.columns), working("assessing"):

@@ -16,11 +16,10 @@ from fastbin._validation import ScoreRange, is_missing, refuse_words
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
 from fastbin.engines.tables import Stream, pyarrow
 from fastbin.io.parsing import doubles_of_decimals
-from fastbin.io.replay import MEMORY_BYTES
 
-# Bytes of arrays that are kept for the passes after the first: 28 million rows without weights. A table that has more is read
+# Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
 # anew for each pass.
-KEPT_BYTES = MEMORY_BYTES
+KEPT_BYTES = 2**27
 
 # The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
 MOST_SAMPLES = 2**53

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
 from fastbin._errors import InputError
 from fastbin._fit.batches import Progress
 from fastbin._scalars import check_alpha
@@ -15,16 +13,14 @@ from fastbin.engines.counting import Asked, Tally
 from fastbin.engines.pieces import pieces_of, rows_of
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
 from fastbin.export.steps import check_model
-from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
 from fastbin.report.assessment import Assessment, assess_model
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut
 from fastbin.report.set_assessment import SetAssessment
 
 NOT_COUNTED = (
-    "From counts by bin: what depends on the scores within a bin, such as the calibration error, the Brier score and the AUC of "
-    "the scores themselves, is not known."
+    "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
+    "scores themselves, is not known."
 )
 
 
@@ -38,7 +34,9 @@ class _FromCounts(Findings):
 
 @dataclass(frozen=True, eq=False)
 class TableAssessment(_FromCounts, Assessment):
-    """How good a model is on the rows of a table; made by `assess`. As an `Assessment`, without what counts do not tell.
+    """How good a model is on the rows of a table; made by `assess`.
+
+    An `Assessment` without what counts do not tell.
 
     Attributes
     ----------
@@ -49,7 +47,9 @@ class TableAssessment(_FromCounts, Assessment):
 
 @dataclass(frozen=True, eq=False)
 class TableSetAssessment(_FromCounts, SetAssessment):
-    """How good a set of models is on the rows of a table; made by `assess`. As a `SetAssessment`, without what counts do not tell.
+    """How good a set of models is on the rows of a table; made by `assess`.
+
+    A `SetAssessment` without what counts do not tell.
 
     Attributes
     ----------
@@ -102,9 +102,9 @@ def assess(
     Notes
     -----
     Counts, values, positive rates, their intervals, plug-in errors and the check of the certificate are those of `assess_model`
-    on the rows, to the bit. What sums doubles over rows there is summed over counts here, and may differ in the last bits: Brier
-    score, log loss, debiased error, and the mean predictions of bins in which several values are grouped (where there are fewer
-    than ten rows a value). Rows of a model that splits ties need the keys that they were served with.
+    on the rows, to the bit. What sums doubles over rows there is summed over counts here, and may differ in the last bits: the
+    Brier score, log loss, debiased error, and the mean predictions of bins in which several values are grouped (where there are
+    fewer than ten rows a value). Rows of a model that splits ties need the keys that they were served with.
 
     O(n log n_bins) time for the counts, and O(n_bins) for the rest; what is collected are at most 3 counts for each step and
     label.
@@ -126,10 +126,10 @@ def assess(
     pieces = pieces_of(fitted)
     tally = count_rows(table, pieces, Asked(score, label, weight, cell, key, None, positive), engine, progress)
     left_out = _left_out(tally)
-    if not tally.tables or not sum(tally.tables.values()).any():
+    if not any(table.any() for table in tally.tables.values()):
         raise InputError(
-            f"no row is left to assess: of {tally.n_rows:,} rows, {left_out.missing:,} scores are missing, {left_out.outside:,} "
-            "outside the range"
+            f"no row is left to assess: of {tally.n_rows:,} rows, {left_out.missing:,} have no score, {left_out.outside:,} one "
+            "outside the range of the model"
         )
     rows = rows_of(fitted, pieces, tally.tables[None])
     about = assess_model(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +16,9 @@ from fastbin._typing import Int64s
 from fastbin.engines import grouped
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.predicting import check_roles
-from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
+from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import check_column, package_of, stream_of, unwrapped
 from fastbin.export.steps import check_model
-from fastbin.model import BinnedModel
 
 ENGINES = ("auto", "stream", "group-by")
 
@@ -60,7 +60,8 @@ class BinCounts(Table):
         columns["bin"] = list(range(n_bins)) * len(parts)
         columns["count"] = [count for part in parts.values() for count in part.counts.tolist()]
         if self.label_sums is not None:
-            columns["label_sum"] = [total for part in parts.values() for total in part.label_sums.tolist()]  # type: ignore[union-attr]
+            sums = (part.label_sums for part in parts.values())
+            columns["label_sum"] = [total for column in sums if column is not None for total in column.tolist()]
         return columns
 
     def _about(self) -> str:
@@ -159,16 +160,16 @@ def refuse_left_out(left_out: dict[int, int], n_rows: int) -> None:
 def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, progress: Progress | None) -> Tally:
     """The rows of a table by label and bin, and by the reason why they are in none."""
     engine = check_choice(engine, "engine", ENGINES)
-    for own in [partition] if isinstance(partition, BinnedModel) else [own for _, own in partition.numbered]:
+    for own in models_of(partition):
         if own.kind != "step":
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
     table = unwrapped(table)
     package = package_of(table)
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
-        names, count_all = list(table.columns), grouped.count_by_sql
+        count_all: Callable[[Any, Partition, Asked], Tally] = grouped.count_by_sql
     elif package in ("dask", "dask_expr") and engine != "group-by":
-        names, count_all = list(table.columns), _count_partitions
+        count_all = _count_partitions
     elif engine == "group-by" or package in ("pyspark", "ibis"):
         raise InputTypeError(_no_way(table, package, engine))
     else:
@@ -176,7 +177,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         stream.check_columns(*asked.columns.values())
         return _count_stream(stream, partition, asked, progress)
     for column in asked.columns.values():
-        check_column(f"the {type(table).__name__}", names, column)
+        check_column(f"the {type(table).__name__}", list(table.columns), column)
     return count_all(table, partition, asked)
 
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._typing import Bools, Int64s
 from fastbin._validation import is_missing
 from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse, strange_label
@@ -45,9 +44,16 @@ class Asked(NamedTuple):
 
 
 def n_counted(partition: Partition) -> int:
-    """The bins that are counted in: of a set those of all models, and those of its pool once more, for cells it does not know."""
+    """The bins that are counted in: of a set those of all models, and its pool's once more, for cells that it does not know."""
     pool = partition.pool if isinstance(partition, ModelSet) and partition.unknown == "pool" else None
     return partition.n_bins + (0 if pool is None else pool.n_bins)
+
+
+def pool_of(partition: Partition) -> BinnedModel:
+    """The pool that scores cells which a set does not know."""
+    pool = partition.pool if isinstance(partition, ModelSet) else None
+    assert pool is not None, "rows are of unknown cells, and there is no pool"
+    return pool
 
 
 class Tally(NamedTuple):
@@ -106,12 +112,16 @@ class Labels:
         seen = {value: count for value, count in self._counts.items() if value is not None and not self._is_one(value)}
         others = list(seen)
         if self._positive is not None and others and len(seen) == len(self._counts):
-            raise InputError(f"positive is {self._positive!r}, which is none of the labels in {self._name}: they are {others[0]!r}")
+            raise InputError(
+                f"positive is {self._positive!r}, which is none of the labels in {self._name}: they are {others[0]!r}"
+            )
         zero = 0 if self._positive is None else next(iter(others), None)
         strange = [value for value in others if value != zero]
         return [
             Fault(self._name, MISSING, self._counts.get(None, 0)),
-            Fault(self._name, strange_label(self._positive, zero), sum(map(seen.__getitem__, strange)), next(iter(strange), None)),
+            Fault(
+                self._name, strange_label(self._positive, zero), sum(map(seen.__getitem__, strange)), next(iter(strange), None)
+            ),
         ]
 
 
@@ -156,7 +166,7 @@ class Counter:
         self.tables[value] = self.tables[value] + table if value in self.tables else table
 
     def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
-        """Count what an engine has counted: groups of `fastbin.engines.grouped`, each with the number of its model's first bin."""
+        """Count what an engine has counted: groups (`fastbin.engines.grouped`), each with the first bin of its model."""
         tables: dict[Any, Int64s] = {}
         for group, first in groups:
             self.n_rows += group.n_rows
@@ -178,9 +188,9 @@ class Counter:
         bins = rows.assign(self._partition)
         strange = np.flatnonzero(bins < 0)
         if len(strange):
-            assert isinstance(self._partition, ModelSet) and self._partition.pool is not None
+            pool = pool_of(self._partition)
             keys = None if rows.keys is None else rows.keys[strange]
-            bins[strange] = self._partition.n_bins + np.asarray(self._partition.pool.assign(rows.scores[strange], keys=keys))
+            bins[strange] = self._partition.n_bins + np.asarray(pool.assign(rows.scores[strange], keys=keys))
         return bins
 
     def _weights(self, column: Any) -> Int64s:

@@ -83,7 +83,7 @@ def fit(
     Notes
     -----
     Only the columns that are named are read. Calibrators that counts decide are fitted in a few passes, in memory that does not
-    grow with the rows (at most 256 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
+    grow with the rows (at most 128 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
     listed): `UniformMassBinning` but for scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`,
     `ExplicitBinning`. Any other calibrator needs all rows at once: a stream is read into memory once, and GROUP BY refuses it
     by name. Time O(n) a pass.
@@ -165,10 +165,9 @@ def _fit_by_groups(
     if is_path(table):
         raise InputError(f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out")
     if isinstance(method, SegmentedBinning):
-        from fastbin.engines.segments import Request, fit_segments
+        from fastbin.engines.segments import fit_segments
 
-        assert names.segment is not None
-        return fit_segments(table, Request(*names, positive), method, told, progress)
+        return fit_segments(table, names, positive, method, told, progress)
     why = method._why_all_rows()
     if why is not None:
         raise InputError(f"a {type(table).__name__} of {package_of(table)} is asked for counts alone: {why}")

@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
-from fastbin.engines.counting import Asked, Counter, Partition, Tally, refuse_weights
-from fastbin.engines.queries import TEXTS, Columns, fetched, in_quotes, literal, selected, spark_functions, type_names, with_answer
-from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, end_points
+from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of, refuse_weights
+from fastbin.engines.queries import (
+    INTEGERS,
+    TEXTS,
+    Columns,
+    fetched,
+    in_quotes,
+    literal,
+    selected,
+    spark_functions,
+    type_names,
+    with_answer,
+)
+from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, end_points, models_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-
-INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint")
 
 # What a label is beside 0 and 1.
 NO_LABEL, STRANGE = -1, 2
@@ -93,8 +102,7 @@ class _Rows(NamedTuple):
         """Why a row has no bin; 0 where it has."""
         words = DIALECTS[self.engine]
         score = words.cast("c_score")
-        models = [partition] if isinstance(partition, BinnedModel) else [own for _, own in partition.numbered]
-        lows, highs = zip(*map(end_points, models), strict=True)
+        lows, highs = zip(*map(end_points, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {MISSING}"]
         if _compares_keys(partition) and self.asked.key is not None:
@@ -117,7 +125,7 @@ class _Rows(NamedTuple):
 
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
-    """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells that it does not know."""
+    """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells it does not know."""
     engine = "duckdb" if hasattr(table, "project") else "spark"
     counter = Counter(partition, asked)
     rows = _Rows.of(table, asked, engine).placed(partition)
@@ -126,9 +134,9 @@ def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
     known = [group for group in groups if group.bin != -1]
     counter.add_groups((group, first.get(group.cell, 0)) for group in known)
     if len(known) < len(groups):
-        assert isinstance(partition, ModelSet) and partition.pool is not None
-        strange = rows.in_unknown_cells().placed(partition.pool)
-        counter.add_groups((group, partition.n_bins) for group in strange.groups(partition.pool))
+        pool = pool_of(partition)
+        strange = rows.in_unknown_cells().placed(pool).groups(pool)
+        counter.add_groups((group, partition.n_bins) for group in strange)
     return counter.tally()
 
 
@@ -139,7 +147,7 @@ def _first_bins(models: ModelSet, groups: list[_Group]) -> dict[Any, int]:
 
 
 def _compares_keys(partition: Partition) -> bool:
-    return any(own.needs_key for own in ([partition] if isinstance(partition, BinnedModel) else [m for _, m in partition.numbered]))
+    return any(own.needs_key for own in models_of(partition))
 
 
 def _grouped(table: Any, sums: dict[str, str], engine: str) -> list[Any]:

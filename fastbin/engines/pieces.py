@@ -15,6 +15,7 @@ from fastbin._cells import Key
 from fastbin._errors import InputError
 from fastbin._fit.order import edge_scores
 from fastbin._typing import Float64s, Int64s, UInt8s, UInt64s
+from fastbin.engines.scoring import models_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online.counted import row_of_each_bin
@@ -69,16 +70,16 @@ def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table
     label, piece = np.nonzero(table)
     return CountedRows(
         scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if _needs_key(model) else None,
-        None if isinstance(pieces, BinnedModel) else [cells[at] for at in piece.tolist()],  # type: ignore[misc]
+        None if isinstance(pieces, BinnedModel) else [cells[at] for at in piece.tolist()],
     )  # fmt: skip
 
 
 def _needs_key(model: BinnedModel | ModelSet) -> bool:
-    return any(own.needs_key for own in ([model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]))
+    return any(own.needs_key for own in models_of(model))
 
 
 def _numbered(pieces: ModelSet) -> list[tuple[Key, BinnedModel]]:
-    """A key for each model in the order of the counts; then the pool with one that the set does not know, if it has such rows."""
+    """A key for each model in the order of the counts; then one that the set does not know, if its pool scores such cells."""
     pooled = next(iter(pieces.pooled_keys), None)
     unknown = _unknown_key(pieces)
     parts = [(unknown if pooled is None else pooled) if key is None else key for key, _ in pieces.numbered]

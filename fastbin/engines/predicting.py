@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
-from fastbin.engines.scoring import arrow, as_arrow, check_rows
+from fastbin.engines.scoring import arrow, as_arrow, check_rows, models_of
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -118,7 +119,7 @@ def predict(
 
 def check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
     """Refuse a model that does not give the same answer to the same row."""
-    for own in [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]:
+    for own in models_of(model):
         if own.delta > 0.0:
             raise InputError(f"model randomises its values (delta={own.delta!r}), which no engine does; fit with delta=0")
     return model
@@ -130,8 +131,7 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
     if not isinstance(model, ModelSet) and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
-    models = [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
-    needs_key = any(own.needs_key for own in models)
+    needs_key = any(own.needs_key for own in models_of(model))
     if needs_key and key is None:
         raise InputError(
             "key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', which "
@@ -199,7 +199,8 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
 
 def _predict_polars(frame: Any, request: Request) -> Any:
     """One expression over the columns that are read, so that the engine reads no others for it and may work in batches."""
-    import polars as pl
+    with needed_for("tables of Polars", package="polars"):
+        import polars as pl
 
     schema = frame.collect_schema()
     request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query

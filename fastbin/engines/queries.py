@@ -22,13 +22,17 @@ from fastbin.export.sql_set import sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
-NUMBERS = {
-    "duckdb": ("DOUBLE", "FLOAT", "REAL", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-    + ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-    "spark": ("double", "float", "decimal", "tinyint", "smallint", "int", "bigint"),
-}
+# Types in the words of both engines: DuckDB writes them in capitals.
+NUMBERS = (
+    "DOUBLE", "FLOAT", "REAL", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+    "UINTEGER", "UBIGINT", "UHUGEINT", "double", "float", "decimal", "tinyint", "smallint", "int", "bigint",
+)  # fmt: skip
 UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 TEXTS = ("VARCHAR", "string")
+# Which integers of 64 bits hold.
+INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint",
+)  # fmt: skip
 
 # The rows of a query over tables, whose columns have names that clash with none of its own.
 SOURCE = "fastbin_rows"
@@ -64,9 +68,7 @@ def spark_functions(frame: Any) -> Any:
     return functions
 
 
-def with_answer(
-    table: Any, model: BinnedModel | ModelSet, columns: Columns, what: str, output: str, engine: str
-) -> Any:
+def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, what: str, output: str, engine: str) -> Any:
     """The table with one more column, the last: the value of each row, or its bin; NULL for rows without an answer.
 
     Parameters
@@ -85,7 +87,7 @@ def with_answer(
         For columns of types that an engine would convert silently.
     """
     kinds = type_names(table, engine)
-    if kinds[columns.score] not in NUMBERS[engine]:
+    if kinds[columns.score] not in NUMBERS:
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if isinstance(model, BinnedModel) and model.n_steps <= MOST_STEPS:
         score = in_quotes(columns.score, engine)
@@ -99,9 +101,7 @@ def with_answer(
     else:
         assert columns.cell is not None
         _require_cells(model, columns.cell, kinds[columns.cell])
-        tables = sql_set(
-            model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE
-        )
+        tables = sql_set(model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
 
@@ -123,9 +123,10 @@ def _require_cells(models: ModelSet, column: str, kind: str) -> None:
     has_text = isinstance(models.keys[0], str)
     if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", "BOOLEAN", "boolean")):
         return
+    words = "texts" if has_text else "integers"
     raise InputTypeError(
-        f"cell is {column!r}, a column of type {kind}, and the keys of this set are {'texts' if has_text else 'integers'}, such "
-        f"as {models.keys[0]!r}; give a column of such keys"
+        f"cell is {column!r}, a column of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give "
+        "a column of such keys"
     )
 
 

@@ -44,6 +44,7 @@ class CheckedRows(NamedTuple):
     def predict(self, model: BinnedModel | ModelSet) -> Float64s:
         """float64 (n,): the values, NaN for rows without an answer."""
         if isinstance(model, ModelSet):
+            assert self.numbers is not None
             values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
         else:
             values = model.predict(self.scores, keys=self.keys)
@@ -101,6 +102,11 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
     return CheckedRows(np.where(reasons == 0, column, fallback), key_array, numbers, reasons)
 
 
+def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
+    """One model, or those of a set."""
+    return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
+
+
 def end_points(model: BinnedModel) -> tuple[float, float]:
     """The least and the greatest score that a model has an answer for."""
     if model.score_range is None or model.out_of_range == "clip":
@@ -122,12 +128,12 @@ def arrow() -> Any:
     """PyArrow, which columns of all engines go through."""
     with needed_for("tables of engines", extra="engines"):
         import pyarrow
-        import pyarrow.compute  # noqa: F401
+        import pyarrow.compute
     return pyarrow
 
 
 def as_arrow(column: Any) -> Any:
-    """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which is the same here."""
+    """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
     pa = arrow()
     if hasattr(column, "to_arrow"):  # Polars
         column = column.to_arrow()

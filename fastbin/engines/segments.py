@@ -14,25 +14,26 @@ import numpy as np
 
 from fastbin._cells import Key, in_order
 from fastbin._errors import InputError, InputTypeError
+from fastbin._fit.batches import Progress
 from fastbin._fit.order import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Values
 from fastbin._fit.rows import limits_of
+from fastbin._scalars import check_score_range
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import MISSING, Fault, refuse
 from fastbin.engines.group_by import frame_of
-from fastbin.engines.queries import SOURCE, TEXTS, fetched, in_quotes, literal, run_over, selected, type_names
+from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, fetched, in_quotes, literal, run_over, selected, type_names
 from fastbin.engines.tables import check_column, package_of
 from fastbin.export.dialects import DIALECTS
+from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import BinaryMethod, Told, named
 from fastbin.multi.cells import CellKind, FittedSet, Part, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
-
-SEGMENT_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", *TEXTS)
-SEGMENT_TYPES += ("tinyint", "smallint", "int", "bigint")
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
 MOST_PRODUCT = 2**62
@@ -40,23 +41,17 @@ MOST_PRODUCT = 2**62
 DIVIDED = {"duckdb": "({}) // ({})", "spark": "(({}) div ({}))"}
 
 
-class Request(NamedTuple):
-    """The columns of a table that a set of segments is fitted to."""
-
-    score: str
-    label: str
-    weight: str | None
-    segment: str
-    positive: Any
-
-
-def fit_segments(table: Any, request: Request, method: SegmentedBinning, told: list[str], progress: Any = None) -> ModelSet:
+def fit_segments(
+    table: Any, names: Names, positive: Any, method: SegmentedBinning, told: list[str], progress: Progress | None = None
+) -> ModelSet:
     """The set that `SegmentedBinning` fits to the same rows in memory, byte for byte.
 
     Parameters
     ----------
     table : relation of DuckDB, frame of Spark
-    request : Request
+    names : Names
+    positive : optional
+        The label that counts as 1.
     method : SegmentedBinning
         Of `UniformMassBinning`, but for scheme "ums" and `edges_share`.
     told : list of str
@@ -73,7 +68,7 @@ def fit_segments(table: Any, request: Request, method: SegmentedBinning, told: l
     -----
     The engine sorts the scores of each segment. What comes back is a row for each segment, and one for each boundary.
     """
-    query = _Query.of(table, request, method)
+    query = _Query.of(table, names, positive, method)
 
     def fit_all(cells: BinaryMethod, kind: CellKind) -> FittedSet:
         keys, totals = query.totals()
@@ -84,15 +79,16 @@ def fit_segments(table: Any, request: Request, method: SegmentedBinning, told: l
         if progress is not None:
             progress(2, totals.n_rows)
         told_by: Told = []
-        models = [
-            named(part.calibrator, lambda part=part, source=source: part.calibrator._fit_source(source).model_, part.name, told_by)
-            if part.n_samples
-            else part.without_samples()
-            for part, source in zip(parts, sources, strict=True)
-        ]
+        models = [_fit_part(part, source, told_by) for part, source in zip(parts, sources, strict=True)]
         return FittedSet(set_of(parts, models, keys, kind), told_by)
 
     return method._fit_by(fit_all, told).model_
+
+
+def _fit_part(part: Part, source: _KnownGroups, told: Told) -> BinnedModel:
+    if not part.n_samples:
+        return part.without_samples()
+    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told)
 
 
 class _Totals(NamedTuple):
@@ -114,29 +110,30 @@ class _Query(NamedTuple):
     has_text: bool
 
     @classmethod
-    def of(cls, table: Any, request: Request, method: SegmentedBinning) -> _Query:
+    def of(cls, table: Any, names: Names, positive: Any, method: SegmentedBinning) -> _Query:
         """Refuses columns, calibrators and engines that cannot be."""
         package = package_of(table)
         engine = {"duckdb": "duckdb", "pyspark": "spark"}.get(package)
         if engine is None:
             raise InputTypeError(
-                f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB and "
-                "Spark alone; let a table that streams do so, or collect the columns that are needed"
+                f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB "
+                "and Spark alone; let a table that streams do so, or collect the columns that are needed"
             )
         score_range = _score_range(method)
         frame = frame_of(table)
-        columns = Columns.of(frame, request.score, request.label, request.weight, score_range, request.positive)
-        check_column("the table", list(table.columns), request.segment)
-        kind = type_names(table, engine)[request.segment]
-        if kind not in SEGMENT_TYPES:
-            raise InputTypeError(f"segment is {request.segment!r}, a column of type {kind}; segments are integers or texts")
+        columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
+        assert names.segment is not None
+        check_column("the table", list(table.columns), names.segment)
+        kind = type_names(table, engine)[names.segment]
+        if kind not in (*INTEGERS, *TEXTS):
+            raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
         words = DIALECTS[engine]
-        score, label = words.cast(in_quotes(request.score, engine)), in_quotes(request.label, engine)
+        score, label = words.cast(in_quotes(names.score, engine)), in_quotes(names.label, engine)
         low, high = map(words.number, limits_of(score_range))
         zero, one = literal(columns.zero, engine), literal(columns.one, engine)
-        weight = "1" if request.weight is None else f"CAST({in_quotes(request.weight, engine)} AS BIGINT)"
+        weight = "1" if names.weight is None else f"CAST({in_quotes(names.weight, engine)} AS BIGINT)"
         good = f"{score} >= {low} AND {score} <= {high} AND ({label} = {zero} OR {label} = {one}) AND {weight} >= 0"
-        segment = in_quotes(request.segment, engine)
+        segment = in_quotes(names.segment, engine)
         chosen = {
             "c_segment": words.bytewise.format(segment) if kind in TEXTS else f"CAST({segment} AS BIGINT)",
             "c_score": f"{score} + {words.number(0.0)}",  # -0.0 is 0.0
@@ -144,7 +141,7 @@ class _Query(NamedTuple):
             "c_weight": weight,
             "c_good": f"CASE WHEN {good} THEN 1 ELSE 0 END",
         }
-        return cls(selected(table, chosen, engine), engine, columns, frame, request.segment, kind in TEXTS)
+        return cls(selected(table, chosen, engine), engine, columns, frame, names.segment, kind in TEXTS)
 
     def totals(self) -> tuple[list[Key], _Totals]:
         """The keys, ascending, and what they hold; bad rows are refused."""
@@ -184,8 +181,9 @@ class _Query(NamedTuple):
             n_positive = int(totals.n_positive[part.numbers].sum())
             if (counts[own, 4] != part.n_samples).any():
                 raise InputError(CHANGED)
-            groups = _KnownGroups(score[own], *counts[own, :4].T, part.n_samples, n_positive, self.columns.score_range)
-            found.append(groups)
+            below, below_ones, equal, equal_ones = counts[own, :4].T
+            samples, ones = _alternating(below, equal, part.n_samples), _alternating(below_ones, equal_ones, n_positive)
+            found.append(_KnownGroups(limits_of(self.columns.score_range), score[own], samples, ones))
         return found
 
     def _ask(self, keys: list[Key], parts: list[Part], asked: list[int], n_bins: list[int]) -> Array:
@@ -195,7 +193,7 @@ class _Query(NamedTuple):
             for number in asked
             for cell in parts[number].numbers
         )
-        cell = "p.cell" if not self.has_text else DIALECTS[self.engine].bytewise.format("p.cell")
+        cell = DIALECTS[self.engine].bytewise.format("p.cell") if self.has_text else "p.cell"
         reached = [_boundaries_up_to(samples, parts[0].calibrator, self.engine) for samples in ("w.below", "w.below + w.equal")]
         hint = "/*+ BROADCAST(p) */ " if self.engine == "spark" else ""
         query = (
@@ -217,12 +215,15 @@ class _Query(NamedTuple):
 def _score_range(method: SegmentedBinning) -> ScoreRange:
     """That of the calibrator, which must be one that such queries fit."""
     calibrator = UniformMassBinning() if method.calibrator is None else method.calibrator
-    why = f"it is a {type(calibrator).__name__}"
-    if type(calibrator) is UniformMassBinning:
-        why = calibrator._why_all_rows()
-        if why is None:
-            return calibrator.score_range
-    raise InputError(f"calibrator cannot be fitted to segments by GROUP BY, as UniformMassBinning is: {why}; collect the columns")
+    if type(calibrator) is not UniformMassBinning:
+        raise InputError(
+            f"calibrator is {type(calibrator).__name__}, and segments are fitted by GROUP BY with UniformMassBinning alone; "
+            "collect the columns that are needed first"
+        )
+    why = calibrator._why_all_rows()
+    if why is not None:
+        raise InputError(f"segments are asked for counts alone: {why}")
+    return check_score_range(calibrator.score_range)
 
 
 def _n_bins(part: Part) -> int:
@@ -244,35 +245,34 @@ def _boundaries_up_to(samples: str, calibrator: Any, engine: str) -> str:
     return f"least({ranks}, w.bins - 1)"
 
 
-class _KnownGroups:
-    """All rows of a model, of which the groups of equal scores at its boundaries are known, and numbers alone of the others."""
+class _KnownGroups(NamedTuple):
+    """All rows of a model as a source, in cells: a gap, the group of equal scores at a boundary, a gap, ..., a gap.
 
-    value_limit = 0
+    Of a gap nothing is known but the numbers of its rows, and a boundary never lies in one.
+    """
 
-    def __init__(
-        self, score: Float64s, below: Int64s, below_ones: Int64s, equal: Int64s, equal_ones: Int64s, n_samples: int,
-        n_positive: int, score_range: ScoreRange,
-    ) -> None:  # fmt: skip
-        self.limits = limits_of(score_range)
-        self._score = score
-        # A gap, a group, a gap, ..., a gap.
-        self._samples = _alternating(below, equal, n_samples)
-        self._ones = _alternating(below_ones, equal_ones, n_positive)
+    limits: tuple[float, float]
+    score: Float64s  # of the groups
+    n_samples: Int64s  # of the cells
+    n_positive: Int64s
+    value_limit: int = 0
 
     def answer(self, plan: Plan) -> Answer:
-        """Of the first plan, which is the only one where each boundary lies in a group."""
-
-        def ends(chosen: Int64s) -> tuple[Float64s, Float64s]:
-            if (chosen % 2 == 0).any():
-                raise InputError(CHANGED)
-            return self._score[chosen // 2], self._score[chosen // 2]
-
-        if not plan.is_first or (self._samples < 0).any() or (self._ones < 0).any():
+        """Of the first plan: there is no other."""
+        if not plan.is_first or (self.n_samples < 0).any() or (self.n_positive < 0).any():
             raise InputError(CHANGED)
-        return Answer(Cells(np.zeros(len(self._samples), np.int64), self._samples, self._ones, ends), Values.none())
+        return Answer(
+            Cells(np.zeros(len(self.n_samples), np.int64), self.n_samples, self.n_positive, self._ends), Values.none()
+        )
+
+    def _ends(self, chosen: Int64s) -> tuple[Float64s, Float64s]:
+        if (chosen % 2 == 0).any():
+            raise InputError(CHANGED)
+        return self.score[chosen // 2], self.score[chosen // 2]
 
 
 def _alternating(below: Int64s, equal: Int64s, total: int) -> Int64s:
+    """The counts of gaps and groups, of what lies below each group and in it."""
     counts = np.empty(2 * len(equal) + 1, np.int64)
     counts[1::2] = equal
     counts[::2] = np.append(below, total) - np.append(0, below + equal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,16 +28,28 @@ from fastbin.export.source import (
 from fastbin.export.steps import check_model, digest_of
 from fastbin.export.tables import Cells, Tables
 
-# Keywords of C and C++ of all years, and what the header takes from its two includes.
+# Keywords of C and C++ of all years, what the headers declare that it includes, functions that compilers know without one, and
+# what some of them define as 1.
 RESERVED = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
     co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
-    dynamic_cast else enum exp explicit export extern false final float for friend goto if import inline int int32_t int64_t
-    log long main memcmp memcpy module mutable namespace new noexcept not not_eq nullptr operator or or_eq override private
-    protected public register reinterpret_cast requires restrict return short signed size_t sizeof static static_assert
-    static_cast struct switch template this thread_local throw true try typedef typeid typename typeof typeof_unqual uint64_t
-    union unsigned using virtual void volatile wchar_t while xor xor_eq
+    dynamic_cast else enum explicit export extern false final float for friend goto if import inline int long main module
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq override private protected public register
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile while
+    xor xor_eq
+    bcmp bcopy bzero explicit_bzero ffs ffsl ffsll index memccpy memchr memcmp memcpy memmem memmove mempcpy memrchr memset
+    rindex stpcpy stpncpy strcasecmp strcasestr strcat strchr strchrnul strcmp strcoll strcpy strcspn strdup strerror strlcat
+    strlcpy strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn strstr strtok
+    strxfrm swab
+    abort abs calloc exit free fprintf fputs labs malloc printf putchar puts realloc scanf snprintf sprintf sscanf
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim finite floor
+    fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isinf isnan isnormal j0 j1 jn ldexp lgamma llrint llround log
+    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln
+    scalbn signbit significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
+    EOF HUGE_VAL INFINITY NAN NULL errno i386 linux stderr stdin stdout unix
 """
+RESERVED_FORMS = re.compile(r"_.*|.*__.*|.*_t?|(?:U?INT|PTRDIFF|SIG_ATOMIC|SIZE|WCHAR|WINT)\w*_(?:MAX|MIN|C)")
 
 SHOWN = {
     "value": ("double ", "", "the calibrated probability"),
@@ -108,9 +121,10 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     <BLANKLINE>
     """
     check_name(name, "name", RESERVED.split(), "C or C++")
-    if name.startswith("_") or "__" in f"{name}_":
+    if RESERVED_FORMS.fullmatch(name):
         raise InputError(
-            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would"
+            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, and "
+            "those in the form of size_t and INT64_MAX"
         )
     source = tables_or_curve(model, outputs, alpha)
     guard = f"FASTBIN_EXPORT_{name}_H"

@@ -29,12 +29,10 @@ def cuts_of(steps: Steps, output: str) -> Cuts:
     """The cuts of one output."""
     edges, keys, column = steps.edges, steps.edge_keys, steps.columns[output]
     low, high = steps.clip or (steps.low, steps.high)
-    if not steps.needs_key:
-        edges, keys = steps.thresholds, np.zeros_like(keys)
     reached = int(np.count_nonzero((edges < low) | ((edges == low) & (keys == 0))))
     end = len(edges) - int(np.count_nonzero(edges > high))
     edges, keys, column = edges[reached:end], keys[reached:end], column[reached : end + 1]
-    # Without keys two edges can have become one: no row lies between them.
+    # Two edges can have become one: no row lies between them.
     last = np.append((edges[1:] != edges[:-1]) | (keys[1:] != keys[:-1]), True)[: len(edges)]
     edges, keys, column = edges[last], keys[last], np.append(column[:1], column[1:][last])
     changes = column[1:] != column[:-1]

@@ -16,6 +16,7 @@ from fastbin.export.source import (
     comment,
     evaluation,
     literal,
+    number,
     said_of_answers,
     search,
     tables_of_curve,
@@ -33,8 +34,8 @@ KEYWORDS = """
 # Words that are no names of types, and the types that the class uses.
 NO_TYPES = "permits record sealed var yield Arrays Double HashMap Integer Long Math String"
 
-# A string constant holds 65,535 bytes at most, of which a character takes up to three.
-PIECE, PIECES = 50, 300
+# A string constant holds 65,535 bytes at most, of which a character takes up to six: three for each half of a surrogate pair.
+PIECE, PIECES = 50, 200
 
 
 def java(
@@ -137,7 +138,7 @@ def _table(table: str, entries: Array) -> str:
     if table == "edge_keys":
         return _from_words("long", table, (f"{key:x}" for key in entries.tolist()), reader="keys")
     if entries.dtype.kind == "f":
-        return _from_words("double", table, map(repr, entries.tolist()))
+        return _from_words("double", table, map(number, entries.tolist()))
     return _from_words("int", table, map(str, entries.tolist()))
 
 

@@ -14,6 +14,7 @@ from fastbin.export.source import (
     comment,
     evaluation,
     literal,
+    number,
     said_of_answers,
     search,
     tables_of_curve,
@@ -102,7 +103,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
 
 def _table(table: str, entries: Array) -> str:
     kind = {"f": "Float64Array", "i": "Int32Array", "u": "BigUint64Array"}[entries.dtype.kind]
-    shown = (f"0x{entry:x}n" for entry in entries.tolist()) if entries.dtype.kind == "u" else map(repr, entries.tolist())
+    shown = (f"0x{entry:x}n" for entry in entries.tolist()) if entries.dtype.kind == "u" else map(number, entries.tolist())
     return f"const {table.upper()} = new {kind}([\n{wrapped(shown)}\n]);"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json as standard_json
 import math
+from collections import Counter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +18,7 @@ from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates, native_parts
 from fastbin.export.json_values import (
     BYTES,
     DECIMAL_TEXT,
+    EXACT,
     INTEGER,
     KEY_TEXT,
     NUMBER,
@@ -152,7 +154,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     if not isinstance(word, str) or word not in KINDS:
         raise FormatError("no model of fastbin: there is no member 'fastbin' that says 'model' or 'set'")
     version = document.get("version")
-    if type(version) is not int or version < 1:
+    if type(version) is not int or not 1 <= version <= EXACT:
         raise refused("version", version, "the number of a version")
     if version > VERSION:
         raise FormatError(f"version is {version}, and this fastbin reads versions up to {VERSION}; update it")
@@ -246,8 +248,8 @@ def _parse(text: Any) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise FormatError(f"member {next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+        counts = Counter(name for name, _ in pairs)
+        raise FormatError(f"member {next(name for name, n in counts.items() if n > 1)!r} stands twice in one object")
     return members
 
 

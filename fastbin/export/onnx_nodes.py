@@ -135,19 +135,9 @@ class _Models:
 
 
 def _edges(models: Sequence[Steps]) -> tuple[Float64s, UInt64s]:
-    """The edges of all models and their keys, each model's followed by NaN: so an edge has the place of the step below it.
-
-    A score that equals an edge lies above it if its key is no smaller. So an edge below which ties go is the next double, and
-    is not told by the key that stands for this.
-    """
-    edges: list[Array] = []
-    keys: list[Array] = []
-    for model in models:
-        below = model.edge_keys == GREATEST_KEY
-        with np.errstate(over="ignore"):  # above the greatest double lies +inf
-            above = np.nextafter(model.edges, np.inf)
-        edges.append(np.append(np.where(below, above, model.edges), np.nan))
-        keys.append(np.append(np.where(below, np.uint64(0), model.edge_keys), np.uint64(0)))
+    """The edges of all models and their keys, each model's followed by NaN: so an edge has the place of the step below it."""
+    edges = [np.append(model.edges, np.nan) for model in models]
+    keys = [np.append(model.edge_keys, np.uint64(0)) for model in models]
     return np.concatenate(edges), np.concatenate(keys)
 
 

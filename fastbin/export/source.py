@@ -6,6 +6,7 @@ own words for a table, a number and an index.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,6 +126,11 @@ def _loop(is_above: str, language: Language) -> list[str]:
         "  left -= half;",
         "}",
     ]
+
+
+def number(entry: float) -> str:
+    """An entry of a table in Java and JavaScript; infinite edges are those that no score lies above."""
+    return "Infinity" if entry == math.inf else repr(entry)
 
 
 def limit_of(tables: Tables, name: str, language: Language) -> str:

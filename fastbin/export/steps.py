@@ -17,7 +17,7 @@ from fastbin._calibrator import as_model_or_set
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.owner import library_version
 from fastbin._scalars import check_alpha
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin._typing import Array, Float64s, Int64s, UInt64s
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -35,28 +35,17 @@ class Steps(NamedTuple):
     """The steps of one model.
 
     A score s with key k lies at or above edge i where ``s > edges[i]``, or ``s == edges[i]`` and ``k >= edge_keys[i]``; without
-    keys, where ``s > edges[i]``, or ``s == edges[i]`` and ``inclusive[i]``. The number of such edges is its step, and the entry
-    of a column at this step its answer.
+    keys, which are all 0 then, where ``s >= edges[i]``. The number of such edges is its step, and the entry of a column at this
+    step its answer.
     """
 
-    edges: Float64s  # (E,), ascending; 0.0 for -0.0
+    edges: Float64s  # (E,), ascending; 0.0 for -0.0; infinite where no score lies above
     edge_keys: UInt64s  # (E,), ascending where edges are equal
     columns: dict[str, Array]  # (E + 1,) for each output that was asked for: float64, and int32 for "bin"
     low: float  # a score outside [low, high] has no answer, nor has NaN; both are finite
     high: float
     clip: tuple[float, float] | None  # a score that has an answer is moved into this range first
     needs_key: bool
-
-    @property
-    def inclusive(self) -> Bools:
-        """Where a score that equals an edge lies above it, in a model that needs no key."""
-        return self.edge_keys == 0
-
-    @property
-    def thresholds(self) -> Float64s:
-        """float64 (E,): without keys, the least score that lies above each edge, which is the edge or the next double."""
-        with np.errstate(over="ignore"):  # infinite above the greatest double, which no score lies above
-            return np.where(self.inclusive, self.edges, np.nextafter(self.edges, np.inf)) + 0.0
 
 
 class SetSteps(NamedTuple):
@@ -157,7 +146,8 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | N
         else:
             assert ends is not None
             columns[name] = np.ascontiguousarray(ends[bins, ENDS.index(name)])
-    return Steps(model.edges + 0.0, model.edge_keys, columns, *limits_of(model), bool(model.needs_key))
+    edges, keys = _edges_of(model)
+    return Steps(edges, keys, columns, *limits_of(model), bool(model.needs_key))
 
 
 def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | None]:
@@ -167,3 +157,14 @@ def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | N
     if model.out_of_range == "clip" and model.score_range is not None:
         return -GREATEST, GREATEST, limits
     return *limits, None
+
+
+def _edges_of(model: BinnedModel) -> tuple[Float64s, UInt64s]:
+    """The edges and their keys, where one that no key reaches is the next double, which every key reaches.
+
+    No row has the greatest key (fastbin.h), and where keys are not compared, all rows have the key 0.
+    """
+    is_below = model.edge_keys == GREATEST_KEY if model.needs_key else model.edge_keys != 0
+    with np.errstate(over="ignore"):
+        edges = np.where(is_below, np.nextafter(model.edges, np.inf), model.edges) + 0.0
+    return edges, np.where(is_below, np.uint64(0), model.edge_keys)

@@ -71,14 +71,12 @@ def tables_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: floa
 
 def _tables(models: Sequence[Steps], cells: Cells | None) -> Tables:
     needs_key = any(model.needs_key for model in models)
-    edges = [model.edges if model.needs_key else model.thresholds for model in models]
-    keys = [model.edge_keys if model.needs_key else np.zeros_like(model.edge_keys) for model in models]
     clips = [model.clip or (model.low, model.high) for model in models]
     return Tables(
-        edges=np.concatenate(edges),
-        edge_keys=np.concatenate(keys) if needs_key else None,
+        edges=np.concatenate([model.edges for model in models]),
+        edge_keys=np.concatenate([model.edge_keys for model in models]) if needs_key else None,
         columns={name: np.concatenate([model.columns[name] for model in models]) for name in models[0].columns},
-        first=np.cumsum([0, *map(len, edges)]),
+        first=np.cumsum([0, *(len(model.edges) for model in models)]),
         lows=np.array([model.low for model in models]),
         highs=np.array([model.high for model in models]),
         clip_lows=np.array([low for low, _ in clips]),

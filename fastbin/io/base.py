@@ -121,6 +121,8 @@ class Table:
         Its columns.
     done, total : int or None
         How far the latest reading is, in bytes of a CSV file and rows of a Parquet file; the total is ``None`` where unknown.
+    memory_limit : int or None
+        Bytes for the buffers of readers and for rows that are kept, half each.
     """
 
     path: str
@@ -131,7 +133,7 @@ class Table:
     done: int = 0
     total: int | None = None
     schema: Any = None  # the types of the columns, where the file knows them
-    memory_limit: int | None = None  # bytes for readers and for rows that are kept
+    memory_limit: int | None = None
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         """Record batches of these columns, or of all, from the first row on, of at most `chunk_rows` rows."""

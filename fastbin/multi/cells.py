@@ -102,7 +102,9 @@ def fit_set(
         else:
             number = part.numbers[0]
             rows = order[ends[number] - cells.row_counts[number] : ends[number]]
-        models.append(fit_named(part.calibrator, samples.take(rows), part.name, told) if part.n_samples else part.without_samples())
+        models.append(
+            fit_named(part.calibrator, samples.take(rows), part.name, told) if part.n_samples else part.without_samples()
+        )
     return FittedSet(set_of(parts, models, keys, kind, columns), told)
 
 

@@ -140,7 +140,7 @@ class LabelShift(Calibrator):
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit_counts(self, counts: Any, label_sums: Any = None) -> Self:
-        """Find the target rate in counts that were made where the target rows are (`fastbin.engines.count`), and move the model.
+        """Find the target rate in counts made where the target rows are (`fastbin.engines.count`), and move the model.
 
         Parameters
         ----------

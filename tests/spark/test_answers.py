@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from exported import MODELS, bits, hard_rows, model_of, rows_without_answer
-from spark_sessions import needs_spark, session
 
 import fastbin as fb
 from fastbin.report import assess_model
+from spark_sessions import needs_spark, session
 
 pytestmark = needs_spark
 
@@ -46,7 +46,9 @@ def test_hard_scores_have_the_bits_of_predict(spark: Any, name: str) -> None:
     bad = rows_without_answer(model)
     columns = {SCORE: [*rows.scores.tolist(), *bad.tolist(), None], "row": np.arange(20_001.0 + len(bad))}
     keyed = {} if rows.keys is None else {KEY: digits(np.append(rows.keys, np.zeros(len(bad) + 1, np.uint64)))}
-    scored = fb.engines.predict(table_of(spark, **columns, **keyed), model, score=SCORE, key=KEY if keyed else None, output="a.b")
+    scored = fb.engines.predict(
+        table_of(spark, **columns, **keyed), model, score=SCORE, key=KEY if keyed else None, output="a.b"
+    )
     assert scored.columns == [*columns, *keyed, "a.b"]
     numbers, values = collected(scored, "row", "a.b")
     values = values[np.argsort(numbers)]

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from spark_sessions import Cluster, ask, cluster, needs_spark, session, wait_for
 
 import fastbin as fb
+from spark_sessions import Cluster, ask, cluster, needs_spark, session, wait_for
 
 pytestmark = needs_spark
 

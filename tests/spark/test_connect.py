@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
-from spark_sessions import SETTINGS, needs_spark
 
 import fastbin as fb
+from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
+from spark_sessions import SETTINGS, needs_spark
 
 pytestmark = needs_spark
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
-from spark_sessions import Meter, needs_spark, session
 
 import fastbin as fb
 from fastbin.engines.columns import Columns
 from fastbin.engines.group_by import GroupBySource
 from fastbin.engines.spark import SparkFrame
+from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
+from spark_sessions import Meter, needs_spark, session
 
 pytestmark = needs_spark
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"p": SCORES, "y": LABELS, "s": SEGMENTS})
     pq.write_table(table, "s.parquet", row_group_size=3000)
     pa.csv.write_csv(table, "s.csv")
-    fb.UniformMassBinning().fit(SCORES, LABELS).model_.save("m.fbm")
+    fb.UniformMassBinning().fit(SCORES[: N // 2], LABELS[: N // 2]).model_.save("m.fbm")
 
 
 def run(*arguments: str, code: int = 0) -> Any:
@@ -135,16 +136,51 @@ def test_a_fit_in_passes_keeps_half_of_it_and_is_the_same(file: str, monkeypatch
         ["fit", "s.csv", "--method", "isotonic"],
         ["fit", "s.parquet", "--method", "ums"],
         ["fit", "s.parquet", "--segment", "s"],
-        ["assess", "m.fbm", "s.parquet"],
+        ["assess", "m.fbm", "s.parquet", "--group", "s"],
+        ["assess", "m.fbm", "s.parquet", "--against", "m.fbm"],
+        ["assess", "platt.fbm", "s.parquet"],
         ["adapt", "m.fbm", "--target-labels", "s.parquet", "-o", "n.fbm"],
     ],
 )
 def test_what_needs_all_rows_at_once_says_so(arguments: list[str]) -> None:
+    fb.PlattScaling().fit(SCORES, LABELS).model_.save("platt.fbm")
     run(*arguments, "--memory-limit", "10MB")
     file = next(each for each in arguments if each.startswith("s."))
     assert refusal(*arguments, "--memory-limit", "30KB") == (
         f"{file}: its rows take more than --memory-limit allows, and here all of them are needed at once; raise it"
     )
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
+@pytest.mark.parametrize("segment", [False, True])
+def test_many_test_samples_are_counted(file: str, segment: bool) -> None:
+    """What is a function of counts is the same, to the bit; what is not is left out."""
+    options = ["--segment", "s"] if segment else []
+    model = ["n.fbm" if segment else "m.fbm"]
+    run("fit", "s.parquet", *options, "-q", "-o", "n.fbm")
+    full = json.loads(run("assess", *model, file, *options, "--json").stdout)
+    counted = run("assess", *model, file, *options, "--json", "--memory-limit", "30KB")
+    assert (
+        counted.stderr
+        == f"note: {file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins\n"
+    )
+    few = json.loads(counted.stdout)
+    for name in ("n_samples", "n_positive", "check", "certificates", "left_out"):
+        assert few[name] == full[name], name
+    assert len(full["scorecards"]) == len(few["scorecards"]) + 1  # that of the scores themselves
+    run("report", *model, file, *options, "--memory-limit", "30KB", "-o", "page.html")
+
+
+@pytest.mark.usefixtures("little")
+def test_errors_of_counted_rows_name_the_row() -> None:
+    scores = SCORES.tolist()
+    for value, complaint in (("x", "'x' is neither a number nor true or false"), ("", "the value is missing")):
+        lines = [f"{score},{label}\n" for score, label in zip(scores, LABELS.tolist(), strict=True)]
+        lines[15_000] = f"0.5,{value}\n"
+        Path("t.csv").write_text("p,y\n" + "".join(lines))
+        told = run("assess", "m.fbm", "t.csv", "--memory-limit", "30KB", code=1).stderr.splitlines()[-1]
+        assert told.startswith(f"error: t.csv, line 15002, column y: {complaint}")
 
 
 def test_rows_that_are_too_many_are_not_kept_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exported import MODELS, hard_rows, model_of, rows_without_answer
 
 import fastbin as fb
-from exported import MODELS, hard_rows, model_of, rows_without_answer
 from fastbin.engines.assessing import NOT_COUNTED
 from fastbin.report import assess_model
 
@@ -37,7 +37,7 @@ EVERY_TABLE = pytest.mark.parametrize("kind", list(TABLES))
 # Sums of doubles over rows, which are those over counts but for the last bits.
 SUMMED = ("brier", "debiased", "log_loss", "ece_by_bin")
 
-# Where rows are not many for the number of values, values are grouped, and what follows from their means is a sum over rows, too.
+# Where there are few rows for each value, values are grouped, and what follows from their means is a sum over rows, too.
 GROUPED = (*SUMMED, "ece", "gap", "mean_prediction")
 
 # The checks of so many bins take seconds.
@@ -259,7 +259,7 @@ def test_models_without_bins_and_tables_without_rows_are_refused() -> None:
     smooth = fb.PlattScaling().fit(scores, scores > 0.5)
     with pytest.raises(fb.InputError, match="which has no bins to count in"):
         count("arrow", {"p": scores}, smooth)
-    with pytest.raises(fb.InputError, match="no row is left to assess: of 0 rows"):
+    with pytest.raises(fb.InputError, match="no row is left to assess: of 0 rows, 0 have no score"):
         assess("arrow", {"p": np.empty(0), "y": np.empty(0, bool)}, model_of("2 bins"))
     assert count("arrow", {"p": np.empty(0)}, model_of("2 bins")).counts.tolist() == [0, 0]
 

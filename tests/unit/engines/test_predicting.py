@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exported import MODELS, bits, hard_rows, model_of, rows_without_answer
 
 import fastbin as fb
-from exported import MODELS, bits, hard_rows, model_of, rows_without_answer
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -189,7 +189,9 @@ def test_cells_that_a_set_does_not_know(engine: str, unknown: str) -> None:
     models, keys = a_set(str, unknown)
     values = ENGINES[engine].predict({"p": [0.3] * 3, "c": ["nowhere", None, keys[0]]}, models, score="p", cell="c")
     pooled = model_of("2 bins").predict_one(0.3)
-    assert np.array_equal(values, [pooled if unknown == "pool" else np.nan, np.nan, models[keys[0]].predict_one(0.3)], equal_nan=True)
+    assert np.array_equal(
+        values, [pooled if unknown == "pool" else np.nan, np.nan, models[keys[0]].predict_one(0.3)], equal_nan=True
+    )
 
 
 @EVERY_ENGINE
@@ -215,13 +217,13 @@ def test_a_pandas_index_is_kept() -> None:
 
 
 REFUSED = {
-    "no such column": (dict(score="q"), "2 bins", "score is 'q', which is no column of the table; it has 'p', 'k', 'c'"),
-    "a clash": (dict(score="p", output="k"), "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
-    "texts as scores": (dict(score="c"), "2 bins", "scores are numbers"),
-    "no key": (dict(score="p"), "2 bins, keys", "key is missing.*fit with ties='whole'"),
-    "a key too many": (dict(score="p", key="k"), "2 bins", "key is 'k', and the model compares no keys; leave key out"),
-    "a cell too many": (dict(score="p", cell="c"), "2 bins", "cell is 'c', and model is one model and no set"),
-    "signed keys": (dict(score="p", key="k"), "2 bins, keys", "keys are .*texts of 16 lower-case hexadecimal digits"),
+    "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is no column of the table; it has 'p', 'k', 'c'"),
+    "a clash": ({"score": "p", "output": "k"}, "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
+    "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers"),
+    "no key": ({"score": "p"}, "2 bins, keys", "key is missing.*fit with ties='whole'"),
+    "a key too many": ({"score": "p", "key": "k"}, "2 bins", "key is 'k', and the model compares no keys; leave key out"),
+    "a cell too many": ({"score": "p", "cell": "c"}, "2 bins", "cell is 'c', and model is one model and no set"),
+    "signed keys": ({"score": "p", "key": "k"}, "2 bins, keys", "keys are .*texts of 16 lower-case hexadecimal digits"),
 }
 
 

@@ -268,8 +268,12 @@ def test_codes_are_in_the_order_of_the_doubles() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q"]
-)
+    "name",
+    [
+        "", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q",
+        "linux", "NULL", "INT64_MAX", "uint8_t", "index", "strlen", "gamma", "printf",
+    ],
+)  # fmt: skip
 def test_names_that_c_does_not_take_are_refused(name: str) -> None:
     with pytest.raises(fb.InputError, match=f"^name is {re.escape(repr(name))}"):
         fb.export.c_source(model_of("2 bins"), name)
@@ -281,7 +285,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.c_source(model, 5)
     with pytest.raises(fb.InputTypeError, match="model is of type list"):
         fb.export.c_source([model], "p")
-    with pytest.raises(fb.InputTypeError, match="or a fitted calibrator"):
+    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
         fb.export.c_source(fb.UniformMassBinning(3), "p")
     with pytest.raises(fb.InputTypeError, match="outputs is 'value'"):
         fb.export.c_source(model, "p", outputs="value")

@@ -11,7 +11,7 @@ from pathlib import Path
 import compiled
 import pytest
 from compiled import CASES, CURVE_CASES, Case
-from exported import model_of
+from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
 from fastbin.export.steps import digest_of
@@ -157,7 +157,7 @@ def test_a_million_rows_of_each_model(program: Path, case: Case) -> None:
 
 
 def test_packages_large_tables_and_missing_cells(tmp_path: Path) -> None:
-    """Of 30,000 edges, whose text is longer than a constant of Java may be, and cells that are null."""
+    """Of 30,000 edges, and of cells of emoji, whose text is longer than a constant of Java may be; and cells that are null."""
     edges = [i / 30_001 for i in range(1, 30_001)]
     counts = [2] * 30_001
     model = fb.BinnedModel.from_parts(
@@ -167,8 +167,15 @@ def test_packages_large_tables_and_missing_cells(tmp_path: Path) -> None:
     (tmp_path / "Fine.java").write_text(fb.export.java(model, "Fine", package="org.example"), "ascii")
     (tmp_path / "Named.java").write_text(fb.export.java(CASES[-3].model, "Named", package="org.example"), "ascii")
     assert CASES[-3].about == "texts, keys, pool"
+    greatest = model_with_edges_of_all_sizes()
+    (tmp_path / "Greatest.java").write_text(fb.export.java(greatest, "Greatest", package="org.example"), "ascii")
+    keys = [f"{i:03d}" + 200 * "\U0001f642" for i in range(120)]
+    emoji = fb.ModelSet(dict.fromkeys(keys, model_of("2 bins")))
+    (tmp_path / "Emoji.java").write_text(fb.export.java(emoji, "Emoji", package="org.example"), "ascii")
     (tmp_path / "Main.java").write_text("""
+import org.example.Emoji;
 import org.example.Fine;
+import org.example.Greatest;
 import org.example.Named;
 
 public final class Main {
@@ -176,17 +183,24 @@ public final class Main {
     System.out.println(Fine.SHA256);
     for (double score : new double[] {0.0, 0.5, 1.0}) System.out.println(Fine.predict(score));
     System.out.println(Named.predict(null, 0.5, 1L) + " " + Named.predict("", 0.5, 1L) + " " + Named.predict("new", 0.5, 1L));
+    for (double score : new double[] {-Double.MAX_VALUE, 0.0, Double.MAX_VALUE}) System.out.println(Greatest.predict(score));
+    System.out.println(Emoji.predict("119" + String.join("", java.util.Collections.nCopies(200, "\\uD83D\\uDE42")), 0.5));
   }
 }
 """)
     ran = subprocess.run(
-        [*COMPILE, "-d", ".", "Main.java", "Fine.java", "Named.java"], cwd=tmp_path, capture_output=True, text=True
+        [*COMPILE, "-d", ".", *sorted(path.name for path in tmp_path.glob("*.java"))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     lines = _run(tmp_path, "Main").splitlines()
     assert lines[0] == digest_of(model)
     assert list(map(float, lines[1:4])) == model.predict([0.0, 0.5, 1.0]).tolist()
     assert lines[4] == f"NaN NaN {CASES[-3].model.predict_one(0.5, 'new', 1)!r}"
+    assert list(map(float, lines[5:8])) == greatest.predict([-GREATEST, 0.0, GREATEST]).tolist()
+    assert float(lines[8]) == emoji.predict_one(0.5, keys[119])
 
 
 def test_what_the_class_says() -> None:
@@ -220,7 +234,7 @@ def test_mistakes_are_refused() -> None:
         fb.export.java(model, None)
     with pytest.raises(fb.InputTypeError, match="a part of package is 5"):
         fb.export.java(model, "P", package=5)
-    with pytest.raises(fb.InputTypeError, match="model is of type str"):
+    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.java("model", "P")
     with pytest.raises(fb.InputError, match="no end of an interval is asked for"):
         fb.export.java(model, "P", alpha=0.1)

@@ -12,7 +12,7 @@ import compiled
 import numpy as np
 import pytest
 from compiled import CASES, CURVE_CASES, Case
-from exported import model_of
+from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
 from fastbin.export.steps import digest_of
@@ -109,13 +109,22 @@ def test_what_is_no_number_has_no_answer(modules: Path) -> None:
     assert _answers(modules, "10 bins", *(f"m.predictBin({value})" for value in values)) == [-1] * len(values)
 
 
+def test_edges_that_no_score_lies_above(tmp_path: Path) -> None:
+    model = model_with_edges_of_all_sizes()
+    (tmp_path / "m.mjs").write_text(fb.export.javascript(model), "ascii")
+    scores = [-GREATEST, 0.0, GREATEST]
+    program = f"import {{ predict }} from './m.mjs';\nconsole.log(JSON.stringify({scores}.map((score) => predict(score))));"
+    (tmp_path / "calls.mjs").write_text(program)
+    assert json.loads(_run(tmp_path, "calls.mjs")) == model.predict(scores).tolist()
+
+
 def test_what_is_no_key_is_refused_in_words(modules: Path) -> None:
     keys = ("", "null", "5", "'5'", "-1n", "2n ** 64n")
     for key, answer in zip(keys, _answers(modules, "10 bins, keys", *(f"m.predict(0.5, {key})" for key in keys)), strict=True):
         shown = {"": "undefined", "'5'": "5", "-1n": "-1", "2n ** 64n": str(2**64)}.get(key, key)
         assert answer == f"TypeError: key is {shown}; pass a BigInt from 0n to 2n ** 64n - 1n"
     model = model_of("10 bins, keys")
-    last = float(model.edges[-1])
+    last = float(model.edges[-2])  # no key reaches the last one
     ends = model.predict([last, last], keys=np.array([0, 2**64 - 2], np.uint64)).tolist()
     assert ends[0] != ends[1]
     assert _answers(modules, "10 bins, keys", f"m.predict({last!r}, 0n)", f"m.predict({last!r}, 2n ** 64n - 2n)") == ends
@@ -165,7 +174,7 @@ def test_a_module_can_stand_in_a_page() -> None:
 
 
 def test_mistakes_are_refused() -> None:
-    with pytest.raises(fb.InputTypeError, match="model is of type str"):
+    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.javascript("model")
     with pytest.raises(fb.InputError, match=r"outputs\[0\] is 'p'"):
         fb.export.javascript(model_of("10 bins"), outputs=["p"])

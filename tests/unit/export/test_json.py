@@ -252,6 +252,8 @@ def test_refusals(message: str, document: dict[str, Any], change: Change) -> Non
         ('{"fastbin": "model", "version": NaN}', "NaN is no number of JSON"),
         ('{"fastbin": "model", "version": -Infinity}', "-Infinity is no number of JSON"),
         ('{"fastbin": "model", "version": ' + 5000 * "1" + "}", "no JSON|version is"),
+        ('{"fastbin": "model", "version": ' + 4000 * "1" + "}", r"^version is 1{57}\.\.\.; the number of a version"),
+        ("{" + "".join(f'"{i}": 0, ' for i in range(100_000)) + '"99999": 0}', "member '99999' stands twice"),  # linear time
         (json.dumps(MODEL).replace("0.25,", "1e999,", 1), r"model.edges\[0\] is inf; a finite number"),
         ("[" * 200_000, "nested too deeply"),
     ],

@@ -304,11 +304,11 @@ def test_what_is_refused(fitted: fb.UniformMassBinning) -> None:
         fb.export.sql(fitted, dialect="duckdb", alpha=0.1)
     with pytest.raises(fb.InputError, match=r"alpha is 0.9; alpha is the chance that the promise fails"):
         fb.export.sql(fitted, dialect="duckdb", what="lower", alpha=0.9)
-    with pytest.raises(fb.InputTypeError, match=r"model is of type str; pass a BinnedModel"):
+    with pytest.raises(fb.InputTypeError, match=r"model is the path 'model.fbm'; pass a BinnedModel"):
         fb.export.sql("model.fbm", dialect="duckdb")
     with pytest.raises(fb.InputTypeError, match=r"model is a set of models; use sql_set"):
         fb.export.sql(fb.ModelSet({"a": fitted}), dialect="duckdb")
-    with pytest.raises(fb.InputTypeError, match="pass a model, a set of models or a fitted calibrator"):
+    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
         fb.export.sql(fb.UniformMassBinning(4), dialect="duckdb")
     with pytest.raises(fb.InputError, match=r"dialect is 'polars', which has no tables"):
         fb.export.sql(fitted, dialect="polars", style="join")

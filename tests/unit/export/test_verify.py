@@ -283,7 +283,7 @@ def test_answers_may_not_be_zero_of_another_sign() -> None:
     model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 0.5])
     text = fb.export.sql(model, dialect="sqlite")
     assert fb.export.verify(model, text, dialect="sqlite").is_same
-    assert text.endswith("ELSE (0.0) END END")
+    assert text.endswith("ELSE (0.0) END ELSE NULL END")
     (mismatch,) = fb.export.verify(
         model, text.replace("ELSE (0.0) END", "ELSE (-1e-320 / 1e300) END"), dialect="sqlite"
     ).mismatches

@@ -18,6 +18,7 @@ import fastbin as fb
 from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
 from fastbin.io.parquet import ParquetRows
+from fresh_python import run_python
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -214,6 +215,20 @@ def test_files_without_rows() -> None:
     assert fitted("data") == MODEL.to_bytes()
     pq.write_table(pa.table({}), "none.parquet")
     assert refusal("fit", "none.parquet", "--score", "p", "--label", "y").startswith("none.parquet has no column 'p'")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are copies")
+def test_a_copy_of_the_process_reads_and_ends() -> None:
+    """It has none of the threads of DuckDB, which would be waited for without end."""
+    write("a.parquet")
+    code = (
+        "import os, sys\nfrom fastbin.io import read_columns\n"
+        "def count(): return sum(len(p) for (p,) in read_columns(sys.argv[1], ['p']))\n"
+        "count()\nif os.fork() == 0:\n    sys.exit(count() % 256)\n"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]), count())"
+    )
+    result = run_python("-W", "ignore", "-c", code, str(Path("a.parquet").absolute()), timeout=60)
+    assert result.stdout.split() == [str(N % 256), str(N)], result.stderr
 
 
 # ---------------------------------------------------------------------- folders whose names are values

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exported import MODELS, hard_rows, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
-from exported import MODELS, hard_rows, model_of
 from fastbin.online import CalibrationMonitor, StreamingBinning
 from fastbin.online.counted import row_of_each_bin
 from monitored import VALUES, outcomes, refuses, served
@@ -136,7 +136,9 @@ def test_the_row_of_a_bin_lies_in_it_if_any_does(name: str) -> None:
 
 
 def test_a_bin_that_holds_no_score_counts_none() -> None:
-    stream = StreamingBinning(fb.BinnedModel.from_parts(edges=[0.5, np.nextafter(0.5, 1)], edge_keys=[2**64 - 1, 0], values=[0.1, 0.2, 0.3]))
+    stream = StreamingBinning(
+        fb.BinnedModel.from_parts(edges=[0.5, np.nextafter(0.5, 1)], edge_keys=[2**64 - 1, 0], values=[0.1, 0.2, 0.3])
+    )
     stream.update_counts([1, 0, 1], [0, 0, 1])
     refuses(fb.InputError, "counts[1] is 2, and no score lies in bin 1", stream.update_counts, [0, 2, 0], [0, 0, 0])
 
