@@ -92,9 +92,8 @@ class Counter:
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(values))).tolist()
         for value, start, end in zip(values, [0, *ends], ends, strict=False):
-            if start == end:  # a category that no row has
-                continue
-            self._put(value, cells[order[start:end]], weights[order[start:end]])
+            if start < end:
+                self._put(value, cells[order[start:end]], weights[order[start:end]])
 
     def _put(self, value: Any, cells: Int64s, weights: Int64s) -> None:
         seen = np.bincount(cells, weights, 2 * self._n_bins).astype(np.int64).reshape(2, -1)

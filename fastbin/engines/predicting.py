@@ -166,7 +166,7 @@ def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> N
 def kind_of(table: Any) -> str:
     """Which engine a table belongs to, by the names of its classes, so that nothing is imported for the question."""
     for base in type(table).__mro__:
-        kind = _KINDS.get((base.__module__.partition(".")[0], base.__name__))
+        kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
         if kind is not None:
             return kind
     name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"

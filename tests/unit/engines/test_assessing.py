@@ -198,6 +198,7 @@ def test_counts_by_the_values_of_a_column(kind: str) -> None:
     assert np.array_equal(sum(part.counts for part in counts.groups.values()), counts.counts)
     assert counts.n_samples == 5000
     assert len(counts.to_pandas()) == 30
+    assert list(count(kind, {**columns, "d": days}, model, by="d").groups) == [0, 1, 2]
 
 
 @EVERY_TABLE

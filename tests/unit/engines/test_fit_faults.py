@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,7 +16,6 @@ import pytest
 
 import fastbin as fb
 from fastbin.engines import arrays, tables
-from fastbin.engines.tables import stream_of
 
 N = 5000
 RNG = np.random.default_rng(0)
@@ -314,102 +312,3 @@ def test_a_stream_is_let_go_when_a_fit_ends() -> None:
     gc.collect()
     assert len(made) == 2
     assert all(one() is None for one in made)
-
-
-# ---------------------------------------------------------------------- columns
-
-
-def test_columns_that_are_absent_or_there_twice(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    pyarrow.parquet.write_table(TABLE, tmp_path / "rows.parquet")
-    (tmp_path / "rows.csv").write_text("p,y,p\n0.5,1,0.5\n")
-    all_kinds = (TABLE, pl.from_arrow(TABLE).lazy(), TABLE.to_pandas(), connection.table("kept"), tmp_path / "rows.parquet")
-    for table in all_kinds:
-        for name in ("score", "label", "weight", "segment"):
-            with pytest.raises(fb.InputError, match="has no column 'q'; it has 'p', 'y', 'n', 's'"):
-                fit(table, **{name: "q"})
-        with pytest.raises(fb.InputError, match="no column 'P'"):
-            fit(table, score="P")
-        with pytest.raises(fb.InputTypeError, match="3 is no name of a column"):
-            fit(table, score=3)
-    twice = pa.table([TABLE["p"], TABLE["y"], TABLE["p"]], names=["p", "y", "p"])
-    for doubled in (
-        twice,
-        connection.sql("SELECT p, y, p FROM kept"),
-        TABLE.to_pandas()[["p", "y", "p"]],
-        tmp_path / "rows.csv",
-    ):
-        with pytest.raises(fb.InputError, match="2 columns named 'p'"):
-            fit(doubled)
-
-
-def test_a_function_whose_columns_change() -> None:
-    made = iter([TABLE, TABLE.rename_columns(["q", "y", "n", "s"])])
-    with pytest.raises(fb.InputError, match="no column 'p'"):
-        fit(lambda: next(made))
-
-
-def test_only_the_named_columns_are_read(tmp_path: Path) -> None:
-    """Of a file whose other column cannot be read at all, and of a query whose other column fails."""
-    asked = []
-    stream = stream_of(TABLE)
-
-    class Watched(pl.DataFrame):
-        def select(self, names: Any, **options: Any) -> pl.DataFrame:
-            asked.append(names)
-            return super().select(names, **options)
-
-    fit(Watched(pl.from_arrow(TABLE)), weight="n")
-    assert asked == [["p", "y", "n"]] * 2
-    connection = duckdb.connect()
-    connection.register("rows", TABLE)
-    assert fit(connection.sql("SELECT p, y, error('read') AS note FROM rows")) == fit(TABLE)
-    assert [batch.schema.names for batch in stream.read(["y"])] == [["y"]] * 10
-
-
-# ---------------------------------------------------------------------- calibrators, engines
-
-
-def test_what_is_no_calibrator() -> None:
-    for wrong, message in (
-        (fb.UniformMassBinning, "calibrator is the class UniformMassBinning; pass a binary calibrator"),
-        (7, "calibrator is of type int"),
-        (fb.multi.TopLabelBinning(), "calibrator is of type TopLabelBinning"),
-    ):
-        with pytest.raises(fb.InputTypeError, match=message):
-            fit(TABLE, calibrator=wrong)
-    with pytest.raises(fb.InputError, match="calibrator is a SegmentedBinning, and segment is None"):
-        fit(TABLE, calibrator=fb.multi.SegmentedBinning())
-    with pytest.raises(fb.InputError, match="n_bins"):
-        fit(TABLE, calibrator=fb.UniformMassBinning(0))
-    with pytest.raises(fb.InputError, match="engine"):
-        fit(TABLE, engine="spark")
-
-
-def test_the_calibrator_is_left_as_it_was() -> None:
-    calibrator = fb.UniformMassBinning(4).fit(SCORES, LABELS)
-    before, segmented = calibrator.model_, fb.multi.SegmentedBinning(calibrator)
-    fit(with_bad_rows(p={0: 0.123}), calibrator=calibrator)
-    fit(TABLE, calibrator=segmented, segment="s")
-    assert calibrator.model_ is before
-    assert calibrator._told is None
-    assert not segmented.__sklearn_is_fitted__()
-
-
-def test_warnings_point_to_the_caller() -> None:
-    few = pa.table({"p": np.repeat([0.2, 0.4, 0.9], 20), "y": np.arange(60) % 2, "s": ["a"] * 60})
-    for options, message in (
-        ({}, "ties='whole' left 3 of the 5 bins"),
-        ({"segment": "s"}, "1 of 1 models, the first that of segment 'a': ties='whole' left 3 of the 5 bins"),
-    ):
-        with pytest.warns(fb.FastbinWarning, match=message) as warned:
-            fb.engines.fit(few, score="p", label="y", calibrator=fb.UniformMassBinning(5), **options)
-        assert [one.filename for one in warned] == [__file__]
-
-
-def test_progress_is_told_after_every_batch() -> None:
-    told: list[tuple[int, int]] = []
-    fit(TABLE.slice(0, 1300), progress=lambda n_passes, rows: told.append((n_passes, rows)))
-    assert told == [(1, 512), (1, 1024), (1, 1300), (2, 512), (2, 1024), (2, 1300)]
-    told.clear()
-    fit(TABLE.slice(0, 1300), calibrator=fb.VennAbers(), progress=lambda n_passes, rows: told.append((n_passes, rows)))
-    assert told == [(1, 512), (1, 1024), (1, 1300)]
