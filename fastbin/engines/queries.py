@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,10 @@ TEXTS = ("VARCHAR", "string")
 INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint",
 )  # fmt: skip
+
+# Which are counts, too, such as the sum of a column of integers.
+WIDE_INTEGERS = ("UBIGINT", "HUGEINT")
+BOOLEANS = ("BOOLEAN", "boolean")
 
 # The rows of a query over tables, whose columns have names that clash with none of its own.
 SOURCE = "fastbin_rows"
@@ -121,7 +126,7 @@ def _digits(column: str, kind: str, expression: str, engine: str) -> str:
 
 def _require_cells(models: ModelSet, column: str, kind: str) -> None:
     has_text = isinstance(models.keys[0], str)
-    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", "BOOLEAN", "boolean")):
+    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
         return
     words = "texts" if has_text else "integers"
     raise InputTypeError(
@@ -172,7 +177,9 @@ def literal(value: Any, engine: str) -> str:
         return words.text(value)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
-    return words.number(value) if isinstance(value, float) else str(value)
+    if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
+        raise InputTypeError(f"{value!r} is of type {type(value).__name__}; in SQL texts, numbers and booleans are compared")
+    return words.number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _as_values(statements: Iterable[str]) -> Iterator[str]:
