@@ -197,3 +197,15 @@ def test_inspect_refuses_what_it_refused() -> None:
     for name, content in (("a.sql", b"SELECT 1"), ("b.json", b'{"a": 1}'), ("c.onnx", b"\0\1"), ("d", b"\x89FBM"), ("e", b"")):
         Path(name).write_bytes(content)
         assert refusal("inspect", name, code=1).startswith(f"{name}: no" if name != "d" else "d: ")
+
+
+def test_json_is_a_model_and_the_way_back() -> None:
+    for model, name in ((MODEL, "credit"), (SET, "set")):
+        run("export", f"{name}.fbm", "-o", f"{name}.json")
+        run("export", f"{name}.json", "-o", "again.fbm")
+        assert Path("again.fbm").read_bytes() == model.to_bytes()
+    run("export", "credit.json", "-o", "credit.h")
+    assert Path("credit.h").read_text() == fb.export.c_source(MODEL, "credit")
+    told = refusal("export", "credit.h", "-o", "again.json", code=1)
+    assert told == "credit.h is a header of C and does not hold the whole model; export from its file or JSON"
+    assert refusal("export", "credit.fbm", "-o", "x.fbm", "--alpha", "0.1").startswith("--alpha is not for fbm; it is for sql")
