@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,9 @@ from fastbin.engines import grouped
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import check_column, package_of, stream_of, unwrapped
+from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, is_path, package_of, stream_of, unwrapped
 from fastbin.export.steps import check_model
+from fastbin.io import open_table
 
 ENGINES = ("auto", "stream", "group-by")
 
@@ -82,8 +84,9 @@ def count(
     Parameters
     ----------
     table : table
-        What `fastbin.engines.fit` takes: a DuckDB relation, a frame of Polars, pandas, Dask or Spark, a table or data set of
-        PyArrow, the path of files.
+        A DuckDB relation, or (connection, query); a frame of Polars, pandas, Dask or Spark; a table, record batch, reader or
+        data set of PyArrow, or whatever else exports an Arrow stream; what Narwhals wraps; the path of a Parquet or Feather
+        file, a folder or a pattern of them; or a function without arguments that returns a table.
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, or a set of them; of two resolutions its evidence bins are counted in.
     score, label, weight, cell, key : str
@@ -164,6 +167,8 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         if own.kind != "step":
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
+    if is_path(table):
+        return _count_stream(_stream_of_file(table), partition, asked, progress)
     table = unwrapped(table)
     package = package_of(table)
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
@@ -173,9 +178,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
     elif engine == "group-by" or package in ("pyspark", "ibis"):
         raise InputTypeError(_no_way(table, package, engine))
     else:
-        stream = stream_of(table)
-        stream.check_columns(*asked.columns.values())
-        return _count_stream(stream, partition, asked, progress)
+        return _count_stream(stream_of(table), partition, asked, progress)
     for column in asked.columns.values():
         check_column(f"the {type(table).__name__}", list(table.columns), column)
     return count_all(table, partition, asked)
@@ -189,12 +192,23 @@ def _no_way(table: Any, package: str, engine: str) -> str:
     return f"engine is {engine!r}, and a {type(table).__name__} of {package} is not asked by SQL; leave engine out"
 
 
-def _count_stream(stream: Any, partition: Partition, asked: Asked, progress: Progress | None) -> Tally:
+def _stream_of_file(path: Any) -> Stream:
+    """The batches of a file or folder whose columns have types."""
+    table = open_table(path)
+    if table.is_text:
+        raise InputError(
+            f"table is the path {str(path)!r} of text, whose columns have no types; read it with PyArrow or pandas"
+        )
+    return Stream(table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS))
+
+
+def _count_stream(stream: Stream, partition: Partition, asked: Asked, progress: Progress | None) -> Tally:
     counter = Counter(partition, asked)
-    for batch in stream.read(stream.check_columns(*asked.columns.values())):
-        counter.add(batch)
-        if progress is not None:
-            progress(1, counter.n_rows)
+    with closing(stream):
+        for batch in stream.read(stream.check_columns(*asked.columns.values())):
+            counter.add(batch)
+            if progress is not None:
+                progress(1, counter.n_rows)
     return counter.tally()
 
 

@@ -11,7 +11,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import pyarrow
+from fastbin.engines.tables import check_column, is_path, pyarrow, unwrapped
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -56,8 +56,8 @@ def predict(
     Parameters
     ----------
     table : table
-        A DuckDB relation, a Polars LazyFrame or DataFrame, a Dask, pandas or PySpark DataFrame (classic or Connect), a PyArrow
-        Table or RecordBatch; a PyArrow Dataset or RecordBatchReader, which gives a RecordBatchReader.
+        A DuckDB relation, or (connection, query); a Polars LazyFrame or DataFrame; a Dask, pandas or PySpark DataFrame (classic
+        or Connect); a PyArrow Table or RecordBatch; a PyArrow Dataset or RecordBatchReader, which gives a RecordBatchReader.
     model : BinnedModel, fitted calibrator or ModelSet
     score : str
         The column of scores: floats, integers or decimals, which the engine converts to doubles.
@@ -108,6 +108,7 @@ def predict(
     2   3  NaN          NaN
     """
     request = Request(check_deterministic(check_model(model)), score, cell, key, output)
+    table = unwrapped(table)
     kind = kind_of(table)
     names = list(_NAMES[kind](table))
     require_columns(names, score=score, **check_roles(request.model, cell, key))
@@ -150,6 +151,7 @@ def require_columns(names: Sequence[str], **columns: str) -> None:
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
             raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
+        check_column("the table", names, column)
 
 
 def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> None:
@@ -169,6 +171,10 @@ def kind_of(table: Any) -> str:
         kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
         if kind is not None:
             return kind
+    if is_path(table):
+        raise InputError(
+            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
+        )
     name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
     raise InputTypeError(
         f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exported import MODELS, bits, hard_rows, model_of, rows_without_answer
+from exported_curves import curve_model_of, hard_curve_scores
 
 import fastbin as fb
 
@@ -17,8 +18,6 @@ pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")
 duckdb = pytest.importorskip("duckdb")
-
-N_ROWS = 20_000
 
 # Names that break what does not quote them.
 SCORE, KEY, CELL = 'the "score", 1', "select", "o'cell`s"
@@ -93,14 +92,34 @@ def hex_texts(keys: np.ndarray) -> list[str]:
 
 @EVERY_ENGINE
 @pytest.mark.parametrize("name", list(MODELS))
-def test_hard_scores_have_the_bits_of_predict(engine: str, name: str) -> None:
+@pytest.mark.parametrize("n_rows", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_hard_scores_have_the_bits_of_predict(engine: str, name: str, n_rows: int) -> None:
     model = model_of(name)
-    rows = hard_rows(model, N_ROWS)
+    rows = hard_rows(model, n_rows)
     columns, names = {SCORE: rows.scores}, {"score": SCORE}
     if rows.keys is not None:
         columns, names = {**columns, KEY: rows.keys}, {**names, "key": KEY}
     values = ENGINES[engine].predict(columns, model, **names)
     assert np.array_equal(bits(values), bits(model.predict(rows.scores, keys=rows.keys)))
+
+
+@EVERY_ENGINE
+@pytest.mark.parametrize("name", ["10 knots", "rise and fall", "interpolated isotonic", "lines that clip"])
+def test_interpolated_models_have_the_bits_of_predict(engine: str, name: str) -> None:
+    model = curve_model_of(name)
+    scores = np.concatenate([hard_curve_scores(model, 3000), rows_without_answer(model)])
+    values = ENGINES[engine].predict({"p": scores}, model, score="p")
+    expected = model.predict(scores[:3000])
+    assert np.array_equal(bits(values[:3000]), bits(expected))
+    assert np.isnan(values[3000:]).all()
+
+
+@EVERY_ENGINE
+@pytest.mark.parametrize("name", ["fitted Platt", "beta", "spline", "quadratic"])
+def test_smooth_models_are_within_the_last_bits_of_exp_and_log(engine: str, name: str) -> None:
+    model = curve_model_of(name)
+    scores = np.linspace(0.001, 0.999, 2000)
+    assert ENGINES[engine].predict({"p": scores}, model, score="p") == pytest.approx(model.predict(scores), rel=1e-13)
 
 
 @EVERY_ENGINE
@@ -219,7 +238,7 @@ def test_a_pandas_index_is_kept() -> None:
 REFUSED = {
     "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is no column of the table; it has 'p', 'k', 'c'"),
     "a clash": ({"score": "p", "output": "k"}, "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
-    "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers"),
+    "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers|score holds .*string, not numbers"),
     "no key": ({"score": "p"}, "2 bins, keys", "key is missing.*fit with ties='whole'"),
     "a key too many": ({"score": "p", "key": "k"}, "2 bins", "key is 'k', and the model compares no keys; leave key out"),
     "a cell too many": ({"score": "p", "cell": "c"}, "2 bins", "cell is 'c', and model is one model and no set"),
@@ -237,15 +256,34 @@ def test_what_cannot_be_is_refused(engine: str, case: str) -> None:
         fb.engines.predict(made, model_of(model), **names)
 
 
+def test_columns_of_one_name_are_refused() -> None:
+    twice = pa.Table.from_arrays([pa.array([0.1]), pa.array([0.9])], ["p", "p"])
+    for table in (twice, twice.to_pandas()):
+        with pytest.raises(fb.InputError, match="the table has 2 columns named 'p'; rename them"):
+            fb.engines.predict(table, model_of("2 bins"), score="p")
+
+
 def test_names_that_differ_in_case_clash_where_the_engine_takes_them_for_one() -> None:
     relation = duckdb.connect().sql("SELECT 0.5 AS p, 1 AS Probability")
     with pytest.raises(fb.InputError, match="'Probability' already"):
         fb.engines.predict(relation, model_of("2 bins"), score="p")
 
 
+def test_a_connection_with_a_query_and_what_narwhals_wraps_are_tables() -> None:
+    narwhals = pytest.importorskip("narwhals")
+    model, frame = model_of("2 bins"), pd.DataFrame({"p": [0.1, 0.9]})
+    expected = model.predict([0.1, 0.9]).tolist()
+    scored = fb.engines.predict(narwhals.from_native(frame), model, score="p")
+    assert scored["probability"].tolist() == expected
+    scored = fb.engines.predict((duckdb.connect(), "SELECT unnest([0.1, 0.9]::DOUBLE[]) AS p"), model, score="p")
+    assert [row[1] for row in scored.fetchall()] == expected
+
+
 def test_other_tables_and_models_that_draw_are_refused() -> None:
     with pytest.raises(fb.InputTypeError, match=r"table is of type builtins\.dict; pass a DuckDB relation"):
         fb.engines.predict({"p": [0.5]}, model_of("2 bins"), score="p")
+    with pytest.raises(fb.InputError, match=r"table is the path 'x\.parquet'; open it first"):
+        fb.engines.predict("x.parquet", model_of("2 bins"), score="p")
     drawn = model_of("2 bins")._replace(delta=0.1)
     with pytest.raises(fb.InputError, match=r"randomises its values \(delta=0\.1\)"):
         fb.engines.predict(pd.DataFrame({"p": [0.5]}), drawn, score="p")
