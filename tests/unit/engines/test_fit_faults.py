@@ -163,7 +163,7 @@ def test_many_values_that_are_no_labels() -> None:
 def test_a_column_of_several_types() -> None:
     table = TABLE.to_pandas().astype({"p": object})
     table.loc[7, "p"] = "x"
-    with pytest.raises(fb.InputTypeError, match="the data frame has a column of several types: .*'x'.*column p"):
+    with pytest.raises(fb.InputTypeError, match=r"the data frame has a column of several types: .*'x'.*column p"):
         fit(table)
 
 
@@ -197,6 +197,7 @@ DRAWN += [(calibrator, "y") for calibrator in (fb.UniformMassBinning(), fb.Certi
 
 @pytest.mark.parametrize(("calibrator", "what"), DRAWN)
 def test_a_query_that_draws_at_random(connection: duckdb.DuckDBPyConnection, what: str, calibrator: Any) -> None:
+    connection.execute("SELECT setseed(0.5)")  # so that no two passes count as many labels by chance
     columns = {"p": "random() AS p, y", "y": "p, random() < 0.5 AS y"}[what]
     relation = connection.sql(f"SELECT {columns} FROM kept")
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
