@@ -65,6 +65,8 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
         if output == "-":
             raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, or -o FILE, which it is called by")
         given["name"] = Path(output).stem
+        if not given["name"].isidentifier():
+            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, as {output} is no name that it could have")
     out.write(_written(load_any(model), chosen, given, display_name(model)))
 
 
