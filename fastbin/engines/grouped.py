@@ -14,6 +14,7 @@ from fastbin.engines.queries import (
     TEXTS,
     WIDE_INTEGERS,
     Columns,
+    check_types,
     fetched,
     in_quotes,
     literal,
@@ -56,8 +57,9 @@ class _Rows(NamedTuple):
     asked: Asked
 
     @classmethod
-    def of(cls, table: Any, asked: Asked, engine: str) -> _Rows:
+    def of(cls, table: Any, partition: Partition, asked: Asked, engine: str) -> _Rows:
         """The columns that are asked for, of types that no cast makes something else of."""
+        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         kinds = type_names(table, engine)
         if asked.weight is not None and kinds[asked.weight] not in (*INTEGERS, *WIDE_INTEGERS):
             raise real_weights(asked.weight, kinds[asked.weight])
@@ -135,7 +137,7 @@ def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
     """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells it does not know."""
     engine = "duckdb" if hasattr(table, "project") else "spark"
     counter = Counter(partition, asked)
-    rows = _Rows.of(table, asked, engine).placed(partition)
+    rows = _Rows.of(table, partition, asked, engine).placed(partition)
     groups = rows.groups(partition)
     first = {} if isinstance(partition, BinnedModel) else _first_bins(partition, groups)
     known = [group for group in groups if group.bin != -1]

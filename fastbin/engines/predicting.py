@@ -11,7 +11,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import is_path, pyarrow, unwrapped
+from fastbin.engines.tables import check_column, is_path, pyarrow, unwrapped
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -151,6 +151,7 @@ def require_columns(names: Sequence[str], **columns: str) -> None:
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
             raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
+        check_column("the table", names, column)
 
 
 def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> None:
