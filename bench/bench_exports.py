@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import cases
+import export_cases
 import numpy as np
 import pytest
-from cases import EXPORTS, ExportCase, rows
+from cases import rows
+from export_cases import EXPORTS, ExportCase
 from measure import Contestant, paired
 
 import fastbin as fb
@@ -104,7 +106,7 @@ def _c(task: Task) -> Iterator[Built]:
     pointers = [None if array is None else ctypes.c_void_p(array.ctypes.data) for array in (task.scores, task.keys)]
     arguments = (*pointers, ctypes.c_size_t(len(values)), ctypes.c_void_p(values.ctypes.data))
     hands = {} if task.keys is not None else {
-        search: partial(getattr(loaded, f"{search}_all"), *arguments) for search in cases.BY_HAND_TO_EXPORT
+        search: partial(getattr(loaded, f"{search}_all"), *arguments) for search in export_cases.BY_HAND_TO_EXPORT
     }  # fmt: skip
     yield Built(partial(loaded.export_all, *arguments), values.copy, hands)
 
@@ -243,7 +245,7 @@ def bench_exports(case: ExportCase, target: str, is_long: bool, tmp_path: Path, 
         timed = paired({"predict": predict, "export": built.score, **built.by_hand}, seconds=4 if is_long else 1.5)
         name = case.name(target)
         report(name, cases.SCORE_NS, 1e9 * timed.seconds("export") / N_ROWS)
-        report(name, cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
+        report(name, export_cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
         for search in built.by_hand:
-            report(name, cases.BY_HAND_TO_EXPORT[search], timed.ratio(search, to="export"))
+            report(name, export_cases.BY_HAND_TO_EXPORT[search], timed.ratio(search, to="export"))
         benchmark.pedantic(built.score, rounds=5)

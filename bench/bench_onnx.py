@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any
 
 import cases
+import export_cases
 import numpy as np
 import pytest
-from cases import EXPORTS, ExportCase, rows
+from cases import rows
+from export_cases import EXPORTS, ExportCase
 from measure import Contestant, paired
 from sklearn.isotonic import IsotonicRegression
 
@@ -132,9 +134,9 @@ def bench_onnx(case: ExportCase, is_long: bool, benchmark, report) -> None:
     timed = paired({"predict": predict, "export": export, **others}, seconds=6 if is_long else 1.5)
     name = case.name("ONNX graph")
     report(name, cases.SCORE_NS, 1e9 * timed.seconds("export") / N_ROWS)
-    report(name, cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
+    report(name, export_cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
     for form in others:
-        report(name, cases.ONNX_TO_EXPORT[form], timed.ratio(form, to="export"))
+        report(name, export_cases.ONNX_TO_EXPORT[form], timed.ratio(form, to="export"))
     _one_row(case, model, session, feeds, report)
     benchmark.pedantic(export, rounds=5)
 
@@ -152,6 +154,6 @@ def _one_row(case: ExportCase, model: fb.BinnedModel, session: Any, feeds: dict[
     }
     timed = paired(contestants, seconds=1)
     name = case.name("ONNX graph")
-    report(name, cases.ONE_ROW_US, 1e6 * timed.seconds("export"))
-    report(name, cases.ONE_ROW_TO_EMPTY, timed.ratio("export", to="empty"))
-    report(name, cases.ISOTONIC_TO_ONE_ROW, timed.ratio("isotonic", to="export"))
+    report(name, export_cases.ONE_ROW_US, 1e6 * timed.seconds("export"))
+    report(name, export_cases.ONE_ROW_TO_EMPTY, timed.ratio("export", to="empty"))
+    report(name, export_cases.ISOTONIC_TO_ONE_ROW, timed.ratio("isotonic", to="export"))

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import cases
+import export_cases
 import numpy as np
 import pytest
 from cases import rows
@@ -154,7 +155,7 @@ def bench_sql(case: SqlCase, is_long: bool, benchmark, report) -> None:
         predict = partial(model.predict, scores, out=out)
         timed = paired({"predict": predict, "export": built.score, **built.functions}, seconds=6 if is_long else 1.5)
         report(case.name, cases.SCORE_NS, 1e9 * timed.seconds("export") / case.n_rows)
-        report(case.name, cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
+        report(case.name, export_cases.EXPORT_TO_PREDICT, timed.ratio("export", to="predict"))
         for kind in built.functions:
             report(case.name, FUNCTION_TO_EXPORT[kind], timed.ratio(kind, to="export"))
         benchmark.pedantic(built.score, rounds=2)

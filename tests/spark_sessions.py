@@ -1,4 +1,4 @@
-"""Spark for tests, on loopback alone: local sessions, a standalone cluster of two workers, a Connect server; and its own figures.
+"""Spark for tests, on loopback alone: local sessions, a standalone cluster of two workers; and what Spark says of each pass.
 
 No Python is ever started on an executor: its path leads nowhere.
 """
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-ABOVE = "/nowhere/python"
+NO_PYTHON = "/nowhere/python"
 HOST = "127.0.0.1"
 SECONDS_TO_START = 60.0
 
@@ -35,7 +35,7 @@ SETTINGS = {
     "spark.driver.bindAddress": HOST,
     "spark.driver.memory": "2g",
     "spark.executor.memory": "1g",
-    "spark.pyspark.python": ABOVE,
+    "spark.pyspark.python": NO_PYTHON,
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.enabled": "true",
     "spark.ui.port": "0",
@@ -149,8 +149,8 @@ class Pass(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.n_tasks:4d} tasks, scanned {self.scanned:13,} of {self.n_rows:,} rows, shuffled {self.shuffled:11,} (at most {self.most_shuffled:9,} "
-            f"a task), collected {self.collected:10,}"
+            f"{self.n_tasks} tasks, scanned {self.n_rows:,} rows of {self.scanned:,} bytes, shuffled {self.shuffled:,} "
+            f"(at most {self.most_shuffled:,} a task), collected {self.collected:,}"
         )
 
 

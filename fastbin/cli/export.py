@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastbin._errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target
-from fastbin.cli._streams import Output, display_name, load_any
+from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, Exported, choose_target, load_or_describe
+from fastbin.cli._streams import Output, display_name
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+
+# The way back from JSON.
+MODEL_FILE = "fbm"
 
 
 @click.command(
@@ -24,10 +28,13 @@ if TYPE_CHECKING:
         "fastbin export credit.fbm -o Credit.java --package org.example.scores",
         "fastbin export regions.fbm -o regions.mjs",
         "fastbin export credit.fbm -o credit.json",
+        "fastbin export credit.json -o credit.fbm",
     )
 )
 @options.model
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), help="What to write. Default: by the suffix of -o FILE.")
+@click.option(
+    "--to", "target", type=click.Choice([*TARGETS, MODEL_FILE]), help="What to write. Default: by the suffix of -o FILE."
+)
 @options.option("-o --output FILE", "Where to write it; - prints it.", options.PATH, "-")
 @click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine.")
 @options.option("--score EXPRESSION", "Of SQL: the score, most often the name of a column. Default: p.")
@@ -51,21 +58,28 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
     sql is one expression, onnx a graph, c a header, java a class, js a module, and json the model itself, from which fastbin
-    makes the same file again. MODEL may be a set. Each says the digest of the model; fastbin verify compares it with the model.
+    makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Each says the digest of the model; fastbin
+    verify compares it with the model.
     """
-    chosen = choose_target(target, output)
+    chosen = MODEL_FILE if target is None and output.lower().endswith(f".{MODEL_FILE}") else choose_target(target, output)
     given = {name: value for name, value in values.items() if value is not None}
     if outputs is not None:
         given["outputs"] = [name.strip() for name in outputs.split(",")]
     for name in given:
-        if name not in TARGETS[chosen]:
+        if name not in TARGETS.get(chosen, ()):
             raise click.UsageError(f"--{name} is not for {chosen}; it is for {', '.join(_takers(name))}")
-    out = Output(output, reads=(model,), is_text=chosen != "onnx")
-    if "name" in TARGETS[chosen] and "name" not in given:
+    out = Output(output, reads=(model,), is_text=chosen not in ("onnx", MODEL_FILE))
+    if "name" in TARGETS.get(chosen, ()) and "name" not in given:
         if output == "-":
             raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, or -o FILE, which it is called by")
         given["name"] = Path(output).stem
-    out.write(_written(load_any(model), chosen, given, display_name(model)))
+        if not given["name"].isidentifier():
+            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, as {output} is no name that it could have")
+    loaded = load_or_describe(model)
+    if isinstance(loaded, Exported):
+        what = WORDS[loaded.target]
+        raise InputError(f"{display_name(model)} is a {what} and does not hold the whole model; export from its file or JSON")
+    out.write(_written(loaded, chosen, given, display_name(model)))
 
 
 def _takers(name: str) -> list[str]:
@@ -76,6 +90,8 @@ def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], 
     """The export as bytes."""
     from fastbin import export
 
+    if target == MODEL_FILE:
+        return model.to_bytes()
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()
         return graph

@@ -53,7 +53,7 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
     "--outputs", "Of SQL: what it was written for. Other files say it themselves.", "value", "bin", "lower", "upper"
 )
 @options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores.", default="scores")
-@options.option("--alpha A", "With intervals: their alpha. Default: 0.1, and of ONNX what the file says.", options.ALPHA)
+@options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.", options.ALPHA)
 @options.tables
 @options.as_json
 def command(

@@ -12,17 +12,15 @@ from fastbin._errors import InputError
 from fastbin._fit.quantiles import CHANGED
 from fastbin._fit.rows import limits_of
 from fastbin._typing import Array, Bools
-from fastbin._validation import ScoreRange, is_missing, refuse_words
-from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
+from fastbin._validation import ScoreRange
+from fastbin.engines.arrow_columns import MOST_SAMPLES, column_of, scores_of, sum_of, too_many_samples, weights_of
+from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse
+from fastbin.engines.labels import Labels
 from fastbin.engines.tables import Stream, pyarrow
-from fastbin.io.parsing import doubles_of_decimals
 
 # Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
 # anew for each pass.
 KEPT_BYTES = 2**27
-
-# The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
-MOST_SAMPLES = 2**53
 
 
 class Names(NamedTuple):
@@ -32,52 +30,6 @@ class Names(NamedTuple):
     label: str
     weight: str | None = None
     segment: str | None = None
-
-
-class Labels:
-    """Labels in one pass over a table: 0 and 1, or, with `positive`, that value and one other."""
-
-    def __init__(self, name: str, positive: Any) -> None:
-        self._name, self.positive = name, positive
-        self.others: dict[Any, int] = {}  # values other than `positive`, and how many rows have each
-        self.n_positive = self.n_missing = 0
-
-    def read(self, column: Any) -> Array:
-        """Labels of an Arrow array without nulls: bool, or numbers of which some may be neither 0 nor 1."""
-        if self.positive is not None:
-            return self._compare(column)
-        if _is_text(column.type):
-            refuse_words(column.slice(0, 2**16).to_pylist(), self._name)
-        return np.asarray(_as_numbers(column, self._name).to_numpy(zero_copy_only=False))
-
-    def _compare(self, column: Any) -> Bools:
-        coded = column.dictionary_encode()
-        values, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy()
-        is_positive = np.array([bool(value == self.positive) for value in values], np.bool_)
-        for value, found, count in zip(values, is_positive, np.bincount(codes, minlength=len(values)).tolist(), strict=True):
-            if is_missing(value):  # NaN, which is no NULL
-                self.n_missing += count
-            elif found:
-                self.n_positive += count
-            else:
-                self.others[value] = self.others.get(value, 0) + count
-        return is_positive[codes] if len(values) else np.empty(0, np.bool_)
-
-    @property
-    def n_strange(self) -> int:
-        """The rows whose label is a third value, or a fourth, ..."""
-        return sum(list(self.others.values())[1:])
-
-    @property
-    def n_bad(self) -> int:
-        """These, and those that are NaN; without `positive`, whoever counts the labels sees them."""
-        return self.n_strange + self.n_missing
-
-    def check_all(self) -> None:
-        """After the last row: refuse a positive value that no row has."""
-        if self.positive is not None and self.n_positive == 0 and self.others:
-            seen = " and ".join(map(repr, list(self.others)[:2])) + (", ..." if len(self.others) > 2 else "")
-            raise InputError(f"positive is {self.positive!r}, which is none of the labels in {self._name}: they are {seen}")
 
 
 class ArrayReader:
@@ -118,7 +70,7 @@ class ArrayReader:
                     kept.clear()
                 yield arrays
             else:
-                reading.labels.check_all()
+                reading.labels.check_positive()
                 self._kept = kept if room >= 0 else None
                 return
         self.refuse()
@@ -156,14 +108,14 @@ class ArrayReader:
         names = [name for name in self.names if name is not None]
         for batch in self.stream.read(self._wanted):
             if len(batch):
-                yield [_column(batch, name) for name in names]
+                yield [column_of(batch, name) for name in names]
 
 
 class _Reading:
     """What one pass has seen so far."""
 
     def __init__(self, reader: ArrayReader) -> None:
-        self._names, self._n_samples = reader.names, 0
+        self._names, self._n_samples, self._has_words = reader.names, 0, reader.positive is not None
         self.labels = Labels(reader.names.label, reader.positive)
 
     def read(self, columns: list[Any]) -> tuple[Array, ...] | None:
@@ -172,19 +124,18 @@ class _Reading:
         score, label, *others = columns
         if any(column.null_count for column in columns):
             return None
-        arrays = (_scores_of(score, names.score), self.labels.read(label))
-        if names.weight is None:
-            return None if self.labels.n_bad else arrays
-        weights = _weights_of(others[0], names.weight)
-        if self.labels.n_bad or weights.min() < 0:
+        labels = self.labels.read(label) if self._has_words else self.labels.numbers(label)
+        if self._has_words and self.labels.n_bad:
             return None
-        # The greatest tells first, as the sum of a batch may not fit into 64 bits.
-        fits = int(weights.max()) <= MOST_SAMPLES // len(weights)
-        self._n_samples += int(weights.sum()) if fits else sum(weights.tolist())
+        arrays = scores_of(score, names.score), labels
+        if names.weight is None:
+            return arrays
+        weights = weights_of(others[0], names.weight)
+        if weights.min() < 0:
+            return None
+        self._n_samples += sum_of(weights)
         if self._n_samples > MOST_SAMPLES:
-            raise InputError(
-                f"{names.weight} adds up to more than 2**53 samples, which engines cannot count exactly; divide the weights"
-            )
+            raise too_many_samples(names.weight)
         return *arrays, weights
 
 
@@ -194,11 +145,12 @@ class FaultCounter:
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._score_range = reader.names, reader.score_range
         self._labels = Labels(reader.names.label, reader.positive)
-        score, label, weight, segment = reader.names
+        score, _, weight, segment = reader.names
         kinds: list[tuple[str | None, tuple[str, ...]]] = [
-            (score, (MISSING, NAN, INFINITE, outside(self._score_range))), (label, (MISSING, NAN, strange_label())),
-            (weight, (MISSING, NEGATIVE)), (segment, (MISSING,)),
-        ]  # fmt: skip
+            (score, (MISSING, NAN, INFINITE, outside(self._score_range))),
+            (weight, (MISSING, NEGATIVE)),
+            (segment, (MISSING,)),
+        ]
         # In the order in which they are told.
         self._found = {(name, what): Fault(name, what, 0) for name, whats in kinds if name is not None for what in whats}
         self.n_rows = 0
@@ -210,15 +162,15 @@ class FaultCounter:
 
     def add(self, columns: list[Any]) -> None:
         """Some rows: the columns of `Names`, as far as there are any."""
-        names = [name for name in self._names if name is not None]
-        self.n_rows += len(columns[0])
-        for name, column in zip(names, columns, strict=True):
-            self._count(name, MISSING, column.null_count)
         score, label, *others = columns
-        self._add_scores(_scores_of(score.drop_null(), self._names.score).astype(np.float64, copy=False))
-        self._add_labels(label.drop_null())
+        self.n_rows += len(score)
+        self._labels.read(label)
+        names = [name for name in (self._names.score, self._names.weight, self._names.segment) if name is not None]
+        for name, column in zip(names, [score, *others], strict=True):
+            self._count(name, MISSING, column.null_count)
+        self._add_scores(scores_of(score.drop_null(), self._names.score).astype(np.float64, copy=False))
         if self._names.weight is not None:
-            weights = _weights_of(others[0].drop_null(), self._names.weight)
+            weights = weights_of(others[0].drop_null(), self._names.weight)
             self._note(self._names.weight, NEGATIVE, weights, weights < 0)
 
     def _add_scores(self, scores: Array) -> None:
@@ -231,14 +183,6 @@ class FaultCounter:
         beyond = ~(is_nan | is_infinite) & ((scores < low) | (scores > high))
         self._note(self._names.score, outside(self._score_range), scores, beyond)
 
-    def _add_labels(self, column: Any) -> None:
-        labels = self._labels.read(column)
-        if labels.dtype.kind == "b":
-            return
-        is_nan = labels != labels
-        self._note(self._names.label, NAN, labels, is_nan, shown=False)
-        self._note(self._names.label, strange_label(), labels, (labels != 0) & (labels != 1) & ~is_nan)
-
     def _note(self, name: str, what: str, values: Array, bad: Bools, *, shown: bool = True) -> None:
         n_bad = int(np.count_nonzero(bad))
         self._count(name, what, n_bad, values[int(np.argmax(bad))].item() if n_bad and shown else None)
@@ -250,62 +194,8 @@ class FaultCounter:
 
     def refuse_any(self) -> None:
         """Raise if there are any, or if no label is `positive`."""
-        labels, name = self._labels, self._names.label
-        faults = [*self._found.values(), Fault(name, NAN, labels.n_missing)]
-        if labels.n_strange:
-            other, third = list(labels.others)[:2]
-            faults.append(Fault(name, strange_label(labels.positive, other), labels.n_strange, third))
-        labels.check_all()
+        self._labels.check_positive()
         if self.n_bad:
-            refuse(faults, self.n_rows)
-
-
-# ------------------------------------------------------------------------------------------------- one column of a batch
-
-
-def _column(batch: Any, name: str) -> Any:
-    """A column of a record batch, by its name; categories of it as the values that they stand for."""
-    column = batch.column(batch.schema.get_field_index(name))
-    return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
-
-
-def _is_text(kind: Any) -> bool:
-    types = pyarrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _as_numbers(column: Any, name: str) -> Any:
-    """An Arrow array of numbers that NumPy has; decimals become doubles."""
-    pa = pyarrow()
-    kind = column.type
-    if pa.types.is_decimal(kind):
-        return doubles_of_decimals(column)
-    if pa.types.is_null(kind):
-        return column.cast(pa.float64())
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise InputError(f"{name} holds {kind}, not numbers")
-    return column
-
-
-def _scores_of(column: Any, name: str) -> Array:
-    """float32 or float64, from an array without nulls."""
-    numbers = np.asarray(_as_numbers(column, name).to_numpy(zero_copy_only=False))
-    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float64)
-
-
-def _weights_of(column: Any, name: str) -> Array:
-    """int64, from an array without nulls; real weights are refused, as counts do not add up to their sums."""
-    pa = pyarrow()
-    kind = column.type
-    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
-        raise InputError(
-            f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
-            "importance weights read the columns, and fit with sample_weight="
-        )
-    if not whole and not pa.types.is_null(kind):
-        raise InputError(f"{name} holds {kind}, not whole numbers")
-    try:
-        return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:
-        raise InputError(f"{name} holds a weight beyond 2**63; at most 2**53 samples can be counted") from None
+            of_score = [fault for fault in self._found.values() if fault.column == self._names.score]
+            others = [fault for fault in self._found.values() if fault.column != self._names.score]
+            refuse([*of_score, *self._labels.faults(), *others], self.n_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._scalars import check_alpha
 from fastbin.engines.bin_counts import count_rows, refuse_left_out
@@ -123,6 +123,8 @@ def assess(
     ('cannot tell', 2000, None)
     """
     fitted, alpha = check_model(model), check_alpha(alpha)
+    if label is None:
+        raise InputTypeError("label is None; name the column of the labels")
     pieces = pieces_of(fitted)
     tally = count_rows(table, pieces, Asked(score, label, weight, cell, key, None, positive), engine, progress)
     left_out = _left_out(tally)

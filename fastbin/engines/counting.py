@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Bools, Int64s
+from fastbin._typing import Int64s
 from fastbin._validation import is_missing
-from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse, strange_label
-from fastbin.engines.scoring import N_REASONS, CheckedRows, arrow, check_rows
+from fastbin.engines.arrow_columns import MOST_SAMPLES, coded, sum_of, too_many_samples, weights_of
+from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
+from fastbin.engines.labels import Labels
+from fastbin.engines.scoring import N_REASONS, CheckedRows, check_rows
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 Partition = BinnedModel | ModelSet
-
-# The samples of a table, counted by integer weights: what doubles add up without an error.
-MOST_SAMPLES = 2**53
 
 
 class Asked(NamedTuple):
@@ -64,67 +62,6 @@ class Tally(NamedTuple):
     n_rows: int
 
 
-class Labels:
-    """The labels of a table: which are 1, and how many rows have which value.
-
-    What is no label is counted with the zeros, and refused at the end.
-    """
-
-    # Different values that are kept; more of them are refused all the same.
-    MOST_VALUES = 100
-
-    def __init__(self, name: str, positive: Any) -> None:
-        self._name, self._positive = name, positive
-        self._counts: dict[Any, int] = {}
-
-    def read(self, column: Any) -> Bools:
-        """Which labels of an Arrow array are 1."""
-        values, codes = coded(column)
-        self.add(values, np.bincount(codes, minlength=len(values)).tolist())
-        return np.array([self._is_one(value) for value in values], np.bool_)[codes]
-
-    def add(self, values: Iterable[Any], counts: Iterable[int]) -> None:
-        """So many rows more have these values; None is a label that is missing."""
-        for value, count in zip(values, counts, strict=True):
-            known = None if is_missing(value) else value
-            if count and (known in self._counts or len(self._counts) < self.MOST_VALUES):
-                self._counts[known] = self._counts.get(known, 0) + count
-
-    def add_group(self, group: Any) -> None:
-        """The same for rows that an engine has put into one class; of those that are neither, two are known by their value."""
-        if group.label == 1:
-            self.add([1 if self._positive is None else self._positive], [group.n_rows])
-        elif group.label == 0 and self._positive is None:
-            self.add([0], [group.n_rows])
-        else:
-            several = not is_missing(group.least) and group.least != group.greatest
-            self.add([group.least, group.greatest], [group.n_rows - several, int(several)])
-
-    def merge(self, other: Labels) -> None:
-        """Add those of other rows."""
-        self.add(other._counts.keys(), other._counts.values())
-
-    def _is_one(self, value: Any) -> bool:
-        return not is_missing(value) and bool(value == (1 if self._positive is None else self._positive))
-
-    def faults(self) -> list[Fault]:
-        """What is wrong with the labels of all rows."""
-        seen = {value: count for value, count in self._counts.items() if value is not None and not self._is_one(value)}
-        others = list(seen)
-        if self._positive is not None and others and len(seen) == len(self._counts):
-            raise InputError(
-                f"positive is {self._positive!r}, which is none of the labels in {self._name}: they are {others[0]!r}"
-            )
-        zero = 0 if self._positive is None else next(iter(others), None)
-        strange = [value for value in others if value != zero]
-        return [
-            Fault(self._name, MISSING, self._counts.get(None, 0)),
-            Fault(
-                self._name, strange_label(self._positive, zero), sum(map(seen.__getitem__, strange)), next(iter(strange), None)
-            ),
-        ]
-
-
 class Counter:
     """Counts batches of Arrow. What counters of different rows have counted adds."""
 
@@ -151,7 +88,7 @@ class Counter:
         if self._asked.by is None:
             self._put(None, cells, weights)
             return
-        values, codes = coded(columns["by"])
+        values, codes = coded(columns["by"], str(self._asked.by))
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(values))).tolist()
         for value, start, end in zip(values, [0, *ends], ends, strict=False):
@@ -196,16 +133,14 @@ class Counter:
 
     def _weights(self, column: Any) -> Int64s:
         """How often rows stand; what cannot be is counted as 0, and refused at the end."""
-        pa = arrow()
-        if not pa.types.is_integer(column.type):
-            raise refuse_weights(str(self._asked.weight), str(column.type))
         self._bad_weights[MISSING] += column.null_count
-        weights = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+        weights = weights_of(column.fill_null(0), str(self._asked.weight))
         self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
-        self._n_samples += (int((weights >> 32).sum()) << 32) + int((weights & (2**32 - 1)).sum())  # no sum of these overflows
+        weights = np.maximum(weights, 0)
+        self._n_samples += sum_of(weights)
         if self._n_samples > MOST_SAMPLES:
-            raise refuse_total(str(self._asked.weight))
-        return np.maximum(weights, 0).astype(np.int64)
+            raise too_many_samples(self._asked.weight)
+        return weights
 
     def merge(self, other: Counter) -> None:
         """Add what another has counted."""
@@ -223,30 +158,10 @@ class Counter:
         """What was counted; rows with bad labels or weights are refused."""
         faults = [Fault(str(self._asked.weight), what, count) for what, count in self._bad_weights.items()]
         faults += [] if self._labels is None else self._labels.faults()
+        if self._labels is not None:
+            self._labels.check_positive()
         if any(fault.n_rows for fault in faults):
             refuse(faults, self.n_rows)
         if self._n_samples > MOST_SAMPLES:
-            raise refuse_total(str(self._asked.weight))
+            raise too_many_samples(self._asked.weight)
         return Tally(self.tables, self.left_out, self.n_rows)
-
-
-def coded(column: Any) -> tuple[list[Any], Int64s]:
-    """The different values of an Arrow array, None among them, and the number of each row's."""
-    pa = arrow()
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    values = [*encoded.dictionary.to_pylist(), None]
-    codes = encoded.indices.fill_null(len(values) - 1)
-    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
-
-
-def refuse_total(name: str) -> InputError:
-    """The error of weights that add up to more than doubles count."""
-    return InputError(f"{name} adds up to more than 2**53 samples; divide the weights by a constant")
-
-
-def refuse_weights(name: str, kind: str) -> InputTypeError:
-    """The error of weights that are no integers."""
-    return InputTypeError(
-        f"weight is {name!r}, a column of type {kind}; counts are weighted by integers, which say how often a row stands: cast "
-        "them, or assess real weights in memory"
-    )

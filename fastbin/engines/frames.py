@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from fastbin._typing import Array, Float64s
+from fastbin._typing import Array
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
@@ -19,7 +19,10 @@ class Frame(Protocol):
 
     least_cells: int  # of the first query, whatever a fit wishes for
     most_cells: int  # of one query
-    value_limit: int  # rows whose scores one query may ask for
+
+    @property
+    def value_limit(self) -> int:
+        """The most rows whose scores one query may ask for."""
 
     def kinds(self) -> dict[str, str]:
         """What each column holds: one of the four words above, or the engine's own for anything else."""
@@ -27,6 +30,10 @@ class Frame(Protocol):
     def column(self, name: str) -> Any: ...
     def as_float(self, expression: Any) -> Any: ...
     def floor(self, expression: Any) -> Any: ...
+
+    def as_key(self, expression: Any) -> Any:
+        """A whole number, as the type that the engine groups and joins by fastest; anything where it is NaN."""
+
     def log(self, expression: Any) -> Any: ...
     def clip(self, expression: Any, low: float, high: float) -> Any: ...
     def is_null(self, expression: Any) -> Any: ...
@@ -35,8 +42,8 @@ class Frame(Protocol):
     def select(self, **columns: Any) -> Frame: ...
     def where(self, condition: Any) -> Frame: ...
 
-    def join(self, table: Mapping[str, Float64s], on: str) -> Frame:
-        """All columns of the rows that have the same number here as a row of a small table, beside all columns of that."""
+    def join(self, table: Mapping[str, Array], on: str) -> Frame:
+        """All columns of the rows that have the same key as a row of a small table, beside all columns of that."""
 
     def groups(
         self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None

@@ -27,8 +27,6 @@ from fastbin.engines.cuts import Cuts, cell_of
 from fastbin.engines.frames import Frame
 from fastbin.engines.tables import package_of
 
-NO_CELLS = Cells.of(*np.empty((1, 0), np.int64), *np.empty((2, 0)), *np.empty((2, 0), np.int64))
-
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
 
@@ -77,7 +75,10 @@ class GroupBySource:
         self._n_passes = self._n_rows = 0
         self._levels: list[_Level] = []
         self.limits = limits_of(columns.score_range)
-        self.value_limit = frame.value_limit
+
+    @property
+    def value_limit(self) -> int:
+        return self._frame.value_limit
 
     def answer(self, plan: Plan) -> Answer:
         if plan.is_first:
@@ -107,26 +108,28 @@ class GroupBySource:
     def _count_within(self, plan: Plan) -> Answer:
         """A later plan: the rows are led through the cells of those before."""
         levels = self._way_to(plan)
-        total = int(plan.n_cells.sum())
-        if total > self._frame.most_cells:
-            plan = plan._replace(
-                n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * self._frame.most_cells // total)
-            )
+        plan = self._with_room(plan)
         level = _Level.inside(plan, levels[-1])
         rows = self._columns.rows(self._frame)
         for before in levels:
             rows = before.number(rows, self._sums)
         rows = level.number(rows, ["interval", *self._sums])
         is_cut = plan.n_cells > 0
-        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score" if is_cut.any() else None)
+        groups = rows.groups(["interval", "cell"], sums=self._sums, ends="score")
         interval = groups["interval"].astype(np.int64)
         is_cell = is_cut[interval]
         listed, cut = ({name: column[chosen] for name, column in groups.items()} for chosen in (~is_cell, is_cell))
         values = Values.of_groups(interval[~is_cell], listed["cell"], *self._counts(listed))
-        if not is_cut.any():
-            return Answer(NO_CELLS, values)
         self._levels = [*levels, level.cut_only().answered(cut["cell"], cut)]
         return Answer(self._cells(interval[is_cell], cut), values)
+
+    def _with_room(self, plan: Plan) -> Plan:
+        """The plan with no more cells than there is room for in the answer, less beside values."""
+        total, is_mixed = int(plan.n_cells.sum()), bool((plan.n_cells == 0).any())
+        room = self._frame.most_cells // (8 if is_mixed else 1)
+        if total <= room:
+            return plan
+        return plan._replace(n_cells=np.maximum(np.minimum(plan.n_cells, 2), plan.n_cells * room // total))
 
     def _way_to(self, plan: Plan) -> list[_Level]:
         """The fewest levels whose last one tells the intervals of a plan apart, or all that lead there."""
@@ -153,8 +156,8 @@ class _Level(NamedTuple):
     most_steps: float | None  # of the first query, which alone has rows beyond its interval
     by_ratio: bool
     # The columns of `Cuts`, and how the intervals are found by the number that the query before gave to a cell.
-    table: dict[str, Float64s]
-    cell: Float64s = np.empty(0)  # by their least scores
+    table: dict[str, Array]
+    cell: Array = np.empty(0)  # by their least scores
     cell_low: Float64s = np.empty(0)
     reached: Float64s = np.empty(0)  # the greatest score of this cell and of those before
 
@@ -170,7 +173,12 @@ class _Level(NamedTuple):
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
-        columns = {"interval": np.arange(float(len(plan.low))), "low": plan.low, "high": plan.high, "is_listed": is_listed}
+        columns: dict[str, Array] = {
+            "interval": np.arange(len(plan.low)),
+            "low": plan.low,
+            "high": plan.high,
+            "is_listed": is_listed,
+        }
         table = {"cell": cell} | {name: column[interval] for name, column in (columns | cuts._asdict()).items()}
         is_cut = plan.n_cells > 0
         return cls(plan.low[is_cut], plan.high[is_cut], None, cuts.by_ratio, table)
@@ -181,20 +189,24 @@ class _Level(NamedTuple):
         score = columns["score"]
         if self.most_steps is not None:
             numbers = {name: float(column[0]) for name, column in self.table.items()}
-            return rows.select(**columns, cell=cell_of(rows, score, by_ratio=self.by_ratio, clip=self.most_steps, **numbers))
+            cell = cell_of(rows, score, by_ratio=self.by_ratio, clip=self.most_steps, **numbers)
+            return rows.select(**columns, cell=rows.as_key(cell))
         rows = rows.join(self.table, on="cell")
         rows = rows.where((score >= rows.column("low")) & (score <= rows.column("high")))
         cuts = {name: rows.column(name) for name in Cuts._fields}
-        # One of the two terms is 0. So there is no choice between cases, which some engines lack.
-        cell = score * rows.column("is_listed") + cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
-        return rows.select(**columns, cell=cell)
+        cell = cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
+        if not self.table["is_listed"].any():
+            return rows.select(**columns, cell=rows.as_key(cell))
+        # One of the two terms is 0. So there is no choice between cases, which some engines lack. A score goes out once.
+        listed = score * rows.column("is_listed")
+        return rows.select(**{**columns, "score": score - listed}, cell=listed + cell)
 
     def cut_only(self) -> _Level:
         """Without the listed intervals, whose scores are no numbers of cells."""
         is_cut = self.table["is_listed"] == 0.0
         return self._replace(table={name: column[is_cut] for name, column in self.table.items()})
 
-    def answered(self, cell: Float64s, groups: dict[str, Array]) -> _Level:
+    def answered(self, cell: Array, groups: dict[str, Array]) -> _Level:
         """With the cells that hold rows."""
         order = np.argsort(groups["low"], kind="stable")
         return self._replace(
@@ -211,7 +223,7 @@ class _Level(NamedTuple):
         cell = self.meeting(plan)[1]
         return int(np.unique(cell, return_counts=True)[1].max(initial=0))
 
-    def meeting(self, plan: Plan) -> tuple[Int64s, Float64s]:
+    def meeting(self, plan: Plan) -> tuple[Int64s, Array]:
         """All pairs of an interval of a plan and a cell that may hold scores of it."""
         first = np.searchsorted(self.reached, plan.low, side="left")
         n_cells = np.maximum(0, np.searchsorted(self.cell_low, plan.high, side="right") - first)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
-from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of, refuse_weights
+from fastbin.engines.arrow_columns import real_weights
+from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
 from fastbin.engines.queries import (
+    BOOLEANS,
     INTEGERS,
+    NUMBERS,
     TEXTS,
+    WIDE_INTEGERS,
     Columns,
+    check_types,
     fetched,
     in_quotes,
     literal,
@@ -18,13 +23,14 @@ from fastbin.engines.queries import (
     type_names,
     with_answer,
 )
-from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, end_points, models_of
+from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
 from fastbin.export.dialects import DIALECTS
+from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 # What a label is beside 0 and 1.
-NO_LABEL, STRANGE = -1, 2
+NO_LABEL, NAN_LABEL, STRANGE = -1, -2, 2
 
 
 class _Group(NamedTuple):
@@ -51,13 +57,16 @@ class _Rows(NamedTuple):
     asked: Asked
 
     @classmethod
-    def of(cls, table: Any, asked: Asked, engine: str) -> _Rows:
+    def of(cls, table: Any, partition: Partition, asked: Asked, engine: str) -> _Rows:
         """The columns that are asked for, of types that no cast makes something else of."""
+        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         kinds = type_names(table, engine)
-        if asked.weight is not None and kinds[asked.weight] not in INTEGERS:
-            raise refuse_weights(asked.weight, kinds[asked.weight])
-        if asked.label is not None and kinds[asked.label] in TEXTS and asked.positive is None:
-            raise InputTypeError(f"label is {asked.label!r}, a column of texts; say which of them is 1: positive=")
+        if asked.weight is not None and kinds[asked.weight] not in (*INTEGERS, *WIDE_INTEGERS):
+            raise real_weights(asked.weight, kinds[asked.weight])
+        if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
+            raise InputTypeError(
+                f"label is {asked.label!r}, a column of type {kinds[asked.label]}; say which of its values is 1: positive="
+            )
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}
         return cls(selected(table, chosen, engine), engine, asked)
 
@@ -77,7 +86,7 @@ class _Rows(NamedTuple):
         """Placed rows, counted."""
         asked = self.asked
         has_weight, has_label = asked.weight is not None, asked.label is not None
-        weight = "CAST(c_weight AS DECIMAL(20, 0))" if has_weight else "1"
+        weight = "CAST(c_weight AS DECIMAL(38, 0))" if has_weight else "1"
         expressions = {
             "g_by": "c_by" if asked.by is not None else "0",
             "g_cell": "CASE WHEN c_bin >= 0 THEN c_cell END" if asked.cell is not None else "0",
@@ -102,7 +111,7 @@ class _Rows(NamedTuple):
         """Why a row has no bin; 0 where it has."""
         words = DIALECTS[self.engine]
         score = words.cast("c_score")
-        lows, highs = zip(*map(end_points, models_of(partition)), strict=True)
+        lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {MISSING}"]
         if _compares_keys(partition) and self.asked.key is not None:
@@ -118,8 +127,8 @@ class _Rows(NamedTuple):
         if positive is None:
             label = words.cast("c_label")
             return (
-                f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL OR isnan({label}) THEN {NO_LABEL} "
-                f"ELSE {STRANGE} END"
+                f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL THEN {NO_LABEL} "
+                f"WHEN isnan({label}) THEN {NAN_LABEL} ELSE {STRANGE} END"
             )
         return f"CASE WHEN c_label = {literal(positive, self.engine)} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
 
@@ -128,7 +137,7 @@ def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
     """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells it does not know."""
     engine = "duckdb" if hasattr(table, "project") else "spark"
     counter = Counter(partition, asked)
-    rows = _Rows.of(table, asked, engine).placed(partition)
+    rows = _Rows.of(table, partition, asked, engine).placed(partition)
     groups = rows.groups(partition)
     first = {} if isinstance(partition, BinnedModel) else _first_bins(partition, groups)
     known = [group for group in groups if group.bin != -1]

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
-from fastbin._typing import Array, Float64s
+from fastbin._typing import Array
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 
 
@@ -68,6 +70,9 @@ class NarwhalsFrame:
     def floor(self, expression: Any) -> Any:
         return expression.floor()
 
+    def as_key(self, expression: Any) -> Any:
+        return expression  # not all engines cast NaN to an integer
+
     def log(self, expression: Any) -> Any:
         return expression.log()
 
@@ -86,8 +91,9 @@ class NarwhalsFrame:
     def where(self, condition: Any) -> NarwhalsFrame:
         return type(self)(self._frame.filter(condition), self._decimals)
 
-    def join(self, table: Mapping[str, Float64s], on: str) -> NarwhalsFrame:
-        return type(self)(self._frame.join(self._like(table), on=on, how="inner"))
+    def join(self, table: Mapping[str, Array], on: str) -> NarwhalsFrame:
+        small = self._like({**table, on: table[on].astype(np.float64)})
+        return type(self)(self._frame.join(small, on=on, how="inner"))
 
     def groups(
         self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
@@ -103,7 +109,7 @@ class NarwhalsFrame:
         table = answer.to_arrow()  # with an index of pandas, perhaps
         return {name: table.column(name).to_numpy() for name in (*keys, *columns)}
 
-    def _like(self, table: Mapping[str, Float64s]) -> Any:
+    def _like(self, table: Mapping[str, Array]) -> Any:
         """A small table in the same engine."""
         nw, engine = self._nw, self._frame.implementation
         if engine.is_duckdb():

@@ -10,8 +10,8 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
-from fastbin.engines.scoring import arrow, as_arrow, check_rows, models_of
-from fastbin.engines.tables import is_path, unwrapped
+from fastbin.engines.scoring import as_arrow, check_rows, models_of
+from fastbin.engines.tables import check_column, is_path, pyarrow, unwrapped
 from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -42,7 +42,7 @@ class Request(NamedTuple):
     def arrow_column(self, table: Any) -> Any:
         """The same as a column of Arrow, null for rows without an answer."""
         values = self.values({name: table.column(name) for name in self.read})
-        return arrow().array(values, from_pandas=True)
+        return pyarrow().array(values, from_pandas=True)
 
 
 def predict(
@@ -151,6 +151,7 @@ def require_columns(names: Sequence[str], **columns: str) -> None:
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
             raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
+        check_column("the table", names, column)
 
 
 def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> None:
@@ -231,7 +232,7 @@ def _predict_arrow(table: Any, request: Request) -> Any:
 
 
 def _predict_stream(source: Any, request: Request) -> Any:
-    pa = arrow()
+    pa = pyarrow()
     reader = source if hasattr(source, "read_next_batch") else source.scanner().to_reader()
 
     def batches() -> Iterator[Any]:

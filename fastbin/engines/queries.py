@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from decimal import Decimal
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -33,6 +34,10 @@ TEXTS = ("VARCHAR", "string")
 INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint",
 )  # fmt: skip
+
+# Which are counts, too, such as the sum of a column of integers.
+WIDE_INTEGERS = ("UBIGINT", "HUGEINT")
+BOOLEANS = ("BOOLEAN", "boolean")
 
 # The rows of a query over tables, whose columns have names that clash with none of its own.
 SOURCE = "fastbin_rows"
@@ -86,32 +91,41 @@ def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, wha
     InputTypeError
         For columns of types that an engine would convert silently.
     """
+    check_types(table, model, columns, engine)
     kinds = type_names(table, engine)
-    if kinds[columns.score] not in NUMBERS:
-        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
         score = in_quotes(columns.score, engine)
-        key = columns.key and _digits(columns.key, kinds[columns.key], in_quotes(columns.key, engine), engine)
+        key = columns.key and _digits(kinds[columns.key], in_quotes(columns.key, engine))
         return _with_column(table, sql(model, score, key=key, dialect=engine, what=what), output, engine)
     names = list(table.columns)
     safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
-    key = columns.key and _digits(columns.key, kinds[columns.key], safe[columns.key], engine)
+    key = columns.key and _digits(kinds[columns.key], safe[columns.key])
     if isinstance(model, BinnedModel):
         tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
     else:
         assert columns.cell is not None
-        _require_cells(model, columns.cell, kinds[columns.cell])
         tables = sql_set(model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
 
 
-def _digits(column: str, kind: str, expression: str, engine: str) -> str:
+def check_types(table: Any, model: BinnedModel | ModelSet, columns: Columns, engine: str) -> None:
+    """Refuse columns that the engine would convert silently to something else."""
+    kinds = type_names(table, engine)
+    if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
+        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
+    if isinstance(model, ModelSet) and columns.cell is not None:
+        _require_cells(model, columns.cell, kinds[columns.cell])
+    if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
+        _refuse_key(columns.key, kinds[columns.key], engine)
+
+
+def _digits(kind: str, expression: str) -> str:
     """The key as a text of 16 hexadecimal digits."""
-    if kind in TEXTS:
-        return expression
-    if kind in UNSIGNED:
-        return f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
+    return expression if kind in TEXTS else f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
+
+
+def _refuse_key(column: str, kind: str, engine: str) -> NoReturn:
     unsigned = "unsigned integers below 2**64 - 1, or " if engine == "duckdb" else ""
     raise InputTypeError(
         f"key is {column!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
@@ -121,7 +135,7 @@ def _digits(column: str, kind: str, expression: str, engine: str) -> str:
 
 def _require_cells(models: ModelSet, column: str, kind: str) -> None:
     has_text = isinstance(models.keys[0], str)
-    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", "BOOLEAN", "boolean")):
+    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
         return
     words = "texts" if has_text else "integers"
     raise InputTypeError(
@@ -172,7 +186,9 @@ def literal(value: Any, engine: str) -> str:
         return words.text(value)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
-    return words.number(value) if isinstance(value, float) else str(value)
+    if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
+        raise InputTypeError(f"{value!r} is of type {type(value).__name__}; in SQL texts, numbers and booleans are compared")
+    return words.number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _as_values(statements: Iterable[str]) -> Iterator[str]:

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
-from fastbin.io.parsing import doubles_of_decimals
+from fastbin.engines.arrow_columns import decoded, is_text, scores_of
+from fastbin.engines.tables import pyarrow
+from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-
-GREATEST = float(np.finfo(np.float64).max)
 
 # Why a row has no answer; 0 where it has one.
 MISSING, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
@@ -107,34 +106,19 @@ def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
     return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
 
 
-def end_points(model: BinnedModel) -> tuple[float, float]:
-    """The least and the greatest score that a model has an answer for."""
-    if model.score_range is None or model.out_of_range == "clip":
-        return -GREATEST, GREATEST
-    return model.score_range
-
-
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:
     """Where the scores of rows must lie, and a score for each that does."""
     if isinstance(model, BinnedModel):
-        low, high = end_points(model)
+        low, high, _ = limits_of(model)
         return low, high, min(max(low, 0.0), high)
-    ends = np.array([end_points(own) for _, own in model.numbered])
+    ends = np.array([limits_of(own)[:2] for own in models_of(model)])
     low, high = ends[numbers].T  # the pool is number -1, and the last
     return low, high, np.minimum(np.maximum(low, 0.0), high)
 
 
-def arrow() -> Any:
-    """PyArrow, which columns of all engines go through."""
-    with needed_for("tables of engines", extra="engines"):
-        import pyarrow
-        import pyarrow.compute
-    return pyarrow
-
-
 def as_arrow(column: Any) -> Any:
     """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
-    pa = arrow()
+    pa = pyarrow()
     if hasattr(column, "to_arrow"):  # Polars
         column = column.to_arrow()
     elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
@@ -144,20 +128,12 @@ def as_arrow(column: Any) -> Any:
 
 def _floats(column: Any) -> Float64s:
     """Scores as float64, NaN for nulls."""
-    pa, kind = arrow(), column.type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
-        raise InputTypeError(f"score is a column of type {kind}; scores are numbers")
-    if pa.types.is_decimal(kind):
-        column = doubles_of_decimals(column)
-    doubles = column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)
-    return np.asarray(doubles.to_numpy(zero_copy_only=False), np.float64)
+    return scores_of(decoded(column), "score").astype(np.float64, copy=False)
 
 
 def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
     """The number of the model of each row (-1: the pool), and whether it has one."""
-    pa, kind = arrow(), cells.type
+    pa, kind = pyarrow(), cells.type
     coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
     texts = coded.dictionary.to_pylist()
     wanted = int if isinstance(models.keys[0], int) else str
@@ -180,9 +156,9 @@ def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
 
 def _key_array(keys: Any) -> tuple[UInt64s, Bools]:
     """Tie keys, and whether each row has one."""
-    pa, kind = arrow(), keys.type
+    pa, kind = pyarrow(), keys.type
     present = np.asarray(keys.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text(kind):
         numbers, valid = keys_of_digits(keys.fill_null("").to_numpy(zero_copy_only=False))
         present &= valid
     elif pa.types.is_unsigned_integer(kind):

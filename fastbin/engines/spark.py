@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fastbin._typing import Array, Float64s
+from fastbin._typing import Array
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import spark_functions
 
@@ -16,17 +17,31 @@ KINDS = {
     "bigint": INTEGER, "boolean": BOOLEAN, "string": TEXT,
 }  # fmt: skip
 
+# A partition sends no more than 1 MB to others: as they are compressed, a cell takes 30 bytes, and a score that is listed 14.
+# The scores that a query lists come from all partitions together.
+CELLS_OF_A_PARTITION, VALUES_OF_A_PARTITION, MOST_VALUES = 3 * 2**13, 2**16, 2**19
+
+
+@dataclass
+class _Known:
+    """What answers tell of a table, for all frames made of it."""
+
+    n_partitions: int = 1
+
 
 class SparkFrame:
     """A data frame that is never collected: what comes back are groups."""
 
-    # A partition sends no more than 1 MB to the others: 28 bytes for each cell and 20 for each score, as they are compressed.
     # More cells at first cost little and often save a query.
-    least_cells = most_cells = 3 * 2**13
-    value_limit = 3 * 2**14
+    least_cells = most_cells = CELLS_OF_A_PARTITION
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, known: _Known | None = None) -> None:
         self._frame, self._functions = frame, spark_functions(frame)
+        self._known = _Known() if known is None else known
+
+    @property
+    def value_limit(self) -> int:
+        return min(MOST_VALUES, VALUES_OF_A_PARTITION * self._known.n_partitions)
 
     def kinds(self) -> dict[str, str]:
         types = {field.name: field.dataType.simpleString() for field in self._frame.schema.fields}
@@ -39,7 +54,10 @@ class SparkFrame:
         return expression.cast("double")
 
     def floor(self, expression: Any) -> Any:
-        return self.as_float(self._functions.floor(expression))  # a bigint, by itself
+        return self.as_float(self._functions.floor(expression))
+
+    def as_key(self, expression: Any) -> Any:
+        return self._functions.floor(expression)  # a bigint, also of NaN, which a cast refuses
 
     def log(self, expression: Any) -> Any:
         return self._functions.log(expression)
@@ -55,36 +73,45 @@ class SparkFrame:
         return self._functions.isnan(expression)
 
     def select(self, **columns: Any) -> SparkFrame:
-        return SparkFrame(self._frame.select(*(column.alias(name) for name, column in columns.items())))
+        return self._with(self._frame.select(*(column.alias(name) for name, column in columns.items())))
 
     def where(self, condition: Any) -> SparkFrame:
-        return SparkFrame(self._frame.where(condition))
+        return self._with(self._frame.where(condition))
 
-    def join(self, table: Mapping[str, Float64s], on: str) -> SparkFrame:
-        session = self._frame.sparkSession
+    def join(self, table: Mapping[str, Array], on: str) -> SparkFrame:
+        session, table = self._frame.sparkSession, {**table, on: table[on].astype(np.int64)}
         if hasattr(self._frame, "toArrow"):  # from Spark 4 on
             import pyarrow
 
             small = session.createDataFrame(pyarrow.table(dict(table)))
         else:
             rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
-            small = session.createDataFrame(rows, ", ".join(f"`{name}` double" for name in table))
+            types = {name: "bigint" if column.dtype.kind == "i" else "double" for name, column in table.items()}
+            small = session.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
         # Without being told, Spark may shuffle all rows.
-        return SparkFrame(self._frame.join(self._functions.broadcast(small), on))
+        return self._with(self._frame.join(self._functions.broadcast(small), on))
 
     def groups(
         self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
     ) -> dict[str, Array]:
-        functions = self._functions
-        columns = [functions.count(functions.lit(1)).alias("rows")]
-        columns += [functions.sum(name).alias(name) for name in sums]
+        functions, frame = self._functions, self._frame
+        columns = {"rows": functions.count(functions.lit(1)), **{name: functions.sum(name) for name in sums}}
         if ends is not None:
-            columns += [functions.min(ends).alias("low"), functions.max(ends).alias("high")]
-        grouped = self._frame.groupBy(*keys).agg(*columns)
-        if most is not None:
-            grouped = grouped.limit(most)
-        if hasattr(grouped, "toArrow"):
-            answer = grouped.toArrow()
-            return {name: answer.column(name).to_numpy() for name in answer.column_names}
-        rows = grouped.collect()
-        return {name: np.array([row[name] for row in rows]) for name in grouped.columns}
+            frame = frame.withColumn("partition", functions.spark_partition_id())
+            columns |= {"low": functions.min(ends), "high": functions.max(ends), "partition": functions.max("partition")}
+        grouped = frame.groupBy(*keys).agg(*(column.alias(name) for name, column in columns.items()))
+        answer = _collected(grouped if most is None else grouped.limit(most))
+        self._known.n_partitions = max(self._known.n_partitions, 1 + int(answer.get("partition", np.empty(0)).max(initial=0)))
+        return answer
+
+    def _with(self, frame: Any) -> SparkFrame:
+        return type(self)(frame, self._known)
+
+
+def _collected(groups: Any) -> dict[str, Array]:
+    """All rows of a small frame."""
+    if hasattr(groups, "toArrow"):
+        table = groups.toArrow()
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+    rows = groups.collect()
+    return {name: np.array([row[name] for row in rows]) for name in groups.columns}

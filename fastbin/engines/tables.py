@@ -37,10 +37,10 @@ class Stream(NamedTuple):
 
     def check_columns(self, *names: str | None) -> list[str]:
         """Those that are not ``None``, each once, if each is there once."""
-        wanted = list(dict.fromkeys(name for name in names if name is not None))
+        wanted = [name for name in names if name is not None]
         for name in wanted:
             check_column(self.called, self.names, name)
-        return wanted
+        return list(dict.fromkeys(wanted))
 
 
 def check_column(called: str, names: Sequence[str], name: str) -> None:
@@ -172,7 +172,11 @@ def _of_pandas(frame: Any) -> Stream | None:
         return None
 
     def read(names: list[str]) -> Iterator[Any]:
-        table = pyarrow().Table.from_pandas(frame[names], preserve_index=False)
+        pa = pyarrow()
+        try:
+            table = pa.Table.from_pandas(frame[names], preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"the data frame has a column of several types: {', '.join(map(str, error.args))}") from error
         return iter(table.to_batches(max_chunksize=BATCH_ROWS))
 
     return Stream("the data frame", list(frame.columns), read)

@@ -130,7 +130,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     guard = f"FASTBIN_EXPORT_{name}_H"
     return "\n\n".join(
         [
-            comment(model, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
+            comment(model, outputs, alpha, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
             "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
             f'#define {name}_SHA256 "{digest_of(check_model(model))}"',
             *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),

@@ -112,7 +112,8 @@ def java(
     ]
     digest = f'  public static final String SHA256 = "{digest_of(check_model(model))}";'
     body = "\n\n".join([digest, f"  private {name}() {{}}", *parts])
-    return f"{comment(model, *said)}{_package_line(package)}{_imports(source)}public final class {name} {{\n{body}\n}}\n"
+    head = f"{comment(model, outputs, alpha, *said)}{_package_line(package)}{_imports(source)}"
+    return f"{head}public final class {name} {{\n{body}\n}}\n"
 
 
 def _imports(source: Tables | Curve) -> str:

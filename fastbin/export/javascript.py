@@ -86,16 +86,8 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
     digest = f'export const SHA256 = "{digest_of(check_model(model))}";'
     parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
-    return (
-        "\n\n".join(
-            [
-                comment(model, "", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"))
-                + digest,
-                *parts,
-            ]
-        )
-        + "\n"
-    )
+    said = ["", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN")]
+    return "\n\n".join([comment(model, outputs, alpha, *said) + digest, *parts]) + "\n"
 
 
 # ------------------------------------------------------------------------------------------------- tables

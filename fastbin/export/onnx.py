@@ -79,7 +79,8 @@ def onnx(
     Notes
     -----
     A score that is NaN, infinite or outside the range of the model has no answer: NaN, and bin -1; nothing raises. So has a
-    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1].
+    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is no
+    cell, and has no answer.
 
     Equal scores and keys give equal answers in all rows: models that were fitted with ``ties="whole"`` need no key at all.
 
@@ -168,7 +169,7 @@ def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> l
 
 def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
     """What the file says about the model, as metadata_props."""
-    ends = {ALPHA_KEY: repr(ALPHA if alpha is None else alpha)} if set(ENDS) & set(names) else {}
+    ends = {ALPHA_KEY: repr(float(ALPHA if alpha is None else alpha))} if set(ENDS) & set(names) else {}
     return {
         VERSION_KEY: library_version(),
         SHA256_KEY: digest_of(model),

@@ -93,9 +93,8 @@ def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: Given, nam
         _look_up(nodes, (steps,), at, None, names)
         return
     assert given.cell is not None
-    number, known = _model_of_cell(nodes, steps, nodes.add("Reshape", given.cell, shape))
-    needs_known = None if steps.unknown is not None else known
-    at = _find(nodes, _Models(nodes, steps.models, number), given.score, key, needs_known)
+    number, known, scored = _model_of_cell(nodes, steps, nodes.add("Reshape", given.cell, shape))
+    at = _find(nodes, _Models(nodes, steps.models, number), given.score, key, scored)
     _look_up(nodes, steps.models, at, None if steps.unknown is None else known, names)
 
 
@@ -141,13 +140,13 @@ def _edges(models: Sequence[Steps]) -> tuple[Float64s, UInt64s]:
     return np.concatenate(edges), np.concatenate(keys)
 
 
-def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, known: str | None = None) -> str:
+def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, scored: str | None = None) -> str:
     """int32: the place of each row's step among the steps of all models; the number of these for rows without an answer."""
     models = rows.models
     low, high = rows.each([m.low for m in models], np.float64), rows.each([m.high for m in models], np.float64)
     answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
-    if known is not None:
-        answered = nodes.add("And", answered, known)
+    if scored is not None:
+        answered = nodes.add("And", answered, scored)
     if any(model.clip for model in models):
         clips = [model.clip or (-GREATEST, GREATEST) for model in models]
         score = nodes.add("Max", score, rows.each([clip[0] for clip in clips], np.float64))
@@ -290,17 +289,20 @@ def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
 # ------------------------------------------------------------------------------------------------- cells
 
 
-def _model_of_cell(nodes: Nodes, steps: SetSteps, cell: str) -> tuple[str, str]:
-    """int32 number of the model of each row, and whether its cell is known."""
+def _model_of_cell(nodes: Nodes, steps: SetSteps, cell: str) -> tuple[str, str, str | None]:
+    """int32 number of the model of each row, whether its cell is known, and whether a model scores it; None where one always
+    does. The empty text is no cell; it has a place behind all keys, as the pool would score what has none."""
+    is_named = None
     if isinstance(steps.keys[0], str):
-        position = nodes.cast(_place_of_text(nodes, steps.keys, cell), "INT32")
-        known = nodes.add("GreaterOrEqual", position, nodes.constant(0, np.int32))
+        position = nodes.cast(_place_of_text(nodes, [*steps.keys, ""], cell), "INT32")
+        is_named = nodes.add("Less", position, nodes.constant(len(steps.keys), np.int32))
+        known = nodes.add("And", is_named, nodes.add("GreaterOrEqual", position, nodes.constant(0, np.int32)))
     else:
         position, known = _place_of_integer(nodes, np.array(steps.keys, np.int64), cell)
-    number = nodes.add("Gather", nodes.constant(steps.model_of_key, np.int32), position)
-    if steps.unknown is not None:
-        number = nodes.add("Where", known, number, nodes.constant(steps.unknown, np.int32))
-    return number, known
+    number = nodes.add("Gather", nodes.constant(np.append(steps.model_of_key, 0), np.int32), position)
+    if steps.unknown is None:
+        return number, known, known
+    return nodes.add("Where", known, number, nodes.constant(steps.unknown, np.int32)), known, is_named
 
 
 def _place_of_text(nodes: Nodes, keys: Sequence[int | str], cell: str) -> str:

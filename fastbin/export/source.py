@@ -201,9 +201,10 @@ def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> 
     return tables_of(model, outputs, alpha)
 
 
-def comment(model: Any, *said: str) -> str:
+def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
     """The first lines of an export: what `description_of` says, then `said`; nothing in it ends the comment, or begins one."""
-    text = "\n".join([*description_of(check_model(model)), *said]).replace("\\", "/").replace("/*", "/ *").replace("*/", "* /")
+    text = "\n".join([*description_of(check_model(model), outputs, alpha), *said])
+    text = text.replace("\\", "/").replace("/*", "/ *").replace("*/", "* /")
     ascii_text = text.encode("ascii", "backslashreplace").decode()
     lines = [short for line in ascii_text.split("\n") for short in textwrap.wrap(line, WIDTH + 8) or [""]]
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */\n"

@@ -146,7 +146,7 @@ def sql(
         return sql_of_curve(fitted, score, words)
     steps = steps_of(fitted, (what,), alpha)
     key = check_key_expression(key, needs_key=steps.needs_key)
-    about = comment(description_of(fitted))
+    about = comment(description_of(fitted, (what,), alpha))
     if style == "join":
         return _tables(steps, what, score, key, names_of(table, source), words, about)
     cuts = cuts_of(steps, what)

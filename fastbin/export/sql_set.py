@@ -104,7 +104,7 @@ def sql_set(
     names = names_of(table, source)
     key = check_key_expression(key, needs_key=steps.needs_key)
     lookup = _lookup(steps, what, check_expression(score, "score"), key, check_expression(cell, "cell"), words)
-    about = comment(description_of(fitted))
+    about = comment(description_of(fitted, (what,), alpha))
     made = [
         *steps_table([(model, cuts_of(model, what)) for model in steps.models], names.steps, words),
         *_cells_table(steps, names.cells, words),

@@ -116,12 +116,14 @@ def digest_of(model: BinnedModel | ModelSet) -> str:
     return hashlib.sha256(model.to_bytes()).hexdigest()
 
 
-def description_of(model: BinnedModel | ModelSet) -> tuple[str, ...]:
-    """What every export says about itself, line by line: the version, the digest, the model, and what it promises."""
+def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), alpha: float | None = None) -> tuple[str, ...]:
+    """What every export says about itself, line by line: the version, the digest, the model with the alpha of the ends of its
+    intervals if these are among the outputs, and what it promises."""
     about = f"{len(model)} cells, {model.n_models} models, " if isinstance(model, ModelSet) else f"scheme {model.scheme}, "
+    ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
     return (
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
-        f"{about}{model.n_bins} bins, {model.n_samples} samples",
+        f"{about}{model.n_bins} bins, {model.n_samples} samples{ends}",
         promise_of(model),
     )
 

@@ -163,7 +163,7 @@ def verify(
     what : {"value", "bin", "lower", "upper"}
         What SQL was written for. Other targets say themselves what they give, and all of it is compared.
     alpha : float, optional
-        That of the ends of the intervals; by default that which an ONNX graph says, else 0.1.
+        That of the ends of the intervals; by default that which the export says.
     score, key, cell, source : str
         How the SQL calls its columns, and the table of scores.
 
@@ -210,7 +210,9 @@ def verify(
         except FormatError as error:
             return said._replace(why_not=str(error), is_broken=True)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
-    expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
+    if alpha is None:
+        alpha = _alpha_in(content) if ran.alpha is None else ran.alpha
+    expected = answers(fitted, rows, outputs, alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(
@@ -253,6 +255,12 @@ def digest_in(content: str | bytes, target: str) -> str:
         at = re.search(rb"fastbin\.sha256\x12\x40([0-9a-f]{64})", content)
         return "" if at is None else at[1].decode()
     return "" if found is None else found[1]
+
+
+def _alpha_in(content: str | bytes) -> float | None:
+    """The alpha that the comment of an export says its intervals have."""
+    found = re.search(r"\bintervals at alpha ([0-9.e-]+)$", content, re.MULTILINE) if isinstance(content, str) else None
+    return None if found is None else float(found[1])
 
 
 def _content(export: Any, target: str | None) -> tuple[Any, str]:

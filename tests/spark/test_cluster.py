@@ -50,7 +50,9 @@ def running_tasks(spark: Any) -> int:
     return sum(stage.numActiveTasks for stage in stages if stage is not None)
 
 
-@pytest.mark.parametrize("method", [fb.UniformMassBinning(50, ties="random"), fb.CertifiedCalibration()], ids=["umd", "certified"])
+@pytest.mark.parametrize(
+    "method", [fb.UniformMassBinning(50, ties="random"), fb.CertifiedCalibration()], ids=["umd", "certified"]
+)
 def test_the_bytes_are_those_in_memory_though_a_worker_is_killed(
     rows: tuple[Any, Any, str], machines: Cluster, tmp_path: Any, method: Any
 ) -> None:

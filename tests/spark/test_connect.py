@@ -1,4 +1,4 @@
-"""Fits through Spark Connect, with the server that ``pyspark[connect]`` brings: `.ci/thorough spark` runs this, alone in a process."""
+"""Fits through Spark Connect and the server that ``pyspark[connect]`` brings: `.ci/thorough spark` runs this, on its own."""
 
 from __future__ import annotations
 

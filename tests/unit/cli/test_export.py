@@ -137,13 +137,19 @@ def test_other_suffixes_need_a_target() -> None:
         (["credit.fbm", "-o", "x.h", "--dialect", "duckdb"], "--dialect is not for c; it is for sql", 2),
         (["credit.fbm", "-o", "x.onnx", "--key", "k"], "--key is not for onnx; it is for sql", 2),
         (["credit.fbm", "--to", "c"], "say --name NAME of the header of C, or -o FILE, which it is called by", 2),
+        (
+            ["credit.fbm", "-o", "my-model.h"],
+            "say --name NAME of the header of C, as my-model.h is no name that it could have",
+            2,
+        ),
         (["credit.fbm", "--to", "sql"], "say --dialect of the SQL: duckdb, postgresql, sqlite", 2),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--outputs", "value,bin"], "--outputs names 2 outputs; SQL", 2),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c"], "credit.fbm is one model and no set", 2),
         (["set.fbm", "-o", "x.sql", "--dialect", "duckdb"], "set.fbm is a set of models; say --cell EXPRESSION", 2),
         (["set.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c", "--style", "tree"], "--style is for one model", 2),
         (["credit.fbm", "-o", "x.h", "--outputs", "values"], "outputs[0] is 'values'; choose out of value, bin", 1),
-        (["credit.fbm", "-o", "9.h"], "name is '9'", 1),
+        (["credit.fbm", "-o", "9.h"], "say --name NAME of the header of C, as 9.h is no name that it could have", 2),
+        (["credit.fbm", "-o", "int.h"], "name is 'int'", 1),
         (["tied.fbm", "-o", "x.sql", "--dialect", "duckdb"], "key is missing, and the model splits ties by key", 1),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--key", "k"], "key is 'k', but the model compares no keys", 1),
         (["none.fbm", "-o", "x.json"], "none.fbm: No such file or directory", 1),
@@ -191,3 +197,15 @@ def test_inspect_refuses_what_it_refused() -> None:
     for name, content in (("a.sql", b"SELECT 1"), ("b.json", b'{"a": 1}'), ("c.onnx", b"\0\1"), ("d", b"\x89FBM"), ("e", b"")):
         Path(name).write_bytes(content)
         assert refusal("inspect", name, code=1).startswith(f"{name}: no" if name != "d" else "d: ")
+
+
+def test_json_is_a_model_and_the_way_back() -> None:
+    for model, name in ((MODEL, "credit"), (SET, "set")):
+        run("export", f"{name}.fbm", "-o", f"{name}.json")
+        run("export", f"{name}.json", "-o", "again.fbm")
+        assert Path("again.fbm").read_bytes() == model.to_bytes()
+    run("export", "credit.json", "-o", "credit.h")
+    assert Path("credit.h").read_text() == fb.export.c_source(MODEL, "credit")
+    told = refusal("export", "credit.h", "-o", "again.json", code=1)
+    assert told == "credit.h is a header of C and does not hold the whole model; export from its file or JSON"
+    assert refusal("export", "credit.fbm", "-o", "x.fbm", "--alpha", "0.1").startswith("--alpha is not for fbm; it is for sql")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -219,14 +220,69 @@ def test_labels_of_two_other_values(kind: str, positive: Any) -> None:
     assert count(kind, columns, model_of("1 bins"), label="y", positive=positive).label_sums.tolist() == [3]
 
 
+@pytest.mark.parametrize(
+    ("kind", "kind_of_weight"),
+    [
+        (kind, weight) for kind in TABLES for weight in ("int8", "uint8", "int32", "uint64", "decimal")
+        if weight != "decimal" or kind not in ("duckdb, group by", "dask")  # which refuse decimals, by their type
+    ],
+)  # fmt: skip
+def test_whole_weights_of_any_type(kind: str, kind_of_weight: str) -> None:
+    weights = pa.array([3, 0, 100])
+    columns = {"p": [0.1, 0.2, 0.9], "w": weights.cast(pa.decimal128(38, 0) if kind_of_weight == "decimal" else kind_of_weight)}
+    assert count(kind, columns, model_of("1 bins"), weight="w").counts.tolist() == [103]
+
+
+def test_sums_of_integers_in_duckdb_are_weights() -> None:
+    relation = duckdb.sql("SELECT 0.5 AS p, sum(n) AS w FROM (VALUES (3), (4)) AS t(n)")
+    for engine in ("stream", "group-by"):
+        assert fb.engines.count(relation, model_of("1 bins"), score="p", weight="w", engine=engine).n_samples == 7
+
+
+@EVERY_TABLE
+def test_labels_that_are_nan_are_no_nulls(kind: str) -> None:
+    columns = {"p": [0.1, 0.2, 0.3], "y": pa.array([0.0, float("nan"), 1.0])}
+    told = "NULL" if kind in ("pandas", "dask") else "NaN"  # which are one there
+    with pytest.raises(fb.InputError, match=f"y is {told} in 1"):
+        count(kind, columns, model_of("1 bins"), label="y")
+
+
+@EVERY_TABLE
+def test_messages_name_the_columns_of_the_table(kind: str) -> None:
+    columns = {"p": ["a", "b"], "y": ["yes", "no"]}
+    with pytest.raises(fb.InputTypeError, match=r"score is 'p', a column of type VARCHAR|score holds .*string, not numbers"):
+        count(kind, columns, model_of("1 bins"))
+    with pytest.raises(fb.InputTypeError, match="positive="):
+        count(kind, columns | {"p": [0.1, 0.2]}, model_of("1 bins"), label="y")
+
+
+def test_what_sql_does_not_compare_is_refused_in_words() -> None:
+    relation = duckdb.sql("SELECT 0.5 AS p, DATE '2026-01-02' AS y, 'a'::ENUM('a', 'b') AS e")
+    with pytest.raises(fb.InputTypeError, match=r"datetime.date\(2026, 1, 2\) is of type date; in SQL texts, numbers"):
+        fb.engines.count(relation, model_of("1 bins"), score="p", label="y", positive=date(2026, 1, 2), engine="group-by")
+    with pytest.raises(fb.InputTypeError, match="label is 'e', a column of type ENUM; say which of its values is 1"):
+        fb.engines.count(relation, model_of("1 bins"), score="p", label="e", engine="group-by")
+
+
+def test_a_column_whose_values_are_not_compared() -> None:
+    table = pa.table({"p": [0.5], "day": [[1, 2]]})
+    with pytest.raises(fb.InputTypeError, match=r"day holds list<.*>, whose values are not compared"):
+        fb.engines.count(table, model_of("1 bins"), score="p", by="day")
+
+
+def test_an_assessment_needs_labels() -> None:
+    with pytest.raises(fb.InputTypeError, match="label is None; name the column"):
+        fb.engines.assess(pa.table({"p": [0.5]}), model_of("1 bins"), score="p", label=None)  # type: ignore[arg-type]
+
+
 BAD = {
     "missing labels": ({"y": [0.0, None, 1.0]}, {}, r"of 3 rows, y is NULL in 1"),
     "strange labels": ({"y": [0, 3, 1]}, {}, r"y is neither 0 nor 1 in 1 \(such as 3"),
     "a third label": ({"y": ["a", "b", "c"]}, {"positive": "a"}, r"y is neither 'a' nor '[bc]' in 1"),
     "no positive label": ({"y": ["a", "b", "b"]}, {"positive": "z"}, "positive is 'z', which is none of the labels in y"),
     "negative weights": ({"w": [1, -1, 1]}, {"weight": "w"}, "w is negative in 1"),
-    "missing weights": ({"w": [1, None, 1]}, {"weight": "w"}, "w is NULL in 1|weighted by integers"),
-    "real weights": ({"w": [1.0, 2.0, 1.5]}, {"weight": "w"}, "counts are weighted by integers"),
+    "missing weights": ({"w": [1, None, 1]}, {"weight": "w"}, "w is NULL in 1|w holds double, real weights"),
+    "real weights": ({"w": [1.0, 2.0, 1.5]}, {"weight": "w"}, "w holds .*, real weights, and here weights are counts"),
     "too much weight": ({"w": [2**53, 1, 1]}, {"weight": "w"}, r"w adds up to more than 2\*\*53 samples"),
     "scores outside": ({"p": [0.5, 1.5, None]}, {}, "of 3 rows, 1 have no score, 1 have a score outside the range"),
     "no such column": ({}, {"weight": "v"}, "has no column 'v'"),

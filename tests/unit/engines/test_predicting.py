@@ -238,7 +238,7 @@ def test_a_pandas_index_is_kept() -> None:
 REFUSED = {
     "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is no column of the table; it has 'p', 'k', 'c'"),
     "a clash": ({"score": "p", "output": "k"}, "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
-    "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers"),
+    "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers|score holds .*string, not numbers"),
     "no key": ({"score": "p"}, "2 bins, keys", "key is missing.*fit with ties='whole'"),
     "a key too many": ({"score": "p", "key": "k"}, "2 bins", "key is 'k', and the model compares no keys; leave key out"),
     "a cell too many": ({"score": "p", "cell": "c"}, "2 bins", "cell is 'c', and model is one model and no set"),
@@ -254,6 +254,13 @@ def test_what_cannot_be_is_refused(engine: str, case: str) -> None:
     made = ENGINES[engine].make(table)
     with pytest.raises(fb.FastbinError, match=message):
         fb.engines.predict(made, model_of(model), **names)
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    twice = pa.Table.from_arrays([pa.array([0.1]), pa.array([0.9])], ["p", "p"])
+    for table in (twice, twice.to_pandas()):
+        with pytest.raises(fb.InputError, match="the table has 2 columns named 'p'; rename them"):
+            fb.engines.predict(table, model_of("2 bins"), score="p")
 
 
 def test_names_that_differ_in_case_clash_where_the_engine_takes_them_for_one() -> None:

@@ -214,7 +214,8 @@ def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
 @pytest.mark.parametrize("name", list(SETS))
 @pytest.mark.parametrize("column", [False, True])
 def test_unknown_cells(name: str, column: bool) -> None:
-    """No answer, or the value of the pool, an interval of all chances, and no bin; never for a score that has no answer."""
+    """No answer, or the value of the pool, an interval of all chances, and no bin; never for a score that has no answer, nor
+    for the empty text, which is no cell."""
     models = SETS[name]()
     unknown = ["zzz", "", "norTh", "zz\0", "北北"] if isinstance(models.keys[0], str) else [-8, 1, 6, 2**63 - 2, -(2**63) + 1]
     unknown += [] if isinstance(models.keys[0], str) or 2**63 - 1 in models.keys else [2**63 - 1]
@@ -227,7 +228,7 @@ def test_unknown_cells(name: str, column: bool) -> None:
         key=None if keys is None else keys.reshape(cells.shape),
     )  # fmt: skip
     given = {output: answers.reshape(-1) for output, answers in given.items()}
-    answered = np.isfinite(scores)
+    answered = np.isfinite(scores) & [cell != "" for cell in cells.reshape(-1).tolist()]
     if models.unknown == "refuse":
         answered[:] = False
     else:

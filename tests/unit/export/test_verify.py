@@ -108,6 +108,29 @@ def test_tables_and_their_query(model: str, dialect: str) -> None:
     assert fb.export.verify(model_of(model), tables.script, [0.5], **words).is_same
 
 
+def test_alpha_as_a_number_of_numpy() -> None:
+    model, alpha = model_of("10 bins"), np.float64(0.01)
+    assert fb.export.verify(model, fb.export.onnx(model, outputs=("lower",), alpha=alpha)).is_same
+    assert "intervals at alpha 0.01\n" in fb.export.javascript(model, outputs=("lower",), alpha=alpha)
+
+
+def test_alpha_of_a_text_is_read() -> None:
+    """Of an export at another alpha than the usual one, which its text says."""
+    model = model_of("10 bins")
+    for what in ("lower", "upper"):
+        text = fb.export.sql(model, dialect="sqlite", what=what, alpha=0.01)
+        assert fb.export.verify(model, text, dialect="sqlite", what=what).is_same
+        assert not fb.export.verify(model, text, dialect="sqlite", what=what, alpha=0.1).is_same
+    for text in (
+        fb.export.c_source(model, "p", outputs=("lower",), alpha=0.01),
+        fb.export.java(model, "P", outputs=("upper", "bin"), alpha=0.01),
+        fb.export.javascript(model, outputs=("value", "upper"), alpha=0.01),
+    ):
+        assert "intervals at alpha 0.01\n" in text
+    assert "intervals at alpha 0.1\n" in fb.export.javascript(model, outputs=("upper",))
+    assert "alpha" not in fb.export.c_source(model, "p", outputs=("value", "bin"))
+
+
 def test_alpha_of_a_graph_is_read() -> None:
     model = model_of("10 bins")
     graph = fb.export.onnx(model, outputs=("lower", "upper"), alpha=0.01)
