@@ -2,8 +2,8 @@
 
 The first query counts the rows of each segment; from these numbers alone it is decided which segments are thin, and how many
 bins each model has. The second adds up counts over the scores of each model in ascending order, by window functions, and keeps
-the groups of equal scores that hold a boundary, by an inequality in integers. Each model is then fitted to its own groups, by
-the same function as to any source.
+the groups of equal scores that hold a boundary, by an inequality in integers, and the last group. Each model is then fitted to
+its own groups, by the same function as to any source.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def fit_segments(
 
     Notes
     -----
-    The engine sorts the scores of each segment. What comes back is a row for each segment, and one for each boundary.
+    The engine sorts the scores of each segment. What comes back is a row for each segment, and one for each of its bins.
     """
     query = _Query.of(table, names, positive, method)
 
@@ -170,46 +170,46 @@ class _Query(NamedTuple):
         """For each part the groups at its boundaries, as a source that answers for all its rows."""
         n_bins = [_n_bins(part) for part in parts]
         asked = [number for number, bins in enumerate(n_bins) if bins > 1]
-        rows = np.empty((0, 7)) if not asked else self._ask(keys, parts, asked, n_bins)
+        rows = np.empty((0, 6)) if not asked else self._ask(keys, parts, asked, n_bins)
         run = rows[:, 0].astype(np.int64)
         order = np.lexsort((rows[:, 1].astype(np.float64), run))
         score, counts = rows[order, 1].astype(np.float64) + 0.0, rows[order, 2:].astype(np.int64)
         bounds = np.searchsorted(run[order], np.arange(len(parts) + 1))
         found = []
         for number, part in enumerate(parts):
-            own = slice(bounds[number], bounds[number + 1])
+            below, below_ones, equal, equal_ones = counts[bounds[number] : bounds[number + 1]].T
             n_positive = int(totals.n_positive[part.numbers].sum())
-            if (counts[own, 4] != part.n_samples).any():
+            if n_bins[number] > 1 and [*(below + equal)[-1:], *(below_ones + equal_ones)[-1:]] != [part.n_samples, n_positive]:
                 raise InputError(CHANGED)
-            below, below_ones, equal, equal_ones = counts[own, :4].T
             samples, ones = _alternating(below, equal, part.n_samples), _alternating(below_ones, equal_ones, n_positive)
-            found.append(_KnownGroups(limits_of(self.columns.score_range), score[own], samples, ones))
+            own = score[bounds[number] : bounds[number + 1]]
+            found.append(_KnownGroups(limits_of(self.columns.score_range), own, samples, ones))
         return found
 
     def _ask(self, keys: list[Key], parts: list[Part], asked: list[int], n_bins: list[int]) -> Array:
-        """Columns run, score, below, below_ones, equal, equal_ones, and the samples of the run; objects."""
-        values = ", ".join(
-            f"({literal(keys[cell], self.engine)}, {number}, {parts[number].n_samples}, {n_bins[number]})"
-            for number in asked
-            for cell in parts[number].numbers
+        """Columns run, score, below, below_ones, equal, equal_ones: of groups at boundaries, and of the last of each run."""
+        runs = ", ".join(f"({number}, {parts[number].n_samples}, {n_bins[number]})" for number in asked)
+        cells = ", ".join(
+            f"({literal(keys[cell], self.engine)}, {number})" for number in asked for cell in parts[number].numbers
         )
         cell = DIALECTS[self.engine].bytewise.format("p.cell") if self.has_text else "p.cell"
         reached = [_boundaries_up_to(samples, parts[0].calibrator, self.engine) for samples in ("w.below", "w.below + w.equal")]
-        hint = "/*+ BROADCAST(p) */ " if self.engine == "spark" else ""
+        hint = "/*+ BROADCAST({}) */ " if self.engine == "spark" else ""
+        # Sums of integers below 2**53, which doubles add exactly and fast. The last group of a run shows what it holds in all.
         query = (
-            f"WITH p(cell, run, total, bins) AS (SELECT * FROM (VALUES {values})),\n"
-            f"g AS (SELECT {hint}p.run, p.total, p.bins, s.c_score AS score, CAST(sum(s.c_weight) AS BIGINT) AS equal, "
+            f"WITH p(cell, run) AS (SELECT * FROM (VALUES {cells})), r(run, total, bins) AS (SELECT * FROM (VALUES {runs})),\n"
+            f"g AS (SELECT {hint.format('p')}p.run, s.c_score AS score, CAST(sum(s.c_weight) AS BIGINT) AS equal, "
             f"CAST(sum(s.c_one) AS BIGINT) AS equal_ones FROM {SOURCE} AS s JOIN p ON s.c_segment = {cell} "
-            "GROUP BY p.run, p.total, p.bins, s.c_score),\n"
-            "w AS (SELECT g.*, CAST(sum(equal) OVER up_to AS BIGINT) - equal AS below, "
-            "CAST(sum(equal_ones) OVER up_to AS BIGINT) - equal_ones AS below_ones, "
-            "CAST(sum(equal) OVER (PARTITION BY run) AS BIGINT) AS n_samples "
+            "GROUP BY p.run, s.c_score),\n"
+            "w AS (SELECT g.*, CAST(sum(CAST(equal AS DOUBLE)) OVER up_to AS BIGINT) - equal AS below, "
+            "CAST(sum(CAST(equal_ones AS DOUBLE)) OVER up_to AS BIGINT) - equal_ones AS below_ones, "
+            "lead(1) OVER (PARTITION BY run ORDER BY score) IS NULL AS is_last "
             "FROM g WINDOW up_to AS (PARTITION BY run ORDER BY score ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))\n"
-            "SELECT w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones, w.n_samples FROM w "
-            f"WHERE {reached[1]} > {reached[0]}"
+            f"SELECT {hint.format('r')}w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones "
+            f"FROM w JOIN r ON w.run = r.run WHERE w.is_last OR {reached[1]} > {reached[0]}"
         )
         found = fetched(run_over(self.rows, query, self.engine), self.engine)
-        return np.array([tuple(row) for row in found], object).reshape(-1, 7)
+        return np.array([tuple(row) for row in found], object).reshape(-1, 6)
 
 
 def _score_range(method: SegmentedBinning) -> ScoreRange:
@@ -239,10 +239,10 @@ def _n_bins(part: Part) -> int:
 def _boundaries_up_to(samples: str, calibrator: Any, engine: str) -> str:
     """How many ranks of boundaries (`fastbin._ranks`) are at most so many samples, as an expression."""
     if calibrator.scheme == "umb":
-        ranks = DIVIDED[engine].format(f"({samples} + 1) * w.bins - 1", "w.total")
+        ranks = DIVIDED[engine].format(f"({samples} + 1) * r.bins - 1", "r.total")
     else:
-        ranks = DIVIDED[engine].format(f"({samples}) * w.bins", "w.total + 1")
-    return f"least({ranks}, w.bins - 1)"
+        ranks = DIVIDED[engine].format(f"({samples}) * r.bins", "r.total + 1")
+    return f"least({ranks}, r.bins - 1)"
 
 
 class _KnownGroups(NamedTuple):
