@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
 from fastbin.export.expressions import check_expression, check_key_expression, sought
 from fastbin.export.lookup import Lookup, SqlTables, names_of, query_of, require_tables, statements, steps_table
-from fastbin.export.steps import GREATEST, OUTPUTS, SetSteps, Steps, check_model, description_of, set_steps_of
+from fastbin.export.steps import GREATEST, OUTPUTS, SetSteps, Steps, description_of, set_steps_of
 from fastbin.model_set import ModelSet
 
 # What rows of unknown cells get beside the value of the pool's model.
@@ -97,7 +98,7 @@ def sql_set(
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
     require_tables(words)
     check_choice(what, "what", OUTPUTS)
-    fitted = check_model(models)
+    fitted = as_model_or_set(models)
     if not isinstance(fitted, ModelSet):
         raise InputTypeError("models is one model; use sql, which writes one expression")
     steps = set_steps_of(fitted, (what,), alpha)
