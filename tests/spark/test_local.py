@@ -120,4 +120,4 @@ def test_a_partition_shuffles_little(spark: Any, tmp_path: Any, n_bins: Any) -> 
         print(one)
         assert one.n_rows >= 4_000_000  # the rows were read
         assert one.most_shuffled <= 2**20
-        assert one.collected < 2**22  # and never collected
+        assert one.collected < one.scanned // 4  # and never collected
