@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._scalars import check_alpha
@@ -12,7 +13,6 @@ from fastbin.engines.bin_counts import count_rows, refuse_left_out
 from fastbin.engines.counting import Asked, Tally
 from fastbin.engines.pieces import pieces_of, rows_of
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
-from fastbin.export.steps import check_model
 from fastbin.report.assessment import Assessment, assess_model
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut
@@ -122,7 +122,7 @@ def assess(
     >>> assessment.check.verdict, assessment.n_samples, assessment.before
     ('cannot tell', 2000, None)
     """
-    fitted, alpha = check_model(model), check_alpha(alpha)
+    fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     if label is None:
         raise InputTypeError("label is None; name the column of the labels")
     pieces = pieces_of(fitted)

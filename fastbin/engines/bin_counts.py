@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._scalars import check_choice
 from fastbin._tables import Columns, Table
 from fastbin._typing import Int64s
-from fastbin.engines import grouped
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
+from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, is_path, package_of, stream_of, unwrapped
-from fastbin.export.steps import check_model
 from fastbin.io import open_table
 
 ENGINES = ("auto", "stream", "group-by")
@@ -128,7 +128,7 @@ def count(
     >>> counts.counts, counts.label_sums, counts.groups[2].counts
     (array([2, 1]), array([1, 1]), array([0, 1]))
     """
-    fitted = check_model(model)
+    fitted = as_model_or_set(model)
     asked = Asked(score, label, weight, cell, key, by, positive)
     tally = count_rows(table, fitted, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
@@ -172,7 +172,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
     table = unwrapped(table)
     package = package_of(table)
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
-        count_all: Callable[[Any, Partition, Asked], Tally] = grouped.count_by_sql
+        count_all: Callable[[Any, Partition, Asked], Tally] = count_by_sql
     elif package in ("dask", "dask_expr") and engine != "group-by":
         count_all = _count_partitions
     elif engine == "group-by" or package in ("pyspark", "ibis"):

@@ -14,8 +14,8 @@ import numpy as np
 
 from fastbin._typing import Int64s
 from fastbin._validation import is_missing
-from fastbin.engines.arrow_columns import MOST_SAMPLES, coded, sum_of, too_many_samples, weights_of
-from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
+from fastbin.engines.arrow_columns import coded, sum_of, weights_of
+from fastbin.engines.faults import MISSING, MOST_SAMPLES, NEGATIVE, Fault, refuse, too_many_samples
 from fastbin.engines.labels import Labels
 from fastbin.engines.scoring import N_REASONS, CheckedRows, check_rows
 from fastbin.model import BinnedModel
@@ -104,7 +104,7 @@ class Counter:
         self.tables[value] = self.tables[value] + table if value in self.tables else table
 
     def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
-        """Count what an engine has counted: groups (`fastbin.engines.grouped`), each with the first bin of its model."""
+        """Count what an engine has counted: groups of `counting_by_sql`, each with the first bin of its model."""
         tables: dict[Any, Int64s] = {}
         for group, first in groups:
             self.n_rows += group.n_rows

@@ -13,9 +13,8 @@ from fastbin._errors import FastbinWarning, InputError, InputTypeError
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
-from fastbin.engines.arrays import ArrayReader, Names
+from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.files import stream_file
-from fastbin.engines.streams import StreamSource
 from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
 from fastbin.engines.tables import check_column, is_path, pyarrow, unwrapped
-from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -107,7 +107,7 @@ def predict(
     1   2  0.5          0.7
     2   3  NaN          NaN
     """
-    request = Request(check_deterministic(check_model(model)), score, cell, key, output)
+    request = Request(check_deterministic(as_model_or_set(model)), score, cell, key, output)
     table = unwrapped(table)
     kind = kind_of(table)
     names = list(_NAMES[kind](table))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin.export.curves import Curve
@@ -25,7 +26,7 @@ from fastbin.export.source import (
     uses,
     wrapped,
 )
-from fastbin.export.steps import check_model, digest_of
+from fastbin.export.steps import digest_of
 from fastbin.export.tables import Cells, Tables
 
 # Keywords of C and C++ of all years, what the headers declare that it includes, functions that compilers know without one, and
@@ -132,7 +133,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
         [
             comment(model, outputs, alpha, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
             "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
-            f'#define {name}_SHA256 "{digest_of(check_model(model))}"',
+            f'#define {name}_SHA256 "{digest_of(as_model_or_set(model))}"',
             *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
             "#endif\n",
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError
 from fastbin._typing import Array
 from fastbin.export.curves import Curve
@@ -23,7 +24,7 @@ from fastbin.export.source import (
     tables_or_curve,
     tables_to_print,
 )
-from fastbin.export.steps import check_model, digest_of
+from fastbin.export.steps import digest_of
 from fastbin.export.tables import Cells, Tables
 
 KEYWORDS = """
@@ -110,7 +111,7 @@ def java(
         *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"),
         "Needs no library; safe to share between threads.",
     ]
-    digest = f'  public static final String SHA256 = "{digest_of(check_model(model))}";'
+    digest = f'  public static final String SHA256 = "{digest_of(as_model_or_set(model))}";'
     body = "\n\n".join([digest, f"  private {name}() {{}}", *parts])
     head = f"{comment(model, outputs, alpha, *said)}{_package_line(package)}{_imports(source)}"
     return f"{head}public final class {name} {{\n{body}\n}}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._typing import Array
 from fastbin.export.curves import Curve
 from fastbin.export.source import (
@@ -22,7 +23,7 @@ from fastbin.export.source import (
     tables_to_print,
     wrapped,
 )
-from fastbin.export.steps import check_model, digest_of
+from fastbin.export.steps import digest_of
 from fastbin.export.tables import Cells, Tables
 
 SAFE = 2**53 - 1
@@ -84,7 +85,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     source = tables_or_curve(model, outputs, alpha)
     outputs = asked(source)
     functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
-    digest = f'export const SHA256 = "{digest_of(check_model(model))}";'
+    digest = f'export const SHA256 = "{digest_of(as_model_or_set(model))}";'
     parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
     said = ["", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN")]
     return "\n\n".join([comment(model, outputs, alpha, *said) + digest, *parts]) + "\n"

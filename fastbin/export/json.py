@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError
 from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates, native_parts
 from fastbin.export.json_values import (
@@ -30,7 +31,7 @@ from fastbin.export.json_values import (
     rows_of,
     unbounded,
 )
-from fastbin.export.steps import check_model, digest_of
+from fastbin.export.steps import digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 
@@ -102,7 +103,7 @@ def json(model: Any) -> str:
     >>> fb.export.from_json(text) == model
     True
     """
-    fitted = check_model(model)
+    fitted = as_model_or_set(model)
     word = "model" if isinstance(fitted, BinnedModel) else "set"
     head = {"fastbin": word, "version": VERSION, "sha256": digest_of(fitted)}
     lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
 from fastbin._native.owner import library_version
 from fastbin._scalars import check_count
@@ -15,7 +16,6 @@ from fastbin.export.steps import (
     ENDS,
     SetSteps,
     Steps,
-    check_model,
     check_outputs,
     digest_of,
     promise_of,
@@ -110,7 +110,7 @@ def onnx(
         from onnx import defs, helper
 
     check_count(opset, "opset", LEAST_OPSET, defs.onnx_opset_version())
-    checked = check_model(model)
+    checked = as_model_or_set(model)
     parts = parts_of(checked, outputs, alpha)
     shape = ("n", 1) if column else ("n",)
     inputs = inputs_of(parts, shape, score="score")

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of, parts_of
 from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
-from fastbin.export.steps import check_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -101,7 +101,7 @@ def append_onnx(
     with needed_for(PURPOSE, extra="onnx"):
         from onnx import helper
 
-    checked = check_model(model)
+    checked = as_model_or_set(model)
     parts = parts_of(checked, outputs, alpha)
     made = _read(classifier_graph)
     graph = made.graph

@@ -12,10 +12,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
 from fastbin.export.curves import Curve, Expression, Name, Named, Operation, curve_of, written
-from fastbin.export.steps import GREATEST, OUTPUTS, check_model, check_outputs, description_of, require_steps
+from fastbin.export.steps import GREATEST, OUTPUTS, check_outputs, description_of, require_steps
 from fastbin.export.tables import Tables, tables_of
 from fastbin.model import BinnedModel
 
@@ -192,7 +193,7 @@ def literal(text: str) -> str:
 
 def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
     """What there is to write of a model, a set or a calibrator, checked."""
-    model = check_model(model)
+    model = as_model_or_set(model)
     outputs = check_outputs(outputs, alpha)
     if isinstance(model, BinnedModel) and model.kind != "step" and outputs == ("value",):
         return curve_of(model)
@@ -203,7 +204,7 @@ def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> 
 
 def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
     """The first lines of an export: what `description_of` says, then `said`; nothing in it ends the comment, or begins one."""
-    text = "\n".join([*description_of(check_model(model), outputs, alpha), *said])
+    text = "\n".join([*description_of(as_model_or_set(model), outputs, alpha), *said])
     text = text.replace("\\", "/").replace("/*", "/ *").replace("*/", "* /")
     ascii_text = text.encode("ascii", "backslashreplace").decode()
     lines = [short for line in ascii_text.split("\n") for short in textwrap.wrap(line, WIDTH + 8) or [""]]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
 from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
-from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
+from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.sql_curves import sql_of_curve
-from fastbin.export.steps import OUTPUTS, Steps, check_model, check_outputs, description_of, require_steps, steps_of
+from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, require_steps, steps_of
 from fastbin.model import BinnedModel
 
 STYLES = ("auto", "tree", "join")
@@ -137,7 +138,7 @@ def sql(
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
     check_choice(what, "what", OUTPUTS)
     check_choice(style, "style", STYLES)
-    fitted = check_model(model)
+    fitted = as_model_or_set(model)
     if not isinstance(fitted, BinnedModel):
         raise InputTypeError("model is a set of models; use sql_set, which writes a table and its query")
     score = check_expression(score, "score")
@@ -202,5 +203,4 @@ def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, 
     # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
     number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
     lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
-    made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
-    return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")
+    return sql_tables([steps_table([(steps, cuts_of(steps, what))], names.steps, dialect)], lookup, what, names, dialect, about)

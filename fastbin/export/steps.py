@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.owner import library_version
 from fastbin._scalars import check_alpha
@@ -96,11 +95,6 @@ def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...
             raise InputError(f"alpha is {alpha!r}, but no end of an interval is asked for; leave it out, or ask for 'lower'")
         check_alpha(alpha)
     return tuple(outputs)
-
-
-def check_model(model: object) -> BinnedModel | ModelSet:
-    """A model, a set, or what a fitted calibrator has of these."""
-    return as_model_or_set(model)
 
 
 def require_steps(model: BinnedModel) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
 from fastbin._scalars import check_choice
 from fastbin._typing import Array
@@ -20,7 +21,7 @@ from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined
 from fastbin.export.runners.engines import run_onnx, run_sql
 from fastbin.export.runners.programs import run_c, run_java, run_javascript
 from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
-from fastbin.export.steps import OUTPUTS, check_model, digest_of
+from fastbin.export.steps import OUTPUTS, digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -193,7 +194,7 @@ def verify(
     >>> result.is_same, result.n_given
     (True, 3)
     """
-    fitted = check_model(model)
+    fitted = as_model_or_set(model)
     content, target = _content(export, target)
     said = Verification(target, digest_of(fitted), digest_in(content, target))
     given = given_rows(fitted, scores, keys, cells)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
-from fastbin.engines.arrow_columns import real_weights
 from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
+from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (
     BOOLEANS,
     INTEGERS,
