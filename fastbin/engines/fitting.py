@@ -70,7 +70,7 @@ def fit(
         is absent or there twice; for an empty table; where a pass sees other rows than the one before, as in a query that draws
         at random; for a reader that can be read once, where a second pass is needed.
     InputTypeError
-        For what is no table.
+        For what is no table, and for columns of types that are no scores, labels, whole weights or keys of segments.
     MissingDependencyError
         Where PyArrow, or what the engine needs, is not installed.
 
