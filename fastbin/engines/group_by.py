@@ -170,15 +170,10 @@ class _Level(NamedTuple):
         """Of a later one. Its table has a row for each interval and each cell of the query before that may hold its scores."""
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
-        is_listed = np.where(plan.n_cells == 0, 1.0, 0.0)
-        columns: dict[str, Array] = {
-            "interval": np.arange(len(plan.low)),
-            "low": plan.low,
-            "high": plan.high,
-            "is_listed": is_listed,
-        }
-        table = {"cell": cell} | {name: column[interval] for name, column in (columns | cuts._asdict()).items()}
-        is_cut = plan.n_cells > 0
+        is_cut, number = plan.n_cells > 0, np.arange(len(plan.low))
+        ends: dict[str, Array] = {"low": plan.low, "high": plan.high, "is_listed": np.where(is_cut, 0.0, 1.0)}
+        columns = {"interval": number, **ends, **cuts._asdict()}
+        table = {"cell": cell, **{name: column[interval] for name, column in columns.items()}}
         return cls(plan.low[is_cut], plan.high[is_cut], None, cuts.by_ratio, table)
 
     def number(self, rows: Frame, kept: list[str]) -> Frame:
