@@ -48,7 +48,7 @@ def scores_of(column: Any, name: str) -> Array:
 
 
 def weights_of(column: Any, name: str) -> Int64s:
-    """int64, from an array without nulls; real weights are refused, as counts do not add up to their sums."""
+    """int64, 0 for nulls; real weights are refused, as counts do not add up to their sums."""
     pa, kind = pyarrow(), column.type
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
@@ -56,7 +56,7 @@ def weights_of(column: Any, name: str) -> Int64s:
     if not whole and not pa.types.is_null(kind):
         raise InputTypeError(f"{name} holds {kind}, not whole numbers")
     try:
-        return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
+        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     except pa.ArrowInvalid:
         raise too_many_samples(name) from None
 

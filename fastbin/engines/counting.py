@@ -112,6 +112,8 @@ class Counter:
             self._bad_weights[MISSING] += int(group.weight_missing)
             self._bad_weights[NEGATIVE] += int(group.weight_negative)
             self._n_samples += int(group.samples)
+            if self._n_samples > MOST_SAMPLES:
+                raise too_many_samples(self._asked.weight)
             if self._labels is not None:
                 self._labels.add_group(group)
             if group.reason == 0:
@@ -134,7 +136,7 @@ class Counter:
     def _weights(self, column: Any) -> Int64s:
         """How often rows stand; what cannot be is counted as 0, and refused at the end."""
         self._bad_weights[MISSING] += column.null_count
-        weights = weights_of(column.fill_null(0), str(self._asked.weight))
+        weights = weights_of(column, str(self._asked.weight))
         self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
         weights = np.maximum(weights, 0)
         self._n_samples += sum_of(weights)
@@ -162,6 +164,6 @@ class Counter:
             self._labels.check_positive()
         if any(fault.n_rows for fault in faults):
             refuse(faults, self.n_rows)
-        if self._n_samples > MOST_SAMPLES:
+        if self._n_samples > MOST_SAMPLES:  # of counters that were merged
             raise too_many_samples(self._asked.weight)
         return Tally(self.tables, self.left_out, self.n_rows)
