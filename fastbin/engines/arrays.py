@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._fit.batches import BatchesSource, Progress
 from fastbin._fit.quantiles import CHANGED
-from fastbin._fit.rows import limits_of
+from fastbin._fit.rows import Rows, limits_of
 from fastbin._typing import Array, Bools
 from fastbin._validation import ScoreRange
-from fastbin.engines.arrow_columns import MOST_SAMPLES, column_of, scores_of, sum_of, too_many_samples, weights_of
-from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse
+from fastbin.engines.arrow_columns import column_of, scores_of, sum_of, weights_of
+from fastbin.engines.faults import INFINITE, MISSING, MOST_SAMPLES, NAN, NEGATIVE, Fault, outside, refuse, too_many_samples
 from fastbin.engines.labels import Labels
 from fastbin.engines.tables import Stream, pyarrow
 
@@ -109,6 +110,20 @@ class ArrayReader:
         for batch in self.stream.read(self._wanted):
             if len(batch):
                 yield [column_of(batch, name) for name in names]
+
+
+class StreamSource(BatchesSource):
+    """The rows of a table, pass by pass; bad ones are refused with the number of each kind."""
+
+    remedy = "nothing may change it meanwhile, and a query must not draw at random; a reader that is used up goes as a function"
+
+    def __init__(self, reader: ArrayReader, progress: Progress | None = None) -> None:
+        super().__init__(reader.batches, reader.score_range, progress)
+        self._reader = reader
+        self.called = reader.stream.called
+
+    def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
+        self._reader.refuse()
 
 
 class _Reading:

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputTypeError
 from fastbin._typing import Array, Int64s
+from fastbin.engines.faults import MOST_SAMPLES, real_weights, too_many_samples
 from fastbin.engines.tables import pyarrow
 from fastbin.io.parsing import doubles_of_decimals
-
-# The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
-MOST_SAMPLES = 2**53
 
 
 def column_of(batch: Any, name: str) -> Any:
@@ -50,7 +48,7 @@ def scores_of(column: Any, name: str) -> Array:
 
 
 def weights_of(column: Any, name: str) -> Int64s:
-    """int64, from an array without nulls; real weights are refused, as counts do not add up to their sums."""
+    """int64, 0 for nulls; real weights are refused, as counts do not add up to their sums."""
     pa, kind = pyarrow(), column.type
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
@@ -58,7 +56,7 @@ def weights_of(column: Any, name: str) -> Int64s:
     if not whole and not pa.types.is_null(kind):
         raise InputTypeError(f"{name} holds {kind}, not whole numbers")
     try:
-        return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
+        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     except pa.ArrowInvalid:
         raise too_many_samples(name) from None
 
@@ -68,19 +66,6 @@ def sum_of(weights: Int64s) -> int:
     # The greatest tells first, as the sum may not fit into 64 bits.
     fits = len(weights) == 0 or int(weights.max()) <= MOST_SAMPLES // len(weights)
     return int(weights.sum()) if fits else sum(weights.tolist())
-
-
-def real_weights(name: str, kind: object) -> InputTypeError:
-    """The error of weights that are no counts."""
-    return InputTypeError(
-        f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
-        "importance weights read the columns, and pass sample_weight= in memory"
-    )
-
-
-def too_many_samples(name: str | None) -> InputError:
-    """The error of weights that add up to more than doubles count."""
-    return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")
 
 
 def coded(column: Any, name: str) -> tuple[list[Any], Int64s]:

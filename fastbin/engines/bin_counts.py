@@ -15,8 +15,8 @@ from fastbin._fit.batches import Progress
 from fastbin._scalars import check_choice
 from fastbin._tables import Columns, Table
 from fastbin._typing import Int64s
-from fastbin.engines import grouped
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
+from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, is_path, package_of, stream_of, unwrapped
@@ -172,7 +172,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
     table = unwrapped(table)
     package = package_of(table)
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
-        count_all: Callable[[Any, Partition, Asked], Tally] = grouped.count_by_sql
+        count_all: Callable[[Any, Partition, Asked], Tally] = count_by_sql
     elif package in ("dask", "dask_expr") and engine != "group-by":
         count_all = _count_partitions
     elif engine == "group-by" or package in ("pyspark", "ibis"):

@@ -14,8 +14,8 @@ import numpy as np
 
 from fastbin._typing import Int64s
 from fastbin._validation import is_missing
-from fastbin.engines.arrow_columns import MOST_SAMPLES, coded, sum_of, too_many_samples, weights_of
-from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
+from fastbin.engines.arrow_columns import coded, sum_of, weights_of
+from fastbin.engines.faults import MISSING, MOST_SAMPLES, NEGATIVE, Fault, refuse, too_many_samples
 from fastbin.engines.labels import Labels
 from fastbin.engines.scoring import N_REASONS, CheckedRows, check_rows
 from fastbin.model import BinnedModel
@@ -104,7 +104,7 @@ class Counter:
         self.tables[value] = self.tables[value] + table if value in self.tables else table
 
     def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
-        """Count what an engine has counted: groups (`fastbin.engines.grouped`), each with the first bin of its model."""
+        """Count what an engine has counted: groups of `counting_by_sql`, each with the first bin of its model."""
         tables: dict[Any, Int64s] = {}
         for group, first in groups:
             self.n_rows += group.n_rows
@@ -112,6 +112,8 @@ class Counter:
             self._bad_weights[MISSING] += int(group.weight_missing)
             self._bad_weights[NEGATIVE] += int(group.weight_negative)
             self._n_samples += int(group.samples)
+            if self._n_samples > MOST_SAMPLES:
+                raise too_many_samples(self._asked.weight)
             if self._labels is not None:
                 self._labels.add_group(group)
             if group.reason == 0:
@@ -134,7 +136,7 @@ class Counter:
     def _weights(self, column: Any) -> Int64s:
         """How often rows stand; what cannot be is counted as 0, and refused at the end."""
         self._bad_weights[MISSING] += column.null_count
-        weights = weights_of(column.fill_null(0), str(self._asked.weight))
+        weights = weights_of(column, str(self._asked.weight))
         self._bad_weights[NEGATIVE] += int(np.count_nonzero(weights < 0))
         weights = np.maximum(weights, 0)
         self._n_samples += sum_of(weights)
@@ -162,6 +164,6 @@ class Counter:
             self._labels.check_positive()
         if any(fault.n_rows for fault in faults):
             refuse(faults, self.n_rows)
-        if self._n_samples > MOST_SAMPLES:
+        if self._n_samples > MOST_SAMPLES:  # of counters that were merged
             raise too_many_samples(self._asked.weight)
         return Tally(self.tables, self.left_out, self.n_rows)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._validation import ScoreRange
 
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
 MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"
+
+# The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
+MOST_SAMPLES = 2**53
 
 _FILTER = "leave such rows out of the table first"
 _RANGE = "pass a calibrator with score_range=None where scores are not probabilities"
@@ -63,3 +66,16 @@ def _remedy(what: str) -> str:
     if what.startswith("outside"):
         return _RANGE
     return _LABEL if what == strange_label() else _FILTER
+
+
+def real_weights(name: str, kind: object) -> InputTypeError:
+    """The error of weights that are no counts."""
+    return InputTypeError(
+        f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
+        "importance weights read the columns, and pass sample_weight= in memory"
+    )
+
+
+def too_many_samples(name: str | None) -> InputError:
+    """The error of weights that add up to more than doubles count."""
+    return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")

@@ -13,9 +13,8 @@ from fastbin._errors import FastbinWarning, InputError, InputTypeError
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
-from fastbin.engines.arrays import ArrayReader, Names
+from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.files import stream_file
-from fastbin.engines.streams import StreamSource
 from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -71,7 +70,7 @@ def fit(
         is absent or there twice; for an empty table; where a pass sees other rows than the one before, as in a query that draws
         at random; for a reader that can be read once, where a second pass is needed.
     InputTypeError
-        For what is no table.
+        For what is no table, and for columns of types that are no scores, labels, whole weights or keys of segments.
     MissingDependencyError
         Where PyArrow, or what the engine needs, is not installed.
 

@@ -23,15 +23,13 @@ from fastbin._fit.rows import limits_of
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.engines.columns import Columns
-from fastbin.engines.cuts import Cuts, cell_of
+from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
 from fastbin.engines.frames import Frame
+from fastbin.engines.score_cells import Cuts, cell_of
 from fastbin.engines.tables import package_of
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
-
-# Sums of weights are doubles, which cannot wrap around; up to here, and not beyond, they are exact in every order.
-MOST_SAMPLES = 2**53
 
 
 def group_by_source(
@@ -58,10 +56,10 @@ def group_by_source(
 def frame_of(table: Any) -> Frame:
     """A Spark data frame, or a table that Narwhals reads, as what queries are made of."""
     if package_of(table) == "pyspark":
-        from fastbin.engines.spark import SparkFrame
+        from fastbin.engines.frames_spark import SparkFrame
 
         return SparkFrame(table)
-    from fastbin.engines.narwhals_frames import NarwhalsFrame
+    from fastbin.engines.frames_narwhals import NarwhalsFrame
 
     return NarwhalsFrame.of(table)
 
@@ -143,8 +141,8 @@ class GroupBySource:
     def _counts(self, groups: dict[str, Array]) -> tuple[Int64s, Int64s]:
         """Samples, and those with label 1."""
         samples = groups["rows" if self._columns.weight is None else "weight"]
-        if samples.sum() >= MOST_SAMPLES:
-            raise InputError(f"{self._columns.weight} sums up to more than 2**53, beyond which counts are not exact; divide it")
+        if samples.sum() >= MOST_SAMPLES:  # sums of weights are doubles, which cannot wrap around
+            raise too_many_samples(self._columns.weight)
         return samples.astype(np.int64), groups["one"].astype(np.int64)
 
 

@@ -6,8 +6,6 @@ holds in itself, as VALUES: nothing is created in the database.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
@@ -152,9 +150,8 @@ def _with_column(table: Any, expression: str, name: str, engine: str) -> Any:
 
 def _looked_up(table: Any, tables: SqlTables, safe: list[str], names: list[str], engine: str) -> Any:
     """The rows of a query over `SOURCE`; `safe` are its columns there, `names` those of the result."""
-    query = f"WITH {', '.join(_as_values(tables.table))}\n{tables.query}"
     chosen = {short: in_quotes(name, engine) for short, name in zip(safe, names, strict=False)}
-    found = run_over(selected(table, chosen, engine), query, engine)
+    found = run_over(selected(table, chosen, engine), tables.query_of_values, engine)
     return selected(found, dict(zip(names, (in_quotes(short, engine) for short in found.columns), strict=True)), engine)
 
 
@@ -189,19 +186,3 @@ def literal(value: Any, engine: str) -> str:
     if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
         raise InputTypeError(f"{value!r} is of type {type(value).__name__}; in SQL texts, numbers and booleans are compared")
     return words.number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
-
-
-def _as_values(statements: Iterable[str]) -> Iterator[str]:
-    """Each table that the statements create and fill, as an expression of WITH."""
-    columns: dict[str, list[str]] = {}
-    rows: dict[str, list[str]] = {}
-    for statement in statements:
-        created = re.match(r"(?:/\*.*?\*/\s*)?CREATE TABLE (\S+) \((.*)\)", statement, re.DOTALL)
-        if created:
-            columns[created[1]], rows[created[1]] = [column.split()[0] for column in created[2].split(", ")], []
-            continue
-        head, _, values = statement.partition(" VALUES\n")
-        rows[head.split()[2]].append(values)
-    for name, parts in rows.items():
-        values = ",\n".join(parts)
-        yield f"{name}({', '.join(columns[name])}) AS (SELECT * FROM (VALUES\n{values}))"

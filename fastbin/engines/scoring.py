@@ -122,7 +122,10 @@ def as_arrow(column: Any) -> Any:
     if hasattr(column, "to_arrow"):  # Polars
         column = column.to_arrow()
     elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
-        column = pa.Array.from_pandas(column)
+        try:
+            column = pa.Array.from_pandas(column)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

@@ -24,7 +24,7 @@ from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, Fault, refuse
+from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, refuse, too_many_samples
 from fastbin.engines.group_by import frame_of
 from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, fetched, in_quotes, literal, run_over, selected, type_names
 from fastbin.engines.tables import check_column, package_of
@@ -160,8 +160,8 @@ class _Query(NamedTuple):
         if not found:
             raise InputError("table has no rows; a calibrator needs samples")
         by_key = {row[0]: (int(row[3]), int(row[4])) for row in found}
-        if sum(samples for samples, _ in by_key.values()) > 2**53:
-            raise InputError(f"{self.columns.weight} sums up to more than 2**53, beyond which counts are not exact; divide it")
+        if sum(samples for samples, _ in by_key.values()) > MOST_SAMPLES:
+            raise too_many_samples(self.columns.weight)
         keys = in_order(by_key, self.segment)
         samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
         return keys, _Totals(samples, ones, n_rows)

@@ -7,7 +7,9 @@ model and keep the step whose range holds the score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,46 @@ from fastbin.export.steps import GREATEST_KEY, Steps
 MOST_BYTES = 2**19
 
 
-class SqlTables(NamedTuple):
+@dataclass(frozen=True)
+class FilledTable:
+    """A table with its rows, before it is known how an engine gets it."""
+
+    name: str
+    columns: dict[str, str]  # their types, by their names
+    key: tuple[str, ...]  # the columns that tell rows apart
+    rows: tuple[str, ...]  # each in parentheses, as literals
+    dialect: Dialect
+
+    @property
+    def statements(self) -> Iterator[str]:
+        """CREATE TABLE, and as many INSERTs as it takes."""
+        described, options = ", ".join(f"{column} {kind}" for column, kind in self.columns.items()), ""
+        if self.dialect.lookup == "seek":
+            described += f", PRIMARY KEY ({', '.join(self.key)})"
+            options = " WITHOUT ROWID" if self.dialect.name == "sqlite" else ""
+        yield f"CREATE TABLE {self.name} ({described}){options}"
+        chunk: list[str] = []
+        size = 0
+        for row in self.rows:
+            if len(chunk) == self.dialect.most_rows or size + len(row) > MOST_BYTES:
+                yield self._insert(chunk)
+                chunk, size = [], 0
+            chunk.append(row)
+            size += len(row)
+        yield self._insert(chunk)
+
+    def _insert(self, rows: list[str]) -> str:
+        return f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES\n" + ",\n".join(rows)
+
+    @property
+    def as_values(self) -> str:
+        """The table as an expression of WITH."""
+        rows = ",\n".join(self.rows)
+        return f"{self.name}({', '.join(self.columns)}) AS (SELECT * FROM (VALUES\n{rows}))"
+
+
+@dataclass(frozen=True)
+class SqlTables:
     """What scores by a table.
 
     Attributes
@@ -31,15 +72,30 @@ class SqlTables(NamedTuple):
         The statements that make and fill it, to be run once, in this order. They stop at a table that is there already.
     query : str
         The query that reads it.
+    about : str
+        The comment that all texts begin with.
+    filled : tuple
+        The tables by their columns and rows.
     """
 
-    table: tuple[str, ...]
     query: str
+    about: str
+    filled: tuple[FilledTable, ...]
+
+    @cached_property
+    def table(self) -> tuple[str, ...]:
+        first, *others = (statement for each in self.filled for statement in each.statements)
+        return f"{self.about}\n{first}", *others
 
     @property
     def script(self) -> str:
         """All of it as one text, the query last."""
         return ";\n\n".join([*self.table, self.query]) + ";\n"
+
+    @property
+    def query_of_values(self) -> str:
+        """The query with the rows of the tables in it, so that nothing is made; for engines that take VALUES in WITH."""
+        return f"WITH {', '.join(each.as_values for each in self.filled)}\n{self.query}"
 
 
 class Names(NamedTuple):
@@ -75,7 +131,7 @@ def require_tables(dialect: Dialect) -> None:
         raise InputError(f"dialect is {dialect.name!r}, which has no tables that last; score its frames with predict")
 
 
-def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialect) -> Iterator[str]:
+def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialect) -> FilledTable:
     """One row for each step of each model: the first and the last score, and key, that have its answer."""
     has_keys = any(steps.needs_key for steps, _ in models)
     kinds = {
@@ -84,9 +140,9 @@ def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialec
         "answer": dialect.integer if models[0][1].column.dtype.kind == "i" else dialect.double,
     }  # fmt: skip
     columns = {f"fastbin_{name}": kind for name, kind in kinds.items() if has_keys or not name.endswith("key")}
-    index = ["fastbin_model", "fastbin_lower", "fastbin_lower_key"][: 2 + has_keys]
+    index = ("fastbin_model", "fastbin_lower", "fastbin_lower_key")[: 2 + has_keys]
     rows = (row for number, (steps, cuts) in enumerate(models) for row in _rows(number, steps, cuts, has_keys, dialect))
-    return statements(name, columns, index, rows, dialect)
+    return FilledTable(name, columns, index, tuple(rows), dialect)
 
 
 def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
@@ -104,31 +160,14 @@ def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialec
         yield f"({number}, {first}, {last}, {answer})"
 
 
-def statements(
-    name: str, columns: dict[str, str], index: Sequence[str], rows: Iterable[str], dialect: Dialect
-) -> Iterator[str]:
-    """CREATE TABLE, and as many INSERTs as it takes."""
-    described, options = ", ".join(f"{column} {kind}" for column, kind in columns.items()), ""
-    if dialect.lookup == "seek":
-        described += f", PRIMARY KEY ({', '.join(index)})"
-        options = " WITHOUT ROWID" if dialect.name == "sqlite" else ""
-    yield f"CREATE TABLE {name} ({described}){options}"
-    chunk: list[str] = []
-    size = 0
-    for row in rows:
-        if len(chunk) == dialect.most_rows or size + len(row) > MOST_BYTES:
-            yield _insert(name, columns, chunk)
-            chunk, size = [], 0
-        chunk.append(row)
-        size += len(row)
-    yield _insert(name, columns, chunk)
+def sql_tables(
+    filled: Sequence[FilledTable], lookup: Lookup, output: str, names: Names, dialect: Dialect, about: str
+) -> SqlTables:
+    """Tables and the query that reads them, both of which begin with a comment."""
+    return SqlTables(f"{about}\n{_query_of(lookup, output, names, dialect)}", about, tuple(filled))
 
 
-def _insert(name: str, columns: Iterable[str], rows: list[str]) -> str:
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES\n" + ",\n".join(rows)
-
-
-def query_of(lookup: Lookup, output: str, names: Names, dialect: Dialect) -> str:
+def _query_of(lookup: Lookup, output: str, names: Names, dialect: Dialect) -> str:
     """All columns of the user's rows, and the answer."""
     cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
     return _QUERIES[dialect.lookup](lookup, output, names, f"FROM {names.source} AS s{cells}", dialect)

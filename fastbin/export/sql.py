@@ -10,7 +10,7 @@ from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
 from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
-from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, query_of, require_tables, steps_table
+from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.sql_curves import sql_of_curve
 from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, require_steps, steps_of
 from fastbin.model import BinnedModel
@@ -203,5 +203,4 @@ def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, 
     # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
     number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
     lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
-    made = list(steps_table([(steps, cuts_of(steps, what))], names.steps, dialect))
-    return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, dialect)}")
+    return sql_tables([steps_table([(steps, cuts_of(steps, what))], names.steps, dialect)], lookup, what, names, dialect, about)

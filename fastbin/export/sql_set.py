@@ -12,7 +12,7 @@ from fastbin._scalars import check_choice
 from fastbin.export.cuts import cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment
 from fastbin.export.expressions import check_expression, check_key_expression, sought
-from fastbin.export.lookup import Lookup, SqlTables, names_of, query_of, require_tables, statements, steps_table
+from fastbin.export.lookup import FilledTable, Lookup, SqlTables, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.steps import GREATEST, OUTPUTS, SetSteps, Steps, description_of, set_steps_of
 from fastbin.model_set import ModelSet
 
@@ -106,11 +106,11 @@ def sql_set(
     key = check_key_expression(key, needs_key=steps.needs_key)
     lookup = _lookup(steps, what, check_expression(score, "score"), key, check_expression(cell, "cell"), words)
     about = comment(description_of(fitted, (what,), alpha))
-    made = [
-        *steps_table([(model, cuts_of(model, what)) for model in steps.models], names.steps, words),
-        *_cells_table(steps, names.cells, words),
+    filled = [
+        steps_table([(model, cuts_of(model, what)) for model in steps.models], names.steps, words),
+        _cells_table(steps, names.cells, words),
     ]
-    return SqlTables((f"{about}\n{made[0]}", *made[1:]), f"{about}\n{query_of(lookup, what, names, words)}")
+    return sql_tables(filled, lookup, what, names, words, about)
 
 
 def _lookup(steps: SetSteps, what: str, score: str, key: str | None, cell: str, dialect: Dialect) -> Lookup:
@@ -132,7 +132,7 @@ def _lookup(steps: SetSteps, what: str, score: str, key: str | None, cell: str, 
     return Lookup(number, sought(score, key, limits, dialect), key and dialect.bytewise.format(key), answer, cell)
 
 
-def _cells_table(steps: SetSteps, name: str, dialect: Dialect) -> Iterator[str]:
+def _cells_table(steps: SetSteps, name: str, dialect: Dialect) -> FilledTable:
     has_text, moves = isinstance(steps.keys[0], str), _moves(steps)
     columns = {"fastbin_cell": dialect.string if has_text else dialect.integer, "fastbin_model": dialect.integer}
     columns |= {"fastbin_low": dialect.double, "fastbin_high": dialect.double} if moves else {}
@@ -143,7 +143,7 @@ def _cells_table(steps: SetSteps, name: str, dialect: Dialect) -> Iterator[str]:
             entries += map(dialect.number, _limits(steps.models[number])) if moves else []
             yield f"({', '.join(entries)})"
 
-    return statements(name, columns, ["fastbin_cell"], rows(), dialect)
+    return FilledTable(name, columns, ("fastbin_cell",), tuple(rows()), dialect)
 
 
 def _moves(steps: SetSteps) -> bool:

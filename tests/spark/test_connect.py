@@ -50,3 +50,21 @@ def test_bad_rows_are_refused_with_their_number(spark: Any) -> None:
     told = r"of 14 rows, p is NaN in 1, p is infinite in 1, p is outside \[0, 1\] in 2;"
     with pytest.raises(fb.InputError, match=told):
         fb.engines.fit(table, score="p", label="y", positive="yes", calibrator=fb.UniformMassBinning(2))
+
+
+def test_predictions_counts_and_segments(spark: Any) -> None:
+    rng = np.random.default_rng(0)
+    scores, segments = rng.random(6000), rng.integers(0, 6, 6000)
+    labels = rng.random(6000) < scores
+    table = spark.createDataFrame(pa.table({"p": scores, "y": labels, "s": segments}))
+    method = fb.multi.SegmentedBinning(fb.UniformMassBinning(8))
+    models = fb.engines.fit(table, score="p", label="y", segment="s", calibrator=method)
+    assert models.to_bytes() == method.fit(scores, labels, segments).model_.to_bytes()
+    scored = fb.engines.predict(table, models, score="p", cell="s").select("p", "s", "probability").collect()
+    expected = models.predict([row[0] for row in scored], [row[1] for row in scored])
+    assert np.array_equal([row[2] for row in scored], expected)
+    values = [row[0] for row in fb.engines.predict(table, models[0], score="p").select("probability").collect()]
+    assert sorted(values) == sorted(models[0].predict(scores).tolist())
+    counts = fb.engines.count(table, models, score="p", label="y", cell="s")
+    bins = models.assign_all(scores, segments)
+    assert np.array_equal(counts.label_sums, np.bincount(bins[labels], minlength=models.n_bins))

@@ -11,8 +11,8 @@ import pytest
 
 import fastbin as fb
 from fastbin.engines.columns import Columns
+from fastbin.engines.frames_spark import SparkFrame
 from fastbin.engines.group_by import GroupBySource
-from fastbin.engines.spark import SparkFrame
 from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
 from spark_sessions import Meter, needs_spark, session
 

@@ -233,6 +233,11 @@ def test_whole_weights_of_any_type(kind: str, kind_of_weight: str) -> None:
     assert count(kind, columns, model_of("1 bins"), weight="w").counts.tolist() == [103]
 
 
+def test_booleans_are_weights_of_0_and_1() -> None:
+    columns = {"p": [0.1, 0.2, 0.9], "w": [True, False, True]}
+    assert count("arrow", columns, model_of("1 bins"), weight="w").counts.tolist() == [2]
+
+
 def test_sums_of_integers_in_duckdb_are_weights() -> None:
     relation = duckdb.sql("SELECT 0.5 AS p, sum(n) AS w FROM (VALUES (3), (4)) AS t(n)")
     for engine in ("stream", "group-by"):
@@ -283,6 +288,7 @@ BAD = {
     "negative weights": ({"w": [1, -1, 1]}, {"weight": "w"}, "w is negative in 1"),
     "missing weights": ({"w": [1, None, 1]}, {"weight": "w"}, "w is NULL in 1|w holds double, real weights"),
     "real weights": ({"w": [1.0, 2.0, 1.5]}, {"weight": "w"}, "w holds .*, real weights, and here weights are counts"),
+    "weights of 64 bits": ({"w": pa.array([2**64 - 1, 1, 1], pa.uint64())}, {"weight": "w"}, r"w adds up to more than 2\*\*53"),
     "too much weight": ({"w": [2**53, 1, 1]}, {"weight": "w"}, r"w adds up to more than 2\*\*53 samples"),
     "scores outside": ({"p": [0.5, 1.5, None]}, {}, "of 3 rows, 1 have no score, 1 have a score outside the range"),
     "no such column": ({}, {"weight": "v"}, "has no column 'v'"),

@@ -17,8 +17,8 @@ import fastbin as fb
 from fastbin._fit.quantiles import Plan
 from fastbin._fit.rows import RowsSource, check_rows
 from fastbin.engines.columns import Columns
+from fastbin.engines.frames_narwhals import NarwhalsFrame
 from fastbin.engines.group_by import GroupBySource, group_by_source
-from fastbin.engines.narwhals_frames import NarwhalsFrame
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, HardSet, hard_set, local_model
 
 pytestmark = [
@@ -265,7 +265,7 @@ def test_weights_that_are_all_zero_are_refused() -> None:
 @pytest.mark.parametrize("weight", [2**52, 2**60])
 def test_weights_beyond_exact_counts_are_refused(weight: int) -> None:
     table = pl.DataFrame({**ROWS, "w": [weight] * 10})
-    with pytest.raises(fb.InputError, match=r"w sums up to more than 2\*\*53"):
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53"):
         fb.UniformMassBinning(2)._fit_source(source_of(table, weight="w"))
 
 

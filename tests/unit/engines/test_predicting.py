@@ -256,6 +256,11 @@ def test_what_cannot_be_is_refused(engine: str, case: str) -> None:
         fb.engines.predict(made, model_of(model), **names)
 
 
+def test_a_column_of_several_types_is_refused() -> None:
+    with pytest.raises(fb.InputTypeError, match="the column 'p' holds values of several types"):
+        fb.engines.predict(pd.DataFrame({"p": [0.5, "x"]}), model_of("2 bins"), score="p")
+
+
 def test_columns_of_one_name_are_refused() -> None:
     twice = pa.Table.from_arrays([pa.array([0.1]), pa.array([0.9])], ["p", "p"])
     for table in (twice, twice.to_pandas()):

@@ -102,10 +102,8 @@ def test_exports_of_sets_are_the_same(name: str) -> None:
 @pytest.mark.parametrize("model", ["100 bins", "10 bins, keys"])
 def test_tables_and_their_query(model: str, dialect: str) -> None:
     tables = sql_of(dialect, "value", style="join")(model_of(model))
-    assert isinstance(tables, fb.export.SqlTables)
-    words = {"dialect": dialect, "key": "k"}
-    assert fb.export.verify(model_of(model), tables, [0.5], **words).is_same
-    assert fb.export.verify(model_of(model), tables.script, [0.5], **words).is_same
+    for made in (tables, tables.script):
+        assert fb.export.verify(model_of(model), made, [0.5], dialect=dialect, key="k").is_same
 
 
 def test_alpha_as_a_number_of_numpy() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from fastbin._typing import Array
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import spark_functions
+from fastbin.engines.tables import pyarrow
 
 KINDS = {
     "double": FLOAT, "float": FLOAT, "decimal": FLOAT, "tinyint": INTEGER, "smallint": INTEGER, "int": INTEGER,
@@ -81,9 +82,7 @@ class SparkFrame:
     def join(self, table: Mapping[str, Array], on: str) -> SparkFrame:
         session, table = self._frame.sparkSession, {**table, on: table[on].astype(np.int64)}
         if hasattr(self._frame, "toArrow"):  # from Spark 4 on
-            import pyarrow
-
-            small = session.createDataFrame(pyarrow.table(dict(table)))
+            small = session.createDataFrame(pyarrow().table(dict(table)))
         else:
             rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
             types = {name: "bigint" if column.dtype.kind == "i" else "double" for name, column in table.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
-from fastbin.engines.arrow_columns import real_weights
 from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
+from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (
     BOOLEANS,
     INTEGERS,
@@ -24,6 +24,7 @@ from fastbin.engines.queries import (
     with_answer,
 )
 from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.tables import package_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
@@ -135,7 +136,7 @@ class _Rows(NamedTuple):
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
     """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells it does not know."""
-    engine = "duckdb" if hasattr(table, "project") else "spark"
+    engine = "duckdb" if package_of(table) == "duckdb" else "spark"
     counter = Counter(partition, asked)
     rows = _Rows.of(table, partition, asked, engine).placed(partition)
     groups = rows.groups(partition)

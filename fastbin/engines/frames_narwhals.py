@@ -14,6 +14,7 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
+from fastbin.engines.tables import pyarrow
 
 
 def narwhals() -> Any:
@@ -113,19 +114,17 @@ class NarwhalsFrame:
         """A small table in the same engine."""
         nw, engine = self._nw, self._frame.implementation
         if engine.is_duckdb():
-            import pyarrow
-
-            fastbin_intervals = pyarrow.table(dict(table))  # noqa: F841
+            fastbin_intervals = pyarrow().table(dict(table))  # noqa: F841
             # A relation of the same connection; DuckDB finds the Arrow table by the name of the variable.
             return nw.from_native(self._frame.to_native().query("fastbin_rows", "SELECT * FROM fastbin_intervals"))
         if engine.is_ibis():
             import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
-            import pyarrow
 
-            return nw.from_native(ibis.memtable(pyarrow.table(dict(table))))
+            return nw.from_native(ibis.memtable(pyarrow().table(dict(table))))
         if engine.is_dask():
-            import dask.dataframe
-            import pandas
+            with needed_for("tables of Dask", package="'dask[dataframe]'"):
+                import dask.dataframe
+                import pandas
 
             return nw.from_native(dask.dataframe.from_pandas(pandas.DataFrame(dict(table)), npartitions=1))
         small = nw.from_dict(dict(table), backend=engine)
