@@ -178,7 +178,11 @@ class Source(Protocol):
 
     @property
     def value_limit(self) -> int:
-        """The most samples whose values one plan may ask for."""
+        """The most samples whose values one plan may ask for.
+
+        A source with `lists_in_part` False is asked for the values of all open intervals or of none: where another pass is
+        needed anyway, values would take room from cells.
+        """
 
     def answer(self, plan: Plan) -> Answer:
         """Count all rows; those that are bad are refused at the first plan."""
@@ -196,7 +200,8 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
     opened = found.open(cells, everything, np.zeros(1, np.int64))
     stuck = np.zeros(len(opened.low), np.bool_)
     while len(opened.low):
-        plan = _plan(opened, source.value_limit, n_samples, stuck)
+        fits = int(opened.n_samples.sum()) <= source.value_limit or getattr(source, "lists_in_part", True)
+        plan = _plan(opened, source.value_limit if fits else 0, n_samples, stuck)
         cells, values = source.answer(plan)
         is_listed = plan.n_cells == 0
         found.read_values(values, opened.take(is_listed), np.flatnonzero(is_listed))

@@ -18,7 +18,7 @@ KINDS = {
     "bigint": INTEGER, "boolean": BOOLEAN, "string": TEXT,
 }  # fmt: skip
 
-# A partition sends no more than 1 MB to others: as they are compressed, a cell takes 30 bytes, and a score that is listed 14,
+# A partition sends no more than 1 MB to others: as they are compressed, a cell takes 31 bytes, and a score that is listed 14,
 # or 17 among many intervals. The scores that a query lists come from all partitions together.
 CELLS_OF_A_PARTITION, VALUES_OF_A_PARTITION, MOST_VALUES = 3 * 2**13, 13 * 2**12, 2**19
 

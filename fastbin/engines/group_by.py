@@ -67,6 +67,8 @@ def frame_of(table: Any) -> Frame:
 class GroupBySource:
     """The rows of one fit, in their engine."""
 
+    lists_in_part = False
+
     def __init__(self, frame: Frame, columns: Columns, progress: Progress | None = None) -> None:
         self._frame, self._columns, self._progress = frame, columns, progress
         self._sums = ["one"] if columns.weight is None else ["one", "weight"]
