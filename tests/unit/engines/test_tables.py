@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import pytest
 
 import fastbin as fb
 from fastbin.engines.tables import must_not_move, package_of, stream_of, unwrapped
+from fresh_python import run_python
 
 TABLE = pa.table({"p": [0.25, 0.5, 0.75] * 20, "y": [0, 1, 1] * 20})
 
@@ -135,5 +134,5 @@ from fastbin.engines.tables import stream_of
 print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).read(["p"])))
 print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "2\n[]\n"
+    run = run_python("-c", code)
+    assert (run.stdout, run.stderr) == ("2\n[]\n", "")
