@@ -11,11 +11,11 @@
 
 #ifdef HAVE_CPU_LEVELS
 /*
- * By its name, which compilers before these do not know, since the answer is remembered: the instruction CPUID costs a virtual
- * machine tens of microseconds, for each model. By the manufacturer, too, as others may have it without the gathers.
+ * By its name, which GCC knows since version 12 and clang 14 does not, since the answer is remembered: the instruction CPUID costs
+ * a virtual machine tens of microseconds, for each model. By the manufacturer, too, as others may have it without the gathers.
  */
 static int has_fast_gathers(void) {
-#if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 12)
+#if !defined(__clang__) && __GNUC__ >= 12
   return __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512fp16");
 #else
   return 0;
