@@ -77,7 +77,7 @@ def same(found: Any, expected: Any, place: str = "", summed: tuple[str, ...] = S
         for number, (each, other) in enumerate(zip(found, expected, strict=True)):
             same(each, other, f"{place}[{number}]", summed)
     elif isinstance(expected, float) and any(name in place.rpartition(".")[2] for name in summed):
-        assert found == pytest.approx(expected, rel=1e-12, abs=1e-15), place
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-15), place
     else:
         assert found == expected, place
 

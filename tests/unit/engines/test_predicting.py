@@ -224,6 +224,7 @@ def test_all_columns_are_kept_and_lazy_tables_stay_lazy(engine: str) -> None:
     assert names == ["a", "p", "z", "q"]
 
 
+@pytest.mark.skipif(pl.__version__.startswith("1.0."), reason="this Polars pushes no projection below with_columns")
 def test_a_polars_query_reads_no_column_that_it_does_not_need() -> None:
     frame = pl.LazyFrame({"p": [0.1, 0.9], "other": [1, 2]})
     plan = fb.engines.predict(frame, model_of("2 bins"), score="p").select("probability").explain()

