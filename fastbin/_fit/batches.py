@@ -44,6 +44,7 @@ class BatchesSource:
     # For messages: what gives the batches, and what is to be done that it gives the same rows each time.
     called = "batches"
     remedy = "return a new iterator at each call, and do not change the data meanwhile"
+    lists_in_part = True
 
     def __init__(self, batches: Batches, score_range: ScoreRange, progress: Progress | None = None) -> None:
         self._batches, self._score_range, self._progress = batches, score_range, progress

@@ -178,10 +178,13 @@ class Source(Protocol):
 
     @property
     def value_limit(self) -> int:
-        """The most samples whose values one plan may ask for.
+        """The most samples whose values one plan may ask for."""
 
-        A source with `lists_in_part` False is asked for the values of all open intervals or of none: where another pass is
-        needed anyway, values would take room from cells.
+    @property
+    def lists_in_part(self) -> bool:
+        """Whether one plan may ask for the values of some open intervals and the cells of others.
+
+        Where another pass is needed anyway, values may take room from cells.
         """
 
     def answer(self, plan: Plan) -> Answer:
@@ -200,7 +203,7 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
     opened = found.open(cells, everything, np.zeros(1, np.int64))
     stuck = np.zeros(len(opened.low), np.bool_)
     while len(opened.low):
-        fits = int(opened.n_samples.sum()) <= source.value_limit or getattr(source, "lists_in_part", True)
+        fits = int(opened.n_samples.sum()) <= source.value_limit or source.lists_in_part
         plan = _plan(opened, source.value_limit if fits else 0, n_samples, stuck)
         cells, values = source.answer(plan)
         is_listed = plan.n_cells == 0

@@ -276,6 +276,8 @@ def _refuse(rows: Rows, scores: Float64s) -> NoReturn:
 class RowsSource:
     """Arrays, counted in contiguous parts by Python threads. Checks the values of scores and labels at the first plan."""
 
+    lists_in_part = True
+
     def __init__(self, rows: Rows, n_threads: int = 1) -> None:
         self._rows = rows
         self._n_forks = max(1, min(n_threads, len(rows) // ALWAYS_LISTED))

@@ -123,6 +123,8 @@ def test_the_sample_never_changes_the_result(monkeypatch: pytest.MonkeyPatch) ->
 class Counting:
     """A source that counts its plans, and has them pickled on the way, as a cluster would."""
 
+    lists_in_part = True
+
     def __init__(self, answering: RowsSource) -> None:
         self.source, self.n_plans = answering, 0
         self.limits, self.value_limit = answering.limits, answering.value_limit
@@ -135,6 +137,8 @@ class Counting:
 class Parts:
     """A source made of several, each with cells of its own, whose answers are added in any order."""
 
+    lists_in_part = True
+
     def __init__(self, parts: list[Rows], value_limit: int, rng: np.random.Generator) -> None:
         self._sources, self._rng = [RowsSource(part) for part in parts], rng
         self.limits, self.value_limit = parts[0].limits, value_limit
@@ -146,6 +150,8 @@ class Parts:
 
 class GroupBy:
     """A source in SQL: cells by an expression that rounds as it likes, with the least and the greatest score in each."""
+
+    lists_in_part = True
 
     def __init__(self, scores: np.ndarray, labels: np.ndarray, limits: tuple[float, float]) -> None:
         self.limits, self.value_limit = limits, 50
@@ -213,7 +219,7 @@ def test_an_answer_that_differs_from_the_one_before_is_refused(monkeypatch: pyte
         answering, later = RowsSource(rows), RowsSource(changed)
 
         class Changing:
-            limits, value_limit = answering.limits, 200
+            limits, value_limit, lists_in_part = answering.limits, 200, True
 
             def answer(self, plan: Plan, first: RowsSource = answering, second: RowsSource = later) -> Answer:
                 second._layout = first._layout
