@@ -35,8 +35,7 @@ pytestmark = [
 
 named = pytest.mark.parametrize("name", MODELS)
 
-# In all 18 models and three styles, 3.2 million scores.
-N = 60_000
+N = 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +59,6 @@ CURVES_WITHIN_RANGE = sorted(set(CURVES) - {"lengths overflow", "half overflows"
 @pytest.mark.parametrize("name", CURVES_WITHIN_RANGE)
 def test_curves(engine: PostgreSQL, name: str) -> None:
     assert n_differing(engine, curve_model_of(name), 5000, tolerance=0.0 if name in LINES else 1e-14) == 0
-
-
-@pytest.mark.parametrize("name", ["100 bins", "100 bins, keys"])
-def test_all_bits_of_a_million(engine: PostgreSQL, name: str) -> None:
-    assert n_differing(engine, model_of(name), 1_000_000) == 0
 
 
 @pytest.mark.parametrize("style", ["auto", "tree", "join"])
