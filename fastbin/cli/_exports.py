@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from fastbin._dependencies import needed_for
-from fastbin._errors import FormatError
+from fastbin._errors import FormatError, InputError
 from fastbin._files import read_bytes
-from fastbin.cli._streams import load_any, named, read_stdin
+from fastbin.cli._streams import display_name, load_any, named, read_stdin
+from fastbin.export import dialects
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -29,7 +30,7 @@ TARGETS = {
 WORDS = {
     "sql": "text of SQL", "onnx": "graph of ONNX", "c": "header of C", "java": "class of Java", "js": "module of JavaScript",
 }  # fmt: skip
-DIALECTS = ("duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "snowflake")
+DIALECTS = tuple(dialects.DIALECTS)
 
 
 def choose_target(target: str | None, path: str) -> str:
@@ -51,6 +52,15 @@ class Exported(NamedTuple):
     target: str
     sha256: str
     facts: dict[str, str]  # of a graph, its metadata
+
+
+def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet:
+    """The model or the set in a file, also of JSON; another export is refused with a remedy."""
+    loaded = load_or_describe(path)
+    if isinstance(loaded, Exported):
+        what = WORDS[loaded.target]
+        raise InputError(f"{display_name(path)} is a {what} and does not hold the whole model; {remedy} its file or JSON")
+    return loaded
 
 
 def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
@@ -79,15 +89,22 @@ def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | No
     sha256 = digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
     if not sha256:
         return None
-    return Exported(target, sha256, _metadata(data) if target == "onnx" else _version(data))
+    return Exported(target, sha256, named(path, _metadata, data) if target == "onnx" else _version(data))
 
 
 def _metadata(graph: bytes) -> dict[str, str]:
+    """What a graph says of its model beside the digest."""
     with needed_for("reading an ONNX graph", extra="onnx"):
         import onnx
+        from google.protobuf.message import DecodeError
 
-    properties = onnx.load_model_from_string(graph).metadata_props
-    return {each.key: each.value for each in properties if each.key.startswith("fastbin.")}
+    from fastbin.export.onnx import SHA256_KEY
+
+    try:
+        properties = onnx.load_model_from_string(graph).metadata_props
+    except DecodeError as error:
+        raise FormatError(f"no ONNX graph that can be read, perhaps it was cut off: {error}") from None
+    return {each.key: each.value for each in properties if each.key.startswith("fastbin.") and each.key != SHA256_KEY}
 
 
 def _version(text: bytes) -> dict[str, str]:

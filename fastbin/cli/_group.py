@@ -19,6 +19,9 @@ from fastbin.cli._console import discard
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
+# Commands that compare end with 1 where there is a difference, and with 2 where input is refused, as cmp and diff do.
+COMPARING = ("verify",)
+
 # The order of use; a command that is not listed comes after these.
 ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "export", "verify", "bins", "adapt", "monitor")
 
@@ -39,7 +42,7 @@ Exit codes:
   0    success, also if the reader of the output closed it early
   1    the input was refused: one line on standard error says why, and no
        output file is left behind; verify: the answers differ
-  2    the command was not understood
+  2    the command was not understood; verify: or the input was refused
   3    with --exit-code: assess found the certificate contradicted, or the
        alarm of monitor is on
   4    verify cannot run the exported file here
@@ -87,7 +90,7 @@ class CommandLine(click.Group):
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
             code = result if isinstance(result, int) else 0
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            code = _print_error(error)
+            code = _print_error(error, USAGE if arguments[0] in COMPARING else REFUSED)
         return _flush(code)
 
 
@@ -103,9 +106,9 @@ def _flush(code: int) -> int:
     return code
 
 
-def _print_error(error: BaseException) -> int:
-    """Print what a command raised; returns the exit code."""
-    code, message = REFUSED, str(error)
+def _print_error(error: BaseException, refused: int = REFUSED) -> int:
+    """Print what a command raised; returns the exit code, that for what is refused being given."""
+    code, message = refused, str(error)
     if isinstance(error, SystemExit):  # click's answer to a pipe that was closed while it wrote help
         return 0
     if isinstance(error, (click.Abort, KeyboardInterrupt)):

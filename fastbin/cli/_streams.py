@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._errors import FormatError, InputError
-from fastbin._files import is_replaceable, replace_file
+from fastbin._files import is_replaceable, read_bytes, replace_file
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -104,7 +104,17 @@ def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
     from fastbin._load import load, read
 
-    return load(path) if path != "-" else named(path, read, read_stdin())
+    given = None if path != "-" else read_stdin()
+    try:
+        return load(path) if given is None else named(path, read, given)
+    except FormatError:
+        data = read_bytes(path) if given is None else given
+        if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
+            raise
+    made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")
+    raise FormatError(
+        f"{display_name(path)} is a model in JSON, and its file is needed here; make it: fastbin export {path} -o {made}"
+    )
 
 
 def named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:

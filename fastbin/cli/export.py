@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, Exported, choose_target, load_or_describe
+from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target, load_whole
 from fastbin.cli._streams import Output, display_name
 
 if TYPE_CHECKING:
@@ -75,11 +74,10 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
         given["name"] = Path(output).stem
         if not given["name"].isidentifier():
             raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, as {output} is no name that it could have")
-    loaded = load_or_describe(model)
-    if isinstance(loaded, Exported):
-        what = WORDS[loaded.target]
-        raise InputError(f"{display_name(model)} is a {what} and does not hold the whole model; export from its file or JSON")
-    out.write(_written(loaded, chosen, given, display_name(model)))
+    if chosen == "java" and Path(output).suffix == ".java" and Path(output).stem != given["name"]:
+        name = given["name"]
+        raise click.UsageError(f"--name is {name}, and javac wants this class in {name}.java: write to it, or leave out --name")
+    out.write(_written(load_whole(model, "export from"), chosen, given, display_name(model)))
 
 
 def _takers(name: str) -> list[str]:
@@ -126,5 +124,8 @@ def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str
         return export.sql_set(model, score, what=what, **given).script
     if "cell" in given:
         raise click.UsageError(f"{name} is one model and no set; leave out --cell")
+    for option in ("table", "source"):
+        if option in given and given.get("style") != "join":
+            raise click.UsageError(f"--{option} is for SQL that makes tables; give --style join, or leave out --{option}")
     made = export.sql(model, score, what=what, **given)
     return made + "\n" if isinstance(made, str) else made.script

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from fastbin import _model_table
 from fastbin._errors import InputError
@@ -49,6 +50,7 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
 
     loaded, name = load_or_describe(model), display_name(model)
     if isinstance(loaded, Exported):
+        _check_options(loaded, name, cell)
         _show_export(loaded, model, name, as_json)
         return
     if cell is not None:
@@ -66,6 +68,14 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     view: Any = _set_view if is_set else _model_view
     console().print(f"{name}: {view.summary(loaded)}.")
     view.show(console(), loaded, alpha)
+
+
+def _check_options(export: Exported, name: str, cell: str | None) -> None:
+    """Of an export there is nothing that these options could say."""
+    has_alpha = click.get_current_context().get_parameter_source("alpha") is not ParameterSource.DEFAULT
+    for option, is_given in (("--cell", cell is not None), ("--alpha", has_alpha)):
+        if is_given:
+            raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option}")
 
 
 def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:

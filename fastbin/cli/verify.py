@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,16 @@ import click
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._files import read_bytes
 from fastbin.cli import _options as options
 from fastbin.cli._cells import as_keys, read_text
 from fastbin.cli._console import reading, say, say_json, working
-from fastbin.cli._exports import DIALECTS, TARGETS, choose_target
+from fastbin.cli._exports import DIALECTS, TARGETS, choose_target, load_whole
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
-from fastbin.cli._streams import check_inputs, display_name, load_any
+from fastbin.cli._streams import check_inputs, display_name
+from fastbin.export.about import gives_in
+from fastbin.export.steps import OUTPUTS
 from fastbin.io.columns import ColumnReader
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @click.command(
     epilog=options.examples(
         "fastbin verify credit.fbm --against credit.onnx",
-        "fastbin verify credit.fbm --against credit.sql --dialect duckdb --score p",
+        "fastbin verify credit.json --against credit.sql --score p",
         "fastbin verify set.fbm --against set.h --scores new.parquet --cell region",
     )
 )
@@ -48,31 +53,35 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
 @options.keys
 @options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
-@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine it is for.")
-@options.choice(
-    "--outputs", "Of SQL: what it was written for. Other files say it themselves.", "value", "bin", "lower", "upper"
-)
-@options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores.", default="scores")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine it is for. Default: what FILE says.")
+@click.option("--outputs", type=click.Choice(OUTPUTS), help="Of SQL: what it gives. Default: what FILE says, or value.")
+@options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores. Default: scores.")
 @options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.", options.ALPHA)
 @options.tables
 @options.as_json
 def command(
     model: str, against: str, target: str | None, scores: str | None, cell: str | None, keys: KeyOptions,
-    dialect: str | None, outputs: str, source: str, alpha: float | None, rows: TableOptions, as_json: bool,
+    dialect: str | None, outputs: str | None, source: str | None, alpha: float | None, rows: TableOptions, as_json: bool,
 ) -> int:  # fmt: skip
-    """Run what was exported from MODEL, and compare all bits of its answers.
+    """Run what was exported from MODEL (a file, also of JSON), and compare all bits of its answers.
 
     It is compared on the scores in --scores, and always on the hard ones: every edge and the doubles beside it, zeros,
     infinities, scores out of range, unknown cells. C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node,
     SQL by DuckDB, SQLite or Polars, ONNX by onnxruntime. The file is executed: verify what you trust.
 
-    Exit codes: 0 if the digest and all answers are those of MODEL, 1 if not, 4 if FILE cannot be run here.
+    Exit codes: 0 if the digest and all answers are those of MODEL, 1 if not, 2 if an option or a file is refused, 4 if FILE
+    cannot be run here.
     """
     from fastbin.export import verify
 
     check_inputs(MODEL=model, __against=against, __scores=scores)
-    loaded, chosen = load_any(model), choose_target(target, against)
-    if chosen == "sql" and dialect is None:
+    loaded, chosen = load_whole(model, "compare with"), choose_target(target, against)
+    for reason in _misfits(
+        loaded, chosen, has_scores=scores is not None, cell=cell, keys=keys, rows=rows,
+        of_sql={"dialect": dialect, "outputs": outputs, "source": source}, alpha=alpha,
+    ):  # fmt: skip
+        raise click.UsageError(reason)
+    if chosen == "sql" and dialect is None and gives_in(read_bytes(against).decode("utf8", "replace")) is None:
         raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
     given: dict[str, Any] = {"score": rows.score or "p"}
     if scores is not None:
@@ -81,13 +90,41 @@ def command(
     with working("comparing"):
         result = verify(
             loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
-            source=source, **given,
+            source=source or "scores", **given,
         )  # fmt: skip
     if as_json:
         say_json({"path": against, **result.to_dict()})
     else:
         say(f"{display_name(against)}, of {display_name(model)}:\n{result}")
     return DIFFERS if result.is_wrong else 0 if result.is_same else NOT_RUN
+
+
+def _misfits(
+    model: BinnedModel | ModelSet, target: str, *, has_scores: bool, cell: str | None, keys: KeyOptions, rows: TableOptions,
+    of_sql: dict[str, str | None], alpha: float | None,
+) -> Iterator[str]:  # fmt: skip
+    """Options that say nothing about this model and this file, which would be passed over in silence."""
+    from fastbin.export.rows import needs_keys
+    from fastbin.model_set import ModelSet
+
+    for name, value in of_sql.items():
+        if value is not None and target != "sql":
+            yield f"--{name} is not for {target}; it is for sql"
+    if alpha is not None and target == "json":
+        yield "--alpha is not for json, which has no intervals of its own"
+    if cell is not None and not isinstance(model, ModelSet):
+        yield "--cell is for a set of models, and MODEL is one; leave it out"
+    if keys.column is not None and not needs_keys(model):
+        yield "--key is for models that split ties by key, and MODEL compares none; leave it out"
+    if has_scores:
+        return
+    for name, value in (("score", rows.score), ("cell", cell), ("key", keys.column)):
+        if value is not None and target != "sql":
+            yield f"--{name} names a column; give --scores FILE too"
+    if keys.seed is not None:
+        yield "--seed breaks the ties of --scores FILE; give that too"
+    if replace(rows, score=None) != TableOptions():
+        yield "--delimiter, --decimal, --encoding and --memory-limit are for --scores FILE; give that too"
 
 
 def _columns(

@@ -147,6 +147,13 @@ def test_other_suffixes_need_a_target() -> None:
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c"], "credit.fbm is one model and no set", 2),
         (["set.fbm", "-o", "x.sql", "--dialect", "duckdb"], "set.fbm is a set of models; say --cell EXPRESSION", 2),
         (["set.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c", "--style", "tree"], "--style is for one model", 2),
+        (["credit.fbm", "-o", "x.sql", "--dialect", "sqlite", "--table", "t"], "--table is for SQL that makes tables; give", 2),
+        (
+            ["credit.fbm", "-o", "x.sql", "--dialect", "sqlite", "--source", "s"],
+            "--source is for SQL that makes tables; give",
+            2,
+        ),
+        (["credit.fbm", "-o", "Foo.java", "--name", "Bar"], "--name is Bar, and javac wants this class in Bar.java: write", 2),
         (["credit.fbm", "-o", "x.h", "--outputs", "values"], "outputs[0] is 'values'; choose out of value, bin", 1),
         (["credit.fbm", "-o", "9.h"], "say --name NAME of the header of C, as 9.h is no name that it could have", 2),
         (["credit.fbm", "-o", "int.h"], "name is 'int'", 1),
@@ -191,6 +198,44 @@ def test_inspect_shows_the_digest_of_exports(file: str, words: str) -> None:
     assert f'"sha256": "{digest}"' in run("inspect", file, "--json").stdout
     if file == "m.onnx":
         assert f"promise: {MODEL.certificate()}" in facts
+
+
+def test_inspect_tells_the_digest_once() -> None:
+    digest = fb.export.steps.digest_of(MODEL)
+    run("export", "credit.fbm", "-o", "m.onnx")
+    assert run("inspect", "m.onnx").stdout.count(digest) == 1
+    assert run("inspect", "m.onnx", "--json").stdout.count(digest) == 1
+
+
+@pytest.mark.parametrize("option", ["--cell", "--alpha"])
+def test_inspect_of_exports_has_no_options(option: str) -> None:
+    run("export", "credit.fbm", "-o", "m.h")
+    told = refusal("inspect", "m.h", option, "0.1", code=1)
+    assert told == f"m.h is a header of C, of which the digest is shown; leave out {option}"
+
+
+def test_inspect_of_a_graph_that_was_cut_off() -> None:
+    graph = fb.export.onnx(MODEL).SerializeToString()
+    Path("cut.onnx").write_bytes(graph[:-40])
+    assert refusal("inspect", "cut.onnx", code=1).startswith("cut.onnx: no ONNX graph that can be read, perhaps it was cut off")
+
+
+def test_classes_to_the_standard_output_have_any_name() -> None:
+    assert "public final class Bar {" in run("export", "credit.fbm", "--to", "java", "--name", "Bar").stdout
+    run("export", "credit.fbm", "-o", "Bar.java", "--name", "Bar")
+
+
+def test_commands_that_need_the_file_name_the_way_from_json() -> None:
+    run("export", "credit.fbm", "-o", "credit.json")
+    Path("new.csv").write_text("p\n0.5\n")
+    told = refusal("predict", "credit.json", "new.csv", code=1)
+    assert told == (
+        "credit.json is a model in JSON, and its file is needed here; make it: fastbin export credit.json -o credit.fbm"
+    )
+    piped = run("predict", "-", "new.csv", input=Path("credit.json").read_bytes(), code=1).stderr
+    assert "make it: fastbin export - -o model.fbm" in piped
+    Path("other.json").write_text('{"a": 1}')
+    assert "fastbin export" not in refusal("predict", "other.json", "new.csv", code=1)
 
 
 def test_inspect_refuses_what_it_refused() -> None:

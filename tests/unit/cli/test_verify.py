@@ -142,12 +142,63 @@ def test_what_cannot_be_run_ends_with_4() -> None:
     assert told["engine"] == ""
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_sql_says_what_it_is(dialect: str) -> None:
+    """By the last line of its comment; then neither option is needed, and a wrong one is refused."""
+    text = fb.export.sql(MODEL, dialect=dialect, what="upper")
+    about, _, rest = text.partition(" */")
+    lines = [line for line in about.split("\n") if not line.strip().startswith("dialect ")]
+    Path("said.sql").write_text("\n".join([*lines, f"   dialect {dialect}, gives upper */{rest}"]), encoding="utf8")
+    told = verified("credit.fbm", "--against", "said.sql", "--scores", "new.csv")
+    assert (told["is_same"], told["outputs"]) == (True, ["upper"])
+    wrong = run("verify", "credit.fbm", "--against", "said.sql", "--outputs", "bin", code=2).stderr
+    assert "what is 'bin', and the export says that its own is 'upper'" in wrong
+
+
+def test_models_in_json() -> None:
+    for name in ("credit", "set"):
+        run("export", f"{name}.fbm", "-o", f"{name}.json")
+        run("export", f"{name}.fbm", "-o", f"{name}.onnx")
+        assert verified(f"{name}.json", "--against", f"{name}.onnx")["is_same"]
+    told = run("verify", "credit.onnx", "--against", "credit.json", code=2).stderr
+    assert "credit.onnx is a graph of ONNX and does not hold the whole model; compare with its file or JSON" in told
+
+
 def test_mistakes() -> None:
-    run("export", "credit.fbm", "--dialect", "duckdb", "-o", "credit.sql")
-    for arguments, message, code in (
-        (["credit.sql"], "say --dialect of the SQL: duckdb", 2),
-        (["new.csv"], "say --to; the name of new.csv does not tell", 2),
-        (["none.json"], "none.json: No such file or directory", 1),
-        (["credit.sql", "--dialect", "duckdb", "--scores", "new.csv", "--score", "q"], "new.csv has no column", 1),
+    """All end with 2, as 1 says that the answers differ."""
+    text = fb.export.sql(MODEL, dialect="duckdb")
+    about, _, rest = text.partition(" */")
+    lines = [line for line in about.split("\n") if not line.strip().startswith("dialect ")]
+    Path("credit.sql").write_text("\n".join(lines) + " */" + rest, encoding="utf8")
+    Path("empty.sql").write_text("")
+    for arguments, message in (
+        (["credit.sql"], "say --dialect of the SQL: duckdb"),
+        (["new.csv"], "say --to; the name of new.csv does not tell"),
+        (["none.json"], "none.json: No such file or directory"),
+        (["none.sql"], "none.sql: No such file or directory"),
+        (["empty.sql", "--dialect", "duckdb"], "export is empty"),
+        (["credit.sql", "--dialect", "duckdb", "--scores", "new.csv", "--score", "q"], "new.csv has no column"),
     ):
-        assert message in run("verify", "credit.fbm", "--against", *arguments, code=code).stderr
+        assert message in run("verify", "credit.fbm", "--against", *arguments, code=2).stderr
+    assert "none.fbm: No such file" in run("verify", "none.fbm", "--against", "credit.sql", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "file", "arguments", "message"),
+    [
+        ("credit", "c.json", ["--outputs", "bin"], "--outputs is not for json; it is for sql"),
+        ("credit", "c.h", ["--source", "x"], "--source is not for c; it is for sql"),
+        ("credit", "c.mjs", ["--dialect", "duckdb"], "--dialect is not for js; it is for sql"),
+        ("credit", "c.json", ["--alpha", "0.1"], "--alpha is not for json"),
+        ("credit", "c.h", ["--cell", "region"], "--cell is for a set of models, and MODEL is one"),
+        ("credit", "c.h", ["--key", "kk"], "--key is for models that split ties by key, and MODEL compares none"),
+        ("tied", "c.h", ["--key", "kk"], "--key names a column; give --scores FILE too"),
+        ("credit", "c.h", ["--score", "p"], "--score names a column; give --scores FILE too"),
+        ("set", "c.h", ["--cell", "region"], "--cell names a column; give --scores FILE too"),
+        ("tied", "c.sql", ["--seed", "3"], "--seed breaks the ties of --scores FILE"),
+        ("credit", "c.sql", ["--delimiter", ";"], "--delimiter, --decimal, --encoding and --memory-limit are for --scores"),
+    ],
+)
+def test_options_that_say_nothing(model: str, file: str, arguments: list[str], message: str) -> None:
+    Path(file).write_text("not read", encoding="utf8")
+    assert message in run("verify", f"{model}.fbm", "--against", file, *arguments, code=2).stderr
