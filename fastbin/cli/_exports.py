@@ -34,7 +34,7 @@ DIALECTS = ("duckdb", "postgresql", "sqlite", "spark", "polars", "bigquery", "sn
 
 def choose_target(target: str | None, path: str) -> str:
     """The target that is named, or that the suffix of a file means."""
-    from fastbin.export.verify import SUFFIXES
+    from fastbin.export.about import SUFFIXES
 
     suffix = Path(path).suffix.lower()
     if target is None and suffix in SUFFIXES:
@@ -69,7 +69,7 @@ def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
 
 def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | None:
     from fastbin.export import from_json
-    from fastbin.export.verify import digest_in, target_of
+    from fastbin.export.about import digest_in, target_of
 
     target = None if data.startswith(b"\x89FB") else target_of(data, path)
     if target is None:

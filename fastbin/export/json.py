@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json as standard_json
 import math
+import os
 from collections import Counter
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ import numpy as np
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError
 from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates, native_parts
+from fastbin.export.json_faults import fault_of_model, fault_of_set
 from fastbin.export.json_values import (
     BYTES,
     DECIMAL_TEXT,
@@ -128,9 +130,9 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     Raises
     ------
     FormatError
-        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice; values of another
-        type, infinite or out of range; parts that make no model; a digest that is not that of the model; a newer version.
-        The message names the place, as in ``model.edges[3]``.
+        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the text of
+        this model leaves out; values of another type, infinite or out of range; parts that make no model; a digest that is not
+        that of the model; a newer version. The message names the place, as in ``model.edges[3]``, where there is one.
     InputTypeError
         If `text` is neither str nor bytes.
 
@@ -159,12 +161,16 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
         raise refused("version", version, "the number of a version")
     if version > VERSION:
         raise FormatError(f"version is {version}, and this fastbin reads versions up to {VERSION}; update it")
+    for other in KINDS:
+        if other in document and word not in document:
+            raise FormatError(f"fastbin is {word!r}, but what stands there is called {other!r}; the two must be the same word")
     members = read_object(document, "", {"fastbin": TEXT, "version": INTEGER, "sha256": TEXT, word: KINDS[word]})
     made: BinnedModel | ModelSet = members[word]
     if digest_of(made) != members["sha256"]:
         raise FormatError(
             f"sha256 is {members['sha256']!r}, but the {word} that stands there has {digest_of(made)!r}; the text was changed"
         )
+    _check_canonical(document[word], KINDS[word].write(made), word)
     return made
 
 
@@ -233,8 +239,12 @@ def _set_members(models: ModelSet) -> dict[str, Any]:
 
 
 def _parse(text: Any) -> Any:
+    if isinstance(text, os.PathLike):
+        raise InputTypeError(f"text is a path; pass what the file holds: pathlib.Path({os.fspath(text)!r}).read_text()")
     if not isinstance(text, (str, bytes)):
         raise InputTypeError(f"text is of type {type(text).__name__}; pass the text of a model in JSON")
+    if isinstance(text, str) and text.lower().endswith(".json"):
+        raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({text!r}).read_text()")
     try:
         decoded = text.decode("utf8") if isinstance(text, bytes) else text
         return standard_json.loads(decoded, object_pairs_hook=_object, parse_constant=_refuse_constant)
@@ -244,6 +254,21 @@ def _parse(text: Any) -> Any:
         raise FormatError("no model in JSON: it is nested too deeply") from None
     except ValueError as error:  # what is no UTF-8 or no JSON, with its place; integers of thousands of digits
         raise FormatError(f"no JSON: {error}") from None
+
+
+def _check_canonical(given: Any, own: Any, place: str) -> None:
+    """Refuse what makes the same model, and is not how a text says it: one model, one text."""
+    if given == own:
+        return
+    if isinstance(given, dict) and isinstance(own, dict):
+        for name in given:
+            if name not in own:
+                raise FormatError(f"{place} has a member {name!r}, which the text of this model leaves out; leave it out")
+            _check_canonical(given[name], own[name], f"{place}.{name}")
+    elif isinstance(given, list) and isinstance(own, list) and len(given) == len(own):
+        for i, (each, expected) in enumerate(zip(given, own, strict=True)):
+            _check_canonical(each, expected, f"{place}[{i}]")
+    raise FormatError(f"{place} is not how the text of this model says it; write it by fastbin.export.json")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -275,9 +300,14 @@ def _read_model(value: Any, place: str) -> BinnedModel:
     for name in ("edges", "values"):
         parts[name] = np.zeros(0) if parts[name] is None else parts[name]
     try:
-        return BinnedModel._create(**{**native_parts(**parts, score_range=score_range), "note": note})
+        native = {**native_parts(**parts, score_range=score_range), "note": note}
     except (InputError, InputTypeError) as error:
         raise FormatError(f"{place}: {error}") from None
+    try:
+        return BinnedModel._create(**native)
+    except (InputError, InputTypeError) as error:
+        ends = {"score_min": score_range[0], "score_max": score_range[1]}
+        raise fault_of_model({**parts, **ends}, place) or FormatError(f"{place}: {error}") from None
 
 
 def _read_set(value: Any, place: str) -> ModelSet:
@@ -296,7 +326,7 @@ def _read_set(value: Any, place: str) -> ModelSet:
             pool=-1 if numbers is None else len(models) - 1, columns=members.get("columns"),
         )  # fmt: skip
     except (InputError, InputTypeError) as error:
-        raise FormatError(f"{place}: {error}") from None
+        raise fault_of_set({**members, "keys": keys}, place) or FormatError(f"{place}: {error}") from None
     return made
 
 

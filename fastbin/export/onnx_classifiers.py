@@ -20,6 +20,9 @@ from fastbin.model_set import ModelSet
 
 ML = "ai.onnx.ml"
 
+# The version of the file from which on constants need not be inputs too, and the one that came with the least opset.
+LEAST_IR, USUAL_IR = 4, 7
+
 # What onnxruntime calls the types of tensors.
 DTYPES = {
     "tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int8)": np.int8,
@@ -64,8 +67,8 @@ def append_onnx(
     Raises
     ------
     InputError, InputTypeError
-        If the scores cannot be told from other outputs, for more than two classes, a graph of an opset below 13, one that has a
-        model already, ...
+        If the scores cannot be told from other outputs, for more than two classes, a graph without nodes, of an opset below 13
+        or an ir_version below 4, one that has a model already, ...
     MissingDependencyError
         If the onnx package is missing.
 
@@ -157,7 +160,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Raises
     ------
     InputError, InputTypeError
-        If the scores cannot be told from other outputs, for more than two classes, for missing inputs.
+        If the scores cannot be told from other outputs, for more than two classes, for missing inputs, and for an `X` of
+        another type or shape than the session takes.
 
     Notes
     -----
@@ -181,7 +185,11 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     types = {each.name: each.type for each in session.get_outputs() if each.name not in ours}
     floats = [name for name, kind in types.items() if kind in FLOATS or kind.startswith("seq(map(")]
     name = _the_score_output(types, floats, output, "session")
-    (given,) = session.run([name], _feeds(session, X))
+    feeds = _feeds(session, X)
+    try:
+        (given,) = session.run([name], feeds)
+    except Exception as error:  # onnxruntime's own, which have no common base
+        raise InputError(f"X cannot be scored, onnxruntime says: {error}; pass rows as the classifier was fitted to") from error
     return _of_label_1(given, name)
 
 
@@ -207,6 +215,8 @@ def _read(classifier_graph: Any) -> Any:
         raise InputTypeError(
             f"classifier_graph is of type {type(classifier_graph).__name__}; pass an onnx.ModelProto, bytes or a path"
         )
+    if not classifier_graph.graph.node:
+        raise InputError("classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a converter wrote")
     copy = onnx.ModelProto()
     copy.CopyFrom(classifier_graph)
     return copy
@@ -220,6 +230,11 @@ def _versions(made: Any) -> dict[str, int]:
         raise InputError(
             f"classifier_graph is of opset {version}, and its operators are to be of {LEAST_OPSET} or newer; pass "
             f"onnx.version_converter.convert_version(classifier_graph, {LEAST_OPSET})"
+        )
+    if made.ir_version < LEAST_IR:
+        raise InputError(
+            f"classifier_graph has ir_version {made.ir_version}, in which constants have to be inputs; set "
+            f"classifier_graph.ir_version = {USUAL_IR}, which is that of opset {LEAST_OPSET} and leaves all else as it is"
         )
     return {**versions, "": version}
 
@@ -317,7 +332,7 @@ def _outputs_of_ours(session: Any) -> set[str]:
 
 def _feeds(session: Any, X: Any) -> dict[str, Array]:
     """What each input gets."""
-    inputs = {each.name: each.type for each in session.get_inputs()}
+    inputs = {each.name: each for each in session.get_inputs()}
     listed = ", ".join(map(repr, inputs))
     if isinstance(X, Mapping):
         given = dict(X)
@@ -333,7 +348,27 @@ def _feeds(session: Any, X: Any) -> dict[str, Array]:
         raise InputError(f"X has no {missing[0]!r}; the session has the inputs {listed}")
     if unknown := [name for name in given if name not in inputs]:
         raise InputError(f"X has {unknown[0]!r}, which is no input; the session has the inputs {listed}")
-    return {name: np.asarray(given[name], DTYPES.get(kind)) for name, kind in inputs.items()}
+    many = len(inputs) > 1
+    return {name: _feed(given[name], each, f"X[{name!r}]" if many else "X") for name, each in inputs.items()}
+
+
+def _feed(values: Any, described: Any, place: str) -> Array:
+    """What one input gets, in its type and with its dimensions."""
+    try:
+        array = np.asarray(values, DTYPES.get(described.type))
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{place} is not what the session takes, {described.type}: {error}; convert it before") from None
+    sizes = list(described.shape)  # numbers, and names of those that may be any
+    if sizes and (
+        len(sizes) != array.ndim
+        or any(isinstance(size, int) and size != own for size, own in zip(sizes, array.shape, strict=True))
+    ):
+        shown = ", ".join(str(size) if isinstance(size, int) else "n" for size in sizes) + "," * (len(sizes) == 1)
+        raise InputError(
+            f"{place} has shape {array.shape}, and the session takes ({shown}); pass a row for each sample, and in it the "
+            "features that the classifier was fitted to"
+        )
+    return array
 
 
 def _of_label_1(given: Any, name: str) -> Float64s:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from fastbin._cells import TextCells, as_cells
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
+from fastbin._keys import GREATEST_KEY as GREATEST_ROW_KEY  # edges have one more
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import as_key_array, as_scores
 from fastbin.export.steps import ALPHA, ENDS, GREATEST, limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-
-# The greatest key of a row; edges have one more.
-GREATEST_KEY = 2**64 - 2
 
 # Scores that no edge is near, of all models of a set together.
 MOST_SPREAD = 1000
@@ -51,7 +50,9 @@ class Rows:
 
 def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> Rows:
     """Columns of a user: keys that are missing are drawn, and cells that are missing are those of the set in turn."""
-    column = as_scores(scores, "scores").astype(np.float64) if len(scores) else np.zeros(0)
+    if isinstance(scores, Number):
+        raise InputTypeError(f"scores is {scores!r}; pass a list or an array of numbers")
+    column = as_scores(scores).astype(np.float64)
     n = len(column)
     if keys is not None and not needs_keys(model):
         raise InputError("keys are given, and the model compares none; leave them out")
@@ -127,13 +128,13 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> Rows:
     rows = Rows(scores, random_keys(len(scores)))
     one = np.uint64(1)
     keys = model.edge_keys
-    near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_KEY)]
-    return joined([rows, *(Rows(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
+    near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_ROW_KEY)]
+    return joined([rows, *(Rows(model.edges, np.minimum(each, np.uint64(GREATEST_ROW_KEY))) for each in near)])
 
 
 def random_keys(n: int) -> UInt64s:
     """The same keys each time."""
-    return np.random.default_rng(0).integers(0, GREATEST_KEY, n, dtype=np.uint64, endpoint=True)
+    return np.random.default_rng(0).integers(0, GREATEST_ROW_KEY, n, dtype=np.uint64, endpoint=True)
 
 
 def numbers_of(models: ModelSet, cells: Any) -> list[int]:

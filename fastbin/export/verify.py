@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,22 +12,19 @@ import numpy as np
 
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
-from fastbin._scalars import check_choice
+from fastbin._scalars import check_alpha, check_choice
 from fastbin._typing import Array
+from fastbin.export.about import alpha_in, digest_in, gives_in, target_of
+from fastbin.export.dialects import DIALECTS
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
-from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined
+from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined, needs_keys
 from fastbin.export.runners.engines import run_onnx, run_sql
 from fastbin.export.runners.programs import run_c, run_java, run_javascript
 from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
-from fastbin.export.steps import OUTPUTS, digest_of
+from fastbin.export.steps import ENDS, OUTPUTS, digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-
-SUFFIXES = {
-    ".sql": "sql", ".onnx": "onnx", ".h": "c", ".hpp": "c", ".java": "java", ".js": "js", ".mjs": "js", ".json": "json",
-}  # fmt: skip
-DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
 
 # Of models with exponentials, whose last bits are those of the C library that works them out.
 SMOOTH_TOLERANCE = 1e-12
@@ -103,8 +99,8 @@ class Verification(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether it ran, has the model's digest and gave the model's answers."""
-        return bool(self.engine) and self.sha256 == self.found_sha256 and not self.mismatches
+        """Whether it ran, has the model's digest and gave answers, all of them the model's."""
+        return bool(self.engine and self.outputs) and self.sha256 == self.found_sha256 and not self.mismatches
 
     @property
     def is_wrong(self) -> bool:
@@ -139,7 +135,7 @@ class Verification(NamedTuple):
 
 def verify(
     model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
-    dialect: str | None = None, what: str = "value", alpha: float | None = None, score: str = "p", key: str | None = None,
+    dialect: str | None = None, what: str | None = None, alpha: float | None = None, score: str = "p", key: str | None = None,
     cell: str | None = None, source: str = "scores",
 ) -> Verification:  # fmt: skip
     """Run an export and compare its answers with those of its model, bit for bit.
@@ -160,26 +156,30 @@ def verify(
     target : {"sql", "onnx", "c", "java", "js", "json"}, optional
         By default told from the file's suffix, or from the text.
     dialect : {"duckdb", "sqlite", "polars", "postgresql", "spark", "bigquery", "snowflake"}, optional
-        Of SQL, for which it must be given. The first three are run.
-    what : {"value", "bin", "lower", "upper"}
-        What SQL was written for. Other targets say themselves what they give, and all of it is compared.
-    alpha : float, optional
+        The engine of SQL; by default that which the comment of the text says. The first three are run.
+    what : {"value", "bin", "lower", "upper"}, optional
+        What SQL gives; by default what its comment says, or "value". Other targets say themselves what they give, and all of it
+        is compared.
+    alpha : float in (0, 1/2], optional
         That of the ends of the intervals; by default that which the export says.
     score, key, cell, source : str
-        How the SQL calls its columns, and the table of scores.
+        How the SQL calls its columns, and the table of scores. Names in quotes are taken as SQL takes them.
 
     Returns
     -------
     Verification
         ``print`` shows it; ``is_same`` tells whether the digest and every bit of every answer agree, NaN in SQL being NULL.
         C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node, SQL by DuckDB, SQLite and Polars, ONNX by
-        onnxruntime, and JSON is read. Where such a program is missing, `why_not` says so. Values of smooth models are compared
-        to a relative 1e-12, since the logarithm and the exponential differ between systems in the last bits.
+        onnxruntime, and JSON is read. Where such a program is missing, `why_not` says so; it also says why an export does not
+        run, or gives nothing that could be compared. Values of smooth models are compared to a relative 1e-12, since the
+        logarithm and the exponential differ between systems in the last bits.
 
     Raises
     ------
     InputError, InputTypeError
-        If it cannot be told what the export is; for scores that are no numbers, and keys and cells as `predict` refuses them.
+        If it cannot be told what the export is, or it is empty; for a `dialect` or a `what` that is not what the text says,
+        and an `alpha` where nothing is an end of an interval; for scores that are no numbers, and keys and cells as `predict`
+        refuses them.
 
     Notes
     -----
@@ -196,23 +196,24 @@ def verify(
     """
     fitted = as_model_or_set(model)
     content, target = _content(export, target)
+    names = _names(content if target == "sql" else "", dialect, what, score=score, key=key, cell=cell, source=source)
+    if alpha is not None:
+        check_alpha(alpha)
     said = Verification(target, digest_of(fitted), digest_in(content, target))
     given = given_rows(fitted, scores, keys, cells)
     rows = joined([given, hard_rows(fitted)])
     try:
-        ran = RUNNERS[target](content, rows, Names(dialect, what, score, key, cell, source)) if target != "json" else None
+        ran = RUNNERS[target](content, rows, names) if target != "json" else _read_json(content, fitted, rows)
+        _check_columns(ran, len(rows))
     except (CannotRun, MissingDependencyError) as reason:
         return said._replace(why_not=str(reason))
-    except Failed as reason:
+    except (Failed, FormatError) as reason:
         return said._replace(why_not=str(reason), is_broken=True)
-    if ran is None:
-        try:
-            ran = _read_json(content, rows)
-        except FormatError as error:
-            return said._replace(why_not=str(error), is_broken=True)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
+    if alpha is not None and not set(ENDS) & set(outputs):
+        raise InputError(f"alpha is {alpha!r}, but the export gives no end of an interval; leave it out")
     if alpha is None:
-        alpha = _alpha_in(content) if ran.alpha is None else ran.alpha
+        alpha = alpha_in(content) if ran.alpha is None else ran.alpha
     expected = answers(fitted, rows, outputs, alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
@@ -227,43 +228,6 @@ RUNNERS: Mapping[str, Callable[[Any, Rows, Names], Ran]] = {
 }  # fmt: skip
 
 
-def target_of(text: str | bytes, path: str = "") -> str | None:
-    """What kind of export this is, by the suffix of its file or by its content; None where neither tells."""
-    suffix = Path(path).suffix.lower()
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf8")
-        except UnicodeDecodeError:
-            return "onnx"
-        if "\0" in text:
-            return "onnx"
-    signs = {
-        "json": r"\s*\{", "c": r"(?s).*^#ifndef FASTBIN_EXPORT_", "java": r"(?s).*^public final class ",
-        "js": r"(?s).*^export ", "sql": r"\s*/\* fastbin ",
-    }  # fmt: skip
-    return next((target for target, sign in signs.items() if re.match(sign, text, re.MULTILINE)), None)
-
-
-def digest_in(content: str | bytes, target: str) -> str:
-    """The digest that an export has, or ""."""
-    if target == "json":
-        found = re.search(r'"sha256": *"([0-9a-f]{64})"', str(content))
-    elif isinstance(content, str):
-        found = DIGEST.search(content)
-    else:  # in the bytes of a graph: key and value of an entry of metadata_props, each with its length before it
-        at = re.search(rb"fastbin\.sha256\x12\x40([0-9a-f]{64})", content)
-        return "" if at is None else at[1].decode()
-    return "" if found is None else found[1]
-
-
-def _alpha_in(content: str | bytes) -> float | None:
-    """The alpha that the comment of an export says its intervals have."""
-    found = re.search(r"\bintervals at alpha ([0-9.e-]+)$", content, re.MULTILINE) if isinstance(content, str) else None
-    return None if found is None else float(found[1])
-
-
 def _content(export: Any, target: str | None) -> tuple[Any, str]:
     """The text or the bytes, and what they are."""
     path = ""
@@ -276,6 +240,8 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         export, target = export.script, "sql"
     if not isinstance(export, (str, bytes)):
         raise InputTypeError(f"export is of type {type(export).__name__}; pass a text, bytes, a graph, or a pathlib.Path")
+    if not export.strip():
+        raise InputError("export is empty; pass what a function of fastbin.export gives, or a pathlib.Path of such a file")
     if target is None:
         target = target_of(export, path)
         if target is None:
@@ -291,6 +257,29 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         raise InputError(f"export is no text in UTF-8: {error}") from None
 
 
+def _names(
+    text: str, dialect: str | None, what: str | None, *, score: str, key: str | None, cell: str | None, source: str
+) -> Names:
+    """What SQL is run with: what its text says, which is not contradicted, and what is given."""
+    said, own = gives_in(text), {"dialect": dialect, "what": what}
+    for argument, choices in (("dialect", tuple(DIALECTS)), ("what", OUTPUTS)):
+        if own[argument] is None:
+            continue
+        given, found = check_choice(own[argument], argument, choices), None if said is None else getattr(said, argument)
+        if found is not None and given != found:
+            raise InputError(f"{argument} is {given!r}, and the export says that its own is {found!r}; leave {argument} out")
+    for argument, name in (("score", score), ("key", key), ("cell", cell), ("source", source)):
+        if name is None and argument in ("key", "cell"):
+            continue
+        if not isinstance(name, str):
+            raise InputTypeError(f"{argument} is {name!r}; pass the name as text, as the SQL has it")
+        if not name.strip():
+            raise InputError(f"{argument} is {name!r}; pass the name, as the SQL has it")
+    if said is None:
+        return Names(dialect, "value" if what is None else what, score, key, cell, source)
+    return Names(said.dialect, said.what, score, key, cell, source, said.answer)
+
+
 def _or_none(number: float) -> float | None:
     """JSON has neither NaN nor infinities."""
     return number if math.isfinite(number) else None
@@ -300,14 +289,28 @@ def _is_smooth(model: BinnedModel | ModelSet) -> bool:
     return any(each.kind == "smooth" for each in ([model] if isinstance(model, BinnedModel) else model.models.values()))
 
 
-def _read_json(text: str, rows: Rows) -> Ran:
+def _read_json(text: str, model: BinnedModel | ModelSet, rows: Rows) -> Ran:
     again = from_json(text)
+    if type(again) is not type(model) or needs_keys(again) != needs_keys(model):
+        raise Failed("it is another model, for which a row is not what it is for this one")
     return Ran("fastbin.export.from_json", answers(again, rows, ("value",), None))
 
 
+def _check_columns(ran: Ran, n_rows: int) -> None:
+    """That an export gives what can be compared: what comes back from elsewhere may be anything."""
+    if not ran.columns:
+        raise Failed(f"it gives none of {', '.join(OUTPUTS)}, so there is nothing to compare")
+    for name, column in ran.columns.items():
+        if name not in OUTPUTS:
+            raise Failed(f"it says that it gives {name!r}, which is none of {', '.join(OUTPUTS)}")
+        if len(column) != n_rows:
+            raise Failed(f"it gives {len(column):,} times {name} for {n_rows:,} rows")
+        is_right = column.dtype.kind in "iu" if name == "bin" else column.dtype == np.float64
+        if not is_right:
+            raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name == 'bin' else 'float64 is'} expected")
+
+
 def _mismatch(name: str, rows: Rows, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
-    if len(found) != len(expected):
-        raise AssertionError(f"{len(found)} answers to {len(expected)} rows")
     if name == "bin":
         differ = found != expected
     else:

@@ -13,8 +13,8 @@ from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
 from fastbin.export.rows import Rows
 from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
 
-SOURCES = re.compile(r'[A-Za-z_]\w*|"[^"]+"')
-ROW = "fastbin_row"
+SOURCES = re.compile(r'[A-Za-z_]\w*|"(?:[^"]|"")+"')
+ROW, ANSWER = "fastbin_row", "fastbin_answer"
 
 
 class _Sql(NamedTuple):
@@ -46,9 +46,14 @@ def run_sql(text: str, rows: Rows, names: Names) -> Ran:
     columns[ROW] = np.arange(len(rows))
     *statements, last = _statements(text)
     is_script = bool(statements)
-    query = last if is_script else f"SELECT {ROW}, {text} AS {names.what} FROM {names.source} AS s"
-    ran = runners[names.dialect](_Sql(statements, query, names.what, names.source, columns))
-    return Ran(ran.engine, {names.what: ran.columns[names.what].astype(np.int32 if names.what == "bin" else np.float64)})
+    query = last if is_script else f"SELECT {ROW}, {text} AS {ANSWER} FROM {names.source} AS s"
+    answer = names.answer or names.what if is_script else ANSWER
+    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns))
+    try:
+        column = ran.columns[answer].astype(np.int32 if names.what == "bin" else np.float64)
+    except (TypeError, ValueError):
+        raise Failed(f"it gives {ran.columns[answer].dtype} for {names.what}, and numbers are expected") from None
+    return Ran(ran.engine, {names.what: column})
 
 
 def _sqlite() -> Any:
@@ -72,8 +77,14 @@ def _statements(text: str) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """A column without its quotes."""
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in '"`' else name
+    """A name without its quotes, of which two stand for one within."""
+    if len(name) > 1 and name[0] == name[-1] and name[0] in '"`':
+        return name[1:-1].replace(2 * name[0], name[0])
+    return name
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _in_order(at: Any, answers: list[Any]) -> Array:
@@ -104,7 +115,7 @@ def _in_duckdb(sql: _Sql) -> Ran:
 
 
 def _in_sqlite(sql: _Sql) -> Ran:
-    sqlite3, names = _sqlite(), ", ".join(f'"{name}"' for name in sql.columns)
+    sqlite3, names = _sqlite(), ", ".join(map(_quoted, sql.columns))
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute(f"CREATE TABLE {sql.source} ({names})")
@@ -157,7 +168,12 @@ def run_onnx(graph: bytes, rows: Rows, names: Names) -> Ran:
         feeds[name] = column.reshape(-1, 1) if len(each.shape) == 2 else column
     properties = session.get_modelmeta().custom_metadata_map
     tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
-    answers = session.run(list(tensors.values()), feeds)
+    if not tensors:
+        raise Failed(f"the graph has no property {OUTPUT_KEY}value or the like, which says what its outputs are")
+    try:
+        answers = session.run(list(tensors.values()), feeds)
+    except Exception as error:  # as above; an input of another type, an output that it does not have
+        raise Failed(f"onnxruntime says: {error}") from None
     columns = {output: np.asarray(column).reshape(-1) for output, column in zip(tensors, answers, strict=True)}
     alpha = properties.get(ALPHA_KEY)
     return Ran(f"onnxruntime {onnxruntime.__version__}", columns, None if alpha is None else float(alpha))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin.export.c_source import SHOWN
 from fastbin.export.rows import Rows
 from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
 from fastbin.export.source import METHODS
@@ -19,12 +20,28 @@ from fastbin.export.source import METHODS
 # A program that takes longer is in a loop.
 PATIENCE = 600
 
-C_SUFFIXES = {"value": "", "bin": "_bin", "lower": "_lower", "upper": "_upper"}
-
-C_PROGRAM = """\
+# The header stands in a file with nothing but what it includes, as any other name may be one of its own; no name that a header
+# takes has two underscores.
+C_ANSWERS = """\
 #include "export.h"
+"""
+C_OUTPUT = """
+void fastbin__{output}(
+    size_t fastbin__n, const double *fastbin__scores, const uint64_t *fastbin__keys, const {cell} *fastbin__cells,
+    const uint64_t *fastbin__ends, {type} *fastbin__answers) {{
+  size_t fastbin__i;
+  (void)fastbin__keys, (void)fastbin__cells, (void)fastbin__ends;
+  for (fastbin__i = 0; fastbin__i < fastbin__n; fastbin__i++) {{
+    fastbin__answers[fastbin__i] = {function}({arguments});
+  }}
+}}
+"""
+C_PROGRAM = """\
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+{declarations}
 
 static void *whole(const char *path, size_t size) {{
   char *data = malloc(size + 1);
@@ -36,22 +53,23 @@ static void *whole(const char *path, size_t size) {{
 
 int main(void) {{
   const size_t n = {n};
-  const double *scores = whole("scores", n * sizeof *scores);
-{columns}
-  size_t i;
+  const double *scores = whole("scores.column", n * sizeof *scores);
+  const uint64_t *keys = {keys};
+  const uint64_t *ends = {ends};
+  const {cell} *cells = {cells};
+  void *answers = malloc(n * sizeof(double) + 1);
   FILE *out;
-{loops}
+  if (!answers) return 1;
+{calls}
   return 0;
 }}
 """
-C_LOOP = """\
-  out = fopen("{output}", "wb");
-  if (!out) return 1;
-  for (i = 0; i < n; i++) {{
-    {type} answer = {function}({arguments});
-    if (fwrite(&answer, sizeof answer, 1, out) != 1) return 1;
-  }}
-  if (fclose(out)) return 1;"""
+C_DECLARATION = """\
+void fastbin__{output}(size_t, const double *, const uint64_t *, const {cell} *, const uint64_t *, {type} *);"""
+C_CALL = """\
+  fastbin__{output}(n, scores, keys, cells, ends, answers);
+  out = fopen("{output}.column", "wb");
+  if (!out || fwrite(answers, sizeof({type}), n, out) != n || fclose(out)) return 1;"""
 
 
 def run_c(text: str, rows: Rows, names: Names) -> Ran:
@@ -63,24 +81,27 @@ def run_c(text: str, rows: Rows, names: Names) -> Ran:
     if found is None:
         raise Failed("there is no #define of NAME_SHA256, so it is no header of fastbin")
     name = found[1]
+    are_texts = rows.cells is not None and rows.cells.dtype == object
+    cell = "char" if are_texts else "int64_t"
     outputs = {
-        output: C_LOOP.format(
-            output=output, type="int32_t" if output == "bin" else "double", function=name + suffix, arguments=_c_arguments(rows)
-        )
-        for output, suffix in C_SUFFIXES.items()
+        output: {
+            "output": output,
+            "type": kind.strip(),
+            "cell": cell,
+            "function": name + suffix,
+            "arguments": _c_arguments(rows),
+        }
+        for output, (kind, suffix, _) in SHOWN.items()
         if re.search(rf"^static inline \w+ {name}{suffix}\(", text, re.MULTILINE)
     }
-    columns = []
-    if rows.keys is not None:
-        columns.append('  const uint64_t *keys = whole("keys", n * sizeof *keys);')
-    if rows.cells is not None and rows.cells.dtype == object:
-        columns.append('  const uint64_t *ends = whole("ends", (n + 1) * sizeof *ends);')
-        columns.append('  const char *cells = whole("cells", (size_t)ends[n]);')
-    elif rows.cells is not None:
-        columns.append('  const int64_t *cells = whole("cells", n * sizeof *cells);')
-    program = C_PROGRAM.format(n=len(rows), columns="\n".join(columns), loops="\n".join(outputs.values()))
-    files = {"export.h": text, "program.c": program}
-    build = [compiler, "-O2", "-o", "program", "program.c", "-lm"]
+    cells = f'whole("cells.column", {"(size_t)ends[n]" if are_texts else "n * sizeof *cells"})'
+    program = C_PROGRAM.format(
+        n=len(rows), cell=cell, keys='whole("keys.column", n * sizeof *keys)' if rows.keys is not None else "NULL",
+        ends='whole("ends.column", (n + 1) * sizeof *ends)' if are_texts else "NULL",
+        cells="NULL" if rows.cells is None else cells, declarations=_each(C_DECLARATION, outputs), calls=_each(C_CALL, outputs),
+    )  # fmt: skip
+    files = {"export.h": text, "answers.c": C_ANSWERS + _each(C_OUTPUT, outputs), "program.c": program}
+    build = [compiler, "-O2", "-o", "program", "answers.c", "program.c", "-lm"]
     answers = _answers(files, rows, [build, ["./program"]], list(outputs))
     for output, column in answers.items():
         if output != "bin":
@@ -89,12 +110,20 @@ def run_c(text: str, rows: Rows, names: Names) -> Ran:
     return Ran(version, answers)
 
 
+def _each(form: str, outputs: Mapping[str, Mapping[str, str]]) -> str:
+    """A piece of a program for each output."""
+    return "\n".join(form.format(**words) for words in outputs.values())
+
+
 def _c_arguments(rows: Rows) -> str:
-    arguments = ["scores[i]"]
-    if rows.cells is not None:
-        is_text = rows.cells.dtype == object
-        arguments[:0] = ["cells + ends[i]", "(size_t)(ends[i + 1] - ends[i])"] if is_text else ["cells[i]"]
-    return ", ".join(arguments if rows.keys is None else [*arguments, "keys[i]"])
+    i = "fastbin__i"
+    arguments = [f"fastbin__scores[{i}]"]
+    if rows.cells is not None and rows.cells.dtype == object:
+        start = f"fastbin__ends[{i}]"
+        arguments[:0] = [f"fastbin__cells + {start}", f"(size_t)(fastbin__ends[{i} + 1] - {start})"]
+    elif rows.cells is not None:
+        arguments.insert(0, f"fastbin__cells[{i}]")
+    return ", ".join(arguments if rows.keys is None else [*arguments, f"fastbin__keys[{i}]"])
 
 
 JAVASCRIPT_PROGRAM = """\
@@ -105,12 +134,12 @@ const whole = (path) => {{
   const data = readFileSync(path);
   return data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
 }};
-const scores = new Float64Array(whole("scores"));
+const scores = new Float64Array(whole("scores.column"));
 {columns}
 {loops}
 """
 JAVASCRIPT_LOOP = """\
-writeFileSync("{output}", {type}.from(scores, (score, i) => exported.{method}({arguments})));"""
+writeFileSync("{output}.column", {type}.from(scores, (score, i) => exported.{method}({arguments})));"""
 
 
 def run_javascript(text: str, rows: Rows, names: Names) -> Ran:
@@ -120,14 +149,17 @@ def run_javascript(text: str, rows: Rows, names: Names) -> Ran:
         raise CannotRun("node is not found")
     columns, arguments = [], ["score"]
     if rows.cells is not None and rows.cells.dtype == object:
-        columns += ['const ends = new BigUint64Array(whole("ends"));', 'const text = new Uint8Array(whole("cells"));']
+        columns += [
+            'const ends = new BigUint64Array(whole("ends.column"));',
+            'const text = new Uint8Array(whole("cells.column"));',
+        ]
         columns.append('const decoder = new TextDecoder("utf-8", { ignoreBOM: true });')
         arguments.insert(0, "decoder.decode(text.subarray(Number(ends[i]), Number(ends[i + 1])))")
     elif rows.cells is not None:
-        columns.append('const cells = new BigInt64Array(whole("cells"));')
+        columns.append('const cells = new BigInt64Array(whole("cells.column"));')
         arguments.insert(0, "cells[i]")
     if rows.keys is not None:
-        columns.append('const keys = new BigUint64Array(whole("keys"));')
+        columns.append('const keys = new BigUint64Array(whole("keys.column"));')
         arguments.append("keys[i]")
     outputs = {
         output: JAVASCRIPT_LOOP.format(
@@ -145,31 +177,43 @@ def run_javascript(text: str, rows: Rows, names: Names) -> Ran:
     return Ran(f"Node {_said([node, '--version']).strip()}", answers)
 
 
+# The class is called by its name from another package, so that no name of it stands for one that this program uses.
 JAVA_PROGRAM = """\
-{package}
-import java.io.*;
+package {package};
+
+import java.io.IOException;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.nio.*;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.*;
 
-public final class FastbinProgram {{
-  private static ByteBuffer whole(String path) throws IOException {{
-    return ByteBuffer.wrap(Files.readAllBytes(Paths.get(path))).order(ByteOrder.LITTLE_ENDIAN);
+public final class {program} {{
+  private static ByteBuffer whole(String name) throws IOException {{
+    return ByteBuffer.wrap(Files.readAllBytes(Paths.get(name + ".column"))).order(ByteOrder.LITTLE_ENDIAN);
   }}
 
-  public static void main(String[] words) throws IOException {{
+  private static MethodHandle method(String name, Class<?> given) throws ReflectiveOperationException {{
+    return MethodHandles.publicLookup().findStatic(
+        Class.forName("{name}"), name, MethodType.methodType(given, new Class<?>[] {{ {types} }}));
+  }}
+
+  public static void main(String[] words) throws Throwable {{
     int n = {n};
     DoubleBuffer scores = whole("scores").asDoubleBuffer();
 {columns}
+    MethodHandle method;
     ByteBuffer out;
 {loops}
   }}
 }}
 """
 JAVA_LOOP = """\
+    method = method("{method}", {type}.class);
     out = ByteBuffer.allocate({size} * n).order(ByteOrder.LITTLE_ENDIAN);
-    for (int i = 0; i < n; i++) out.put{type}({name}.{method}({arguments}));
-    Files.write(Paths.get("{output}"), out.array());"""
+    for (int i = 0; i < n; i++) out.put{Type}(({type}) method.invokeExact({arguments}));
+    Files.write(Paths.get("{output}.column"), out.array());"""
 
 
 def run_java(text: str, rows: Rows, names: Names) -> Ran:
@@ -181,36 +225,36 @@ def run_java(text: str, rows: Rows, names: Names) -> Ran:
     if declared is None:
         raise Failed("there is no public final class, so it is no class of fastbin")
     package = re.search(r"^package ([\w.]+);", text, re.MULTILINE)
-    columns, arguments = [], ["scores.get(i)"]
+    columns, arguments, types = [], ["scores.get(i)"], ["double.class"]
     if rows.cells is not None and rows.cells.dtype == object:
         columns += ['    LongBuffer ends = whole("ends").asLongBuffer();', '    byte[] text = whole("cells").array();']
         start = "(int) ends.get(i)"
         arguments.insert(0, f"new String(text, {start}, (int) ends.get(i + 1) - {start}, StandardCharsets.UTF_8)")
+        types.insert(0, "String.class")
     elif rows.cells is not None:
         columns.append('    LongBuffer cells = whole("cells").asLongBuffer();')
         arguments.insert(0, "cells.get(i)")
+        types.insert(0, "long.class")
     if rows.keys is not None:
         columns.append('    LongBuffer keys = whole("keys").asLongBuffer();')
         arguments.append("keys.get(i)")
-    outputs = {
-        output: JAVA_LOOP.format(
-            output=output, size=4 if output == "bin" else 8, type="Int" if output == "bin" else "Double", name=declared[1],
-            method=method, arguments=", ".join(arguments),
-        )
-        for output, method in METHODS.items()
-        if re.search(rf"^  public static \w+ {method}\(", text, re.MULTILINE)
-    }  # fmt: skip
+        types.append("long.class")
+    outputs = {}
+    for output, method in METHODS.items():
+        if re.search(rf"^  public static \w+ {method}\(", text, re.MULTILINE):
+            kind, size = ("int", 4) if output == "bin" else ("double", 8)
+            words = {"type": kind, "Type": kind.capitalize(), "method": method, "arguments": ", ".join(arguments)}
+            outputs[output] = JAVA_LOOP.format(output=output, size=size, **words)
+    name = declared[1]
+    words = {"package": f"{name}_program", "program": f"{name}_main", "types": ", ".join(types)}
     program = JAVA_PROGRAM.format(
-        package="" if package is None else package[0],
-        n=len(rows),
-        columns="\n".join(columns),
-        loops="\n".join(outputs.values()),
-    )
-    main = "FastbinProgram" if package is None else f"{package[1]}.FastbinProgram"
-    files = {f"{declared[1]}.java": text, "FastbinProgram.java": program}
+        n=len(rows), name=name if package is None else f"{package[1]}.{name}", columns="\n".join(columns),
+        loops="\n".join(outputs.values()), **words,
+    )  # fmt: skip
+    files = {f"{name}.java": text, f"{words['program']}.java": program}
     build = [compiler, "-encoding", "UTF-8", "-d", ".", *files]
-    answers = _answers(files, rows, [build, [machine, "-cp", ".", main]], list(outputs))
-    return Ran(_said([compiler, "-version"]).strip(), answers)
+    run = [machine, "-cp", ".", f"{words['package']}.{words['program']}"]
+    return Ran(_said([compiler, "-version"]).strip(), _answers(files, rows, [build, run], list(outputs)))
 
 
 # --------------------------------------------------------------------- running
@@ -234,22 +278,25 @@ def _answers(files: Mapping[str, str], rows: Rows, commands: Sequence[Sequence[s
                 said = (ran.stderr or ran.stdout).strip().splitlines()
                 raise Failed(f"{Path(command[0]).name} ends with {ran.returncode}: {' '.join(said[:3])}")
         types = {output: np.dtype("<i4" if output == "bin" else "<f8") for output in outputs}
-        return {output: np.fromfile(place / output, dtype).astype(dtype.newbyteorder("=")) for output, dtype in types.items()}
+        return {
+            output: np.fromfile(place / f"{output}.column", dtype).astype(dtype.newbyteorder("="))
+            for output, dtype in types.items()
+        }
 
 
 def _write_columns(rows: Rows, place: Path) -> None:
     """Little-endian, which all that run here are, too."""
-    (place / "scores").write_bytes(rows.scores.astype("<f8").tobytes())
+    (place / "scores.column").write_bytes(rows.scores.astype("<f8").tobytes())
     if rows.keys is not None:
-        (place / "keys").write_bytes(rows.keys.astype("<u8").tobytes())
+        (place / "keys.column").write_bytes(rows.keys.astype("<u8").tobytes())
     if rows.cells is None:
         return
     if rows.cells.dtype != object:
-        (place / "cells").write_bytes(rows.cells.astype("<i8").tobytes())
+        (place / "cells.column").write_bytes(rows.cells.astype("<i8").tobytes())
         return
     texts = [cell.encode() for cell in rows.cells]
-    (place / "cells").write_bytes(b"".join(texts))
-    (place / "ends").write_bytes(np.cumsum([0, *map(len, texts)]).astype("<u8").tobytes())
+    (place / "cells.column").write_bytes(b"".join(texts))
+    (place / "ends.column").write_bytes(np.cumsum([0, *map(len, texts)]).astype("<u8").tobytes())
 
 
 def _said(command: Sequence[str]) -> str:

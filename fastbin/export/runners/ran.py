@@ -8,7 +8,7 @@ from fastbin._typing import Array
 
 
 class Names(NamedTuple):
-    """What SQL needs to know that its text does not say."""
+    """What SQL is run with: what its text says of itself, and what it calls the columns of the rows."""
 
     dialect: str | None = None
     what: str = "value"
@@ -16,6 +16,7 @@ class Names(NamedTuple):
     key: str | None = None
     cell: str | None = None
     source: str = "scores"
+    answer: str = ""  # the column with the answers, where the text says it
 
 
 class Ran(NamedTuple):

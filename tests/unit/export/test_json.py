@@ -199,8 +199,41 @@ REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
     r"model: seed is -1; it must lie between": (MODEL, put("model", "seed", -1)),
     r"model: counts has shape \(2,\)": (MODEL, put("model", "counts", [4, 4])),
     r"model.map_parameters has 3 entries": (MODEL, put("model", "map_parameters", [0.0, 0.0, 0.0])),
-    "^model: the edges are not finite or not in ascending order": (MODEL, put("model", "edges", [0.5, 0.25])),
-    "^model: a value is not in": (MODEL, put("model", "values", 0, 1.5)),
+    r"^model.edges\[1\] is 0.25; an edge that does not come before 0.5 is": (MODEL, put("model", "edges", [0.5, 0.25])),
+    r"^model.edges\[1\] is 0.25; an edge that does not come before 0.25": (
+        MODEL, lambda document: document["model"].update(edges=[0.25, 0.25], edge_keys=[16 * "7", 16 * "6"]),
+    ),
+    r"^model.values\[0\] is 1.5; a number from 0.0 to 1.0 is expected": (MODEL, put("model", "values", 0, 1.5)),
+    r"^model.values\[2\] is -1.0; a number from 0.0 to 1.0": (MODEL, put("model", "values", 2, -1)),
+    r"^model.pairs\[1\]\[0\] is 2.0; a number from 0.0 to 1.0": (
+        MODEL, put("model", "pairs", [[0.0, 1.0], [2.0, 3.0], [2.0, 3.0]]),
+    ),
+    "^model.n_samples is -5; a number from 0 on is expected": (MODEL, put("model", "n_samples", -5)),
+    "^model.n_positive is 13; a number from 0 to 12 is": (
+        MODEL, lambda document: document["model"].update(n_samples=12, n_positive=13),
+    ),
+    "^model.n_tied is -1; a number from 0": (MODEL, put("model", "n_tied", -1)),
+    "^model.delta is 2.0; a number from 0.0 to 1.0": (MODEL, put("model", "delta", 2.0)),
+    "^model.odds_ratio is 0.0; a number from 5e-324 on": (MODEL, put("model", "odds_ratio", 0.0)),
+    "^model.clip is -1.0; a number from 0.0 to 0.5": (MODEL, put("model", "clip", -1.0)),
+    r"^model.counts\[1\] is -1; a number from 0 to": (MODEL, put("model", "counts", 1, -1)),
+    r"^model.label_sums\[1\] is 5; a number from 0 to 4 is": (MODEL, put("model", "label_sums", 1, 5)),
+    r"^model.first_step\[0\] is 1; 0 is expected": (MODEL, put("model", "first_step", [1, 2, 3])),
+    r"^model.first_step\[2\] is 1; a step from 2 to 2 is": (MODEL, put("model", "first_step", [0, 1, 1])),
+    "^model.score_max is -1.0; a number from 0.0 on": (
+        MODEL, lambda document: document["model"].update(score_min=0.0, score_max=-1.0),
+    ),
+    "fastbin is 'set', but what stands there is called 'model'": (MODEL, put("fastbin", "set")),
+    "fastbin is 'model', but what stands there is called 'set'": (SET, put("fastbin", "model")),
+    # The same model, and not its text.
+    "^model has a member 'knots', which the text of this model leaves out": (MODEL, put("model", "knots", [])),
+    "^model has a member 'weights', which the text of": (MODEL, put("model", "weights", "given")),
+    "^model has a member 'clip', which the text of this": (MODEL, put("model", "clip", 0.0)),
+    "^model has a member 'first_step', which the text": (MODEL, put("model", "first_step", [0, 1, 2])),
+    r"^set.models\[1\] has a member 'note', which the text": (SET, put("set", "models", 1, "note", "")),
+    "^model has a member 'note_bytes', which the text": (
+        MODEL, lambda document: document["model"].update(note_bytes=document["model"].pop("note").encode().hex()),
+    ),
     "model.score_max is 'Infinity'; a finite number": (MODEL, put("model", "score_max", "Infinity")),
     "model.fingerprint is 5; a text of 16": (MODEL, put("model", "fingerprint", 5)),
     "model has both note and note_bytes": (MODEL, put("model", "note_bytes", "ff")),
@@ -219,13 +252,14 @@ REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
     r"set.keys\[1\] is '05'; a text of the decimal digits": (SET, put("set", "keys", 1, "05")),
     r"set.keys\[0\] is '9223372036854775808'": (SET, put("set", "keys", 0, "9223372036854775808")),
     r"set.keys\[0\] is '٣'": (SET, put("set", "keys", 0, "٣")),
-    "^set: the keys of a set do not ascend": (SET, put("set", "keys", 0, "7")),
+    r"^set.keys\[1\] is '5'; a key that comes after '7' is": (SET, put("set", "keys", 0, "7")),
+    r"^set.model_of_key\[1\] is 3; a number from 0 to 2": (SET, put("set", "model_of_key", 1, 3)),
     "set: 2 numbers are given for 3 keys": (SET, put("set", "model_of_key", [0, 1])),
     "set.model_of_key has an entry 4294967296, which 32 bits": (SET, put("set", "model_of_key", [0, 1, 2**32])),
     "set has no member 'models'": (SET, lambda document: document["set"].pop("models")),
     r"set.models\[1\].values\[0\] is '0.5'": (SET, put("set", "models", 1, "values", 0, "0.5")),
-    r"^set.models\[1\]: a value is not in": (SET, put("set", "models", 1, "values", 0, 2.0)),
-    "^set: an argument is NULL, zero": (SET, put("set", "models", [])),
+    r"^set.models\[1\].values\[0\] is 2.0; a number from 0.0 to 1.0 is": (SET, put("set", "models", 1, "values", 0, 2.0)),
+    "^set.models is empty; a set has one model or more": (SET, put("set", "models", [])),
 }  # fmt: skip
 
 
@@ -261,6 +295,20 @@ def test_refusals(message: str, document: dict[str, Any], change: Change) -> Non
 def test_what_is_no_json_of_a_model(text: str | bytes, message: str) -> None:
     with pytest.raises(fb.FormatError, match=message):
         fb.export.from_json(text)
+
+
+def test_names_of_files() -> None:
+    with pytest.raises(fb.FormatError, match=r"text is the name of a file; pass what it holds: pathlib.Path\('a/b.json'\)"):
+        fb.export.from_json("a/b.json")
+    with pytest.raises(fb.InputTypeError, match=r"text is a path; pass what the file holds: pathlib.Path\('b.json'\).read_t"):
+        fb.export.from_json(Path("b.json"))  # type: ignore[arg-type]
+
+
+def test_numbers_that_other_programs_write() -> None:
+    """1 for 1.0, and members in another order, are the same text to a reader, and the text comes back as it was."""
+    text = fb.export.json(BOTH)
+    assert '"odds_ratio": 1.0' in text
+    assert fb.export.json(fb.export.from_json(text.replace('"odds_ratio": 1.0', '"odds_ratio": 1'))) == text
 
 
 def test_arguments() -> None:

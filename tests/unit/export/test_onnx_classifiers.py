@@ -364,3 +364,37 @@ def test_what_is_no_graph_and_no_session() -> None:
         onnx_scores(session_of(linear()), {"X": X, "Z": X})
     with pytest.raises(fb.InputTypeError, match=r"^model is of type NoneType"):
         append_onnx(linear(), None)
+
+
+@pytest.mark.parametrize("nothing", [b"", onnx.ModelProto()])
+def test_empty_graphs(nothing: object) -> None:
+    with pytest.raises(fb.InputError, match=r"^classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a conv"):
+        append_onnx(nothing, model_of("10 bins"))
+
+
+def test_old_files_and_their_remedy() -> None:
+    """Constants of such files are inputs too, and those of a model are not: the checker refuses both together."""
+    old = onnx.parser.parse_model(
+        '<ir_version: 3, opset_import: ["": 13]> g (float[N, 2] x) => (float[N, 2] p) { p = Softmax <axis = 1> (x) }'
+    )
+    with pytest.raises(fb.InputError, match=r"has ir_version 3, in which constants .* set classifier_graph.ir_version = 7,"):
+        append_onnx(old, model_of("10 bins"))
+    old.ir_version = 7
+    onnx.checker.check_model(append_onnx(old, model_of("10 bins")), full_check=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (
+            [["a", "b"]],
+            fb.InputTypeError,
+            r"^X is not what the session takes, tensor\(float\): could not convert .*; convert it",
+        ),
+        (X[0], fb.InputError, r"^X has shape \(\d+,\), and the session takes \(n, \d+\); pass a row for each sample"),
+        (X[:, :1], fb.InputError, r"^X has shape \(\d+, 1\), and the session takes \(n, \d+\); .* that the classifier was f"),
+    ],
+)
+def test_rows_that_a_session_does_not_take(rows: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        onnx_scores(session_of(linear()), rows)
