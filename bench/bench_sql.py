@@ -71,7 +71,7 @@ class Task(NamedTuple):
 
     @property
     def query(self) -> str:
-        return f"SELECT i, {self.made} AS value FROM scores" if isinstance(self.made, str) else self.made.query
+        return f"SELECT i, {self.made} AS fastbin_value FROM scores" if isinstance(self.made, str) else self.made.query
 
 
 @contextmanager
@@ -94,8 +94,8 @@ def _duckdb(task: Task) -> Iterator[Built]:
             return connection.execute(query).fetchall()
 
         yield Built(
-            partial(ask, f"SELECT sum(value) FROM ({task.query})"),
-            lambda: connection.execute(f"SELECT value FROM ({task.query}) ORDER BY i").fetchnumpy()["value"],
+            partial(ask, f"SELECT sum(fastbin_value) FROM ({task.query})"),
+            lambda: connection.execute(f"SELECT fastbin_value FROM ({task.query}) ORDER BY i").fetchnumpy()["fastbin_value"],
             {
                 "batches": partial(ask, "SELECT sum(of_batch(p)) FROM scores"),
                 "rows": partial(ask, "SELECT sum(of_row(p)) FROM scores"),
@@ -116,8 +116,8 @@ def _sqlite(task: Task) -> Iterator[Built]:
         return connection.execute(query).fetchall()
 
     yield Built(
-        partial(ask, f"SELECT sum(value) FROM ({task.query})"),
-        lambda: np.array(ask(f"SELECT value FROM ({task.query}) ORDER BY i"))[:, 0],
+        partial(ask, f"SELECT sum(fastbin_value) FROM ({task.query})"),
+        lambda: np.array(ask(f"SELECT fastbin_value FROM ({task.query}) ORDER BY i"))[:, 0],
         {"rows": partial(ask, "SELECT sum(of_row(p)) FROM scores")},
     )
     connection.close()

@@ -116,6 +116,9 @@ class Polars:
         return self.context.execute(query).sort("i")[name].to_list()
 
 
+# The engines that need no server.
+EMBEDDED: dict[str, Any] = {"duckdb": DuckDB, "sqlite": SQLite, "polars": Polars}
+
 # ------------------------------------------------------------------------------------------------- servers
 
 
@@ -257,8 +260,9 @@ def load_rows(engine: Engine, model: BinnedModel, rows: HardRows) -> None:
     engine.load(columns)
 
 
-def answers_of(engine: Engine, made: str | SqlTables, name: str = "value") -> list[Any]:
+def answers_of(engine: Engine, made: str | SqlTables, what: str = "value") -> list[Any]:
     """The answers to all rows, by an expression or by a table."""
+    name = f"fastbin_{what}"
     if isinstance(made, str):
         return engine.column(f"SELECT i, {made} AS {name} FROM scores", name)
     engine.run(made.table)
@@ -268,7 +272,8 @@ def answers_of(engine: Engine, made: str | SqlTables, name: str = "value") -> li
 def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float | None = None, **options: Any) -> int:
     """How many of `n` hard rows get other bits than from `predict`; rows without an answer must get NULL.
 
-    With a tolerance, which is for models without steps, it is how many differ by more; by 0.0 means by one bit.
+    With a tolerance, which is for models without steps, it is how many differ by a larger share of the value; 0.0 means by
+    one bit.
     """
     rows = hard_rows(model, n) if model.kind == "step" else HardRows(hard_curve_scores(model, n), None)
     load_rows(engine, model, rows)
@@ -281,7 +286,7 @@ def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float 
     found = np.array(answers[:n_rows], np.float64)
     expected = model.predict(rows.scores) if rows.keys is None else model.predict(rows.scores, keys=rows.keys)
     if tolerance:
-        return int(np.count_nonzero(~(np.abs(found - expected) <= tolerance)))
+        return int(np.count_nonzero(~(np.abs(found - expected) <= tolerance * expected)))
     return int(np.count_nonzero(bits(found) != bits(expected)))
 
 

@@ -29,8 +29,8 @@ from fastbin.export.source import (
 from fastbin.export.steps import digest_of
 from fastbin.export.tables import Cells, Tables
 
-# Keywords of C and C++ of all years, what the headers declare that it includes, functions that compilers know without one, and
-# what some of them define as 1.
+# Keywords of C and C++ of all years, what the headers declare that it includes, functions that gcc and clang know without one,
+# and what some of them define as 1.
 RESERVED = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
     co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
@@ -44,13 +44,26 @@ RESERVED = """
     strlcpy strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn strstr strtok
     strxfrm swab
     abort abs calloc exit free fprintf fputs labs malloc printf putchar puts realloc scanf snprintf sprintf sscanf
-    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim finite floor
-    fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isinf isnan isnormal j0 j1 jn ldexp lgamma llrint llround log
-    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln
-    scalbn signbit significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
+    alloca aligned_alloc dcgettext dgettext execl execle execlp execv execve execvp feclearexcept fegetenv
+    fegetexceptflag fegetround feholdexcept feraiseexcept fesetenv fesetexceptflag fesetround fetestexcept feupdateenv fork
+    fputc fputc_unlocked fputs_unlocked fscanf fwrite fwrite_unlocked gettext imaxabs isascii isgreater isgreaterequal isless
+    islessequal islessgreater isunordered llabs posix_memalign putc putc_unlocked putchar_unlocked puts_unlocked toascii tolower
+    toupper towlower towupper vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf
     EOF HUGE_VAL INFINITY NAN NULL errno i386 linux stderr stdin stdout unix
 """
-RESERVED_FORMS = re.compile(r"_.*|.*__.*|.*_t?|(?:U?INT|PTRDIFF|SIG_ATOMIC|SIZE|WCHAR|WINT)\w*_(?:MAX|MIN|C)")
+# Functions of numbers, also of complex ones and of other widths: cos, ccos, cosf, ccosl.
+MATHEMATICS = """
+    acos acosh arg asin asinh atan atan2 atanh cbrt ceil conj copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs
+    fdim finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb imag isfinite isinf isnan isnormal j0 j1 jn
+    ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow pow10
+    proj real remainder remquo rint round roundeven scalb scalbln scalbn signbit significand sin sincos sinh sqrt tan
+    tanh tgamma trunc y0 y1 yn
+"""
+RESERVED_FORMS = re.compile(
+    r"_.*|.*__.*|.*_t?|(?:U?INT|PTRDIFF|SIG_ATOMIC|SIZE|WCHAR|WINT)\w*_(?:MAX|MIN|C)"
+    r"|isw?(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)"
+    rf"|c?(?:abs|{'|'.join(MATHEMATICS.split())})(?:f|l|f(?:32|64|128)x?)?(?:_r)?"
+)
 
 SHOWN = {
     "value": ("double ", "", "the calibrated probability"),
@@ -65,8 +78,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     """A model, or a set of models, as one C header: the same bits as `predict`, without any library.
 
     The header is C99 and C++11, includes <stdint.h> and <string.h> alone, and can be included in several files, beside the
-    headers of other models. Its first lines list its functions: ``double NAME(double score)`` for the value, ``int32_t
-    NAME_bin``, ``double NAME_lower`` and ``double NAME_upper``. The macro ``NAME_SHA256`` is the digest of the model.
+    headers of models with other names. Its first lines list its functions: ``double NAME(double score)`` for the value,
+    ``int32_t NAME_bin``, ``double NAME_lower`` and ``double NAME_upper``. The macro ``NAME_SHA256`` is the digest of the model.
 
     Parameters
     ----------
@@ -76,7 +89,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
         Of the function, and what all other names begin with.
     outputs : sequence of {"value", "bin", "lower", "upper"}
         What to write functions for; "lower" and "upper" are the ends of `interval`.
-    alpha : float in (0, 1), optional
+    alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 
     Returns
@@ -89,6 +102,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     InputError, InputTypeError
         For a name that C or C++ does not take or reserves, a model that is randomised, an unknown output, or one that a model
         without steps does not have.
+    GuaranteeError
+        For the ends of intervals of a model that has none.
 
     Notes
     -----
@@ -103,9 +118,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     answers are the same under ``-O3 -ffast-math`` and where subnormal doubles are flushed to zero. -0.0 equals 0.0. O(log E) a
     score for E edges. The functions can be called from any number of threads.
 
-    A model without steps has the value alone, and needs a compiler that keeps to IEEE 754 (no ``-ffast-math``). Interpolated
-    values have the same bits. Smooth ones need <math.h>, and differ in the last bits if its `exp` and `log` are not those of
-    this machine.
+    A model without steps has the value alone, and does not compile under ``-ffast-math``. Interpolated values have the same
+    bits. Smooth ones need <math.h>, and differ in the last bits if its `exp` and `log` are not those of this machine.
 
     Examples
     --------
@@ -124,16 +138,17 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     check_name(name, "name", RESERVED.split(), "C or C++")
     if RESERVED_FORMS.fullmatch(name):
         raise InputError(
-            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, and "
-            "those in the form of size_t and INT64_MAX"
+            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, those in "
+            "the form of size_t and INT64_MAX, and those of the standard library; pass another, such as 'calibrated'"
         )
     source = tables_or_curve(model, outputs, alpha)
-    guard = f"FASTBIN_EXPORT_{name}_H"
+    digest = digest_of(as_model_or_set(model))
+    guard = f"FASTBIN_EXPORT_{name}_{digest[:16]}_H"  # with another model of this name, compilers say that it is there twice
     return "\n\n".join(
         [
             comment(model, outputs, alpha, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
             "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
-            f'#define {name}_SHA256 "{digest_of(as_model_or_set(model))}"',
+            f'#define {name}_SHA256 "{digest}"',
             *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
             "#endif\n",
         ]
@@ -258,6 +273,7 @@ def _of_curve(curve: Curve, name: str) -> list[str]:
     """The tables and functions of a model without steps."""
     body = "\n".join(f"  {line}" for line in evaluation(curve, _language(name, None)))
     return [
+        f"#if defined(__FAST_MATH__) || defined(_M_FP_FAST)\n#error {name}: compile without -ffast-math (/fp:fast)\n#endif",
         *(_doubles(f"{name}_{table}", entries) for table, entries in tables_of_curve(curve).items()),
         _code(name),
         *(

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from fastbin._errors import InputError
 from fastbin._typing import Array
 
+# The parts of the name of a table, which stands in statements as it is; a project of BigQuery may have dashes.
+PART = "[A-Za-z_][A-Za-z0-9_]*"
+PART_WITH_DASH = "[A-Za-z_][A-Za-z0-9_-]*"
+
 # A power of two that all engines hold as an integer of 64 bits.
 SHIFT = 62
 
@@ -97,7 +101,10 @@ class Dialect:
     integer: str = "BIGINT"
     string: str = "VARCHAR"
     bytewise: str = "{}"  # a text that is compared by its bytes, whatever the collation of its column
-    is_score: str = ""  # what a score must be before it is compared with its range
+    as_text: str = "CAST({} AS VARCHAR)"  # a cell that may be of another type
+    is_number: str = ""  # what a score, or a cell that is an integer, must be before it is compared
+    trimmed: str = "ltrim({}, {})"  # a text without the characters of another at its start
+    table_name: str = PART
     has_array: bool = False  # finds the place of a number in an array
     lookup: str = ""  # how a row finds its step in a table, if there are tables
     most_rows: int = 4096  # of one INSERT
@@ -115,18 +122,22 @@ _ALL = (
     Dialect("duckdb", scientific, duckdb_text, "DOUBLE", bytewise='{} COLLATE "C"', lookup="asof"),
     Dialect(
         "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
-        bytewise='{} COLLATE "C"', has_array=True, lookup="seek",
+        bytewise='{} COLLATE "C"', as_text="CAST({} AS text)", has_array=True, lookup="seek",
     ),
     # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number. SQLite compares each constant
     # expression of a statement with all before it: 4,096 rows take 30 times as long as by 128.
     Dialect(
         "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
-        bytewise="{} COLLATE BINARY", is_score="typeof({}) IN ('real', 'integer')", lookup="seek", most_rows=128,
+        bytewise="{} COLLATE BINARY", as_text="CAST({} AS TEXT)", is_number="typeof({}) IN ('real', 'integer')",
+        lookup="seek", most_rows=128,
     ),
-    Dialect("spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING", lookup="range"),
+    Dialect(
+        "spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING",
+        as_text="CAST({} AS STRING)", trimmed="trim(LEADING {1} FROM {0})", lookup="range",
+    ),
     Dialect(
         "bigquery", scientific, bigquery_bytes, "FLOAT64", "INT64", "BYTES",
-        bytewise="CAST({} AS BYTES)", lookup="range",
+        bytewise="CAST({} AS BYTES)", as_text="CAST({} AS STRING)", table_name=PART_WITH_DASH, lookup="range",
     ),
     # A bare number would be a decimal of 38 digits.
     Dialect(
@@ -137,6 +148,11 @@ _ALL = (
     Dialect("polars", scientific, quoted, "DOUBLE"),
 )  # fmt: skip
 DIALECTS = {dialect.name: dialect for dialect in _ALL}
+
+
+def said_of_output(dialect: Dialect, what: str, column: str = "") -> str:
+    """The last line of a comment, which `verify` reads."""
+    return f"dialect {dialect.name}, gives {what}" + (f" as {column}" if column else "")
 
 
 def comment(lines: Sequence[str]) -> str:

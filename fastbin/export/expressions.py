@@ -62,10 +62,11 @@ def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: D
 
 
 def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
-    conditions = [dialect.is_score.format(score)] if dialect.is_score else []
+    conditions = [dialect.is_number.format(score)] if dialect.is_number else []
     if key is not None:
         text = dialect.bytewise.format(key)
-        conditions += [f"length({text}) = {KEY_DIGITS}", f"{text} = lower({text})"]
+        others = dialect.trimmed.format(text, dialect.text("0123456789abcdef"))
+        conditions += [f"length({text}) = {KEY_DIGITS}", f"{others} = {dialect.text('')}"]
     return conditions
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array
 from fastbin.export.curves import Curve
 from fastbin.export.source import (
@@ -57,7 +57,7 @@ def java(
         What the class belongs to, such as "org.example.scores".
     outputs : sequence of {"value", "bin", "lower", "upper"}
         What to write methods for; "lower" and "upper" are the ends of `interval`.
-    alpha : float in (0, 1), optional
+    alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 
     Returns
@@ -70,6 +70,8 @@ def java(
     InputError, InputTypeError
         For a name or package that Java does not take, a model that is randomised, an unknown output, or one that a model
         without steps does not have.
+    GuaranteeError
+        For the ends of intervals of a model that has none.
 
     Notes
     -----
@@ -126,9 +128,11 @@ def _imports(source: Tables | Curve) -> str:
 def _package_line(package: object) -> str:
     if package is None:
         return ""
-    for part in package.split(".") if isinstance(package, str) else [package]:
-        check_name(part, "a part of package", KEYWORDS.split(), "Java")
-    if str(package).partition(".")[0] == "java":
+    if not isinstance(package, str):
+        raise InputTypeError(f"package is {package!r}; pass a name as text")
+    for part in package.split("."):
+        check_name(part, f"package is {package!r}, and a part of it", KEYWORDS.split(), "Java")
+    if package.partition(".")[0] == "java":
         raise InputError(f"package is {package!r}, and Java loads no foreign class into 'java'; pass a package of your own")
     return f"package {package};\n\n"
 

@@ -42,7 +42,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
         Not randomised; the models of a set have steps.
     outputs : sequence of {"value", "bin", "lower", "upper"}
         What to write functions for; "lower" and "upper" are the ends of `interval`.
-    alpha : float in (0, 1), optional
+    alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 
     Returns
@@ -55,6 +55,8 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     InputError, InputTypeError
         For a model that is randomised, an unknown output, or one that a model
         without steps does not have.
+    GuaranteeError
+        For the ends of intervals of a model that has none.
 
     Notes
     -----

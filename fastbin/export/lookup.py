@@ -16,7 +16,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin.export.cuts import Cuts
-from fastbin.export.dialects import Dialect
+from fastbin.export.dialects import PART, Dialect
 from fastbin.export.expressions import hex_digits
 from fastbin.export.steps import GREATEST_KEY, Steps
 
@@ -99,11 +99,12 @@ class SqlTables:
 
 
 class Names(NamedTuple):
-    """Of the tables that are made, and of the user's rows."""
+    """Of the tables that are made, of the user's rows, and of the column with the answer."""
 
     steps: str
     cells: str
     source: str
+    output: str
 
 
 class Lookup(NamedTuple):
@@ -116,13 +117,20 @@ class Lookup(NamedTuple):
     cell: str | None = None  # of a set
 
 
-def names_of(table: str, source: str) -> Names:
-    """Names that stand in statements as they are, so `table` must be a plain one."""
-    if not isinstance(table, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*", table):
+def names_of(table: str | None, source: str | None, output: str | None, *, what: str, digest: str, dialect: Dialect) -> Names:
+    """Names that stand in statements as they are, so they must be plain ones; `table` is by default one of the model's own, so
+    that no query reads the table of another model."""
+    table = f"fastbin_{digest[:8]}" if table is None else table
+    source = "scores" if source is None else source
+    output = f"fastbin_{what}" if output is None else output
+    part = dialect.table_name
+    if not isinstance(table, str) or not re.fullmatch(rf"{part}(\.{part})*", table):
         raise InputError(f"table is {table!r}; pass a name of letters, digits and underscores, with its schema before a dot")
     if not isinstance(source, str) or not source.strip():
         raise InputError(f"source is {source!r}; pass the name of the table that holds the scores, or a query in parentheses")
-    return Names(f"{table}_steps", f"{table}_cells", source.strip())
+    if not isinstance(output, str) or not re.fullmatch(PART, output):
+        raise InputError(f"output is {output!r}; pass a name of letters, digits and underscores for the column of the answers")
+    return Names(f"{table}_steps", f"{table}_cells", source.strip(), output)
 
 
 def require_tables(dialect: Dialect) -> None:
@@ -160,41 +168,39 @@ def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialec
         yield f"({number}, {first}, {last}, {answer})"
 
 
-def sql_tables(
-    filled: Sequence[FilledTable], lookup: Lookup, output: str, names: Names, dialect: Dialect, about: str
-) -> SqlTables:
+def sql_tables(filled: Sequence[FilledTable], lookup: Lookup, names: Names, dialect: Dialect, about: str) -> SqlTables:
     """Tables and the query that reads them, both of which begin with a comment."""
-    return SqlTables(f"{about}\n{_query_of(lookup, output, names, dialect)}", about, tuple(filled))
+    return SqlTables(f"{about}\n{_query_of(lookup, names, dialect)}", about, tuple(filled))
 
 
-def _query_of(lookup: Lookup, output: str, names: Names, dialect: Dialect) -> str:
+def _query_of(lookup: Lookup, names: Names, dialect: Dialect) -> str:
     """All columns of the user's rows, and the answer."""
     cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
-    return _QUERIES[dialect.lookup](lookup, output, names, f"FROM {names.source} AS s{cells}", dialect)
+    return _QUERIES[dialect.lookup](lookup, names, f"FROM {names.source} AS s{cells}", dialect)
 
 
-def _by_asof(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_asof(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
     score, lower = lookup.score, "t.fastbin_lower"
     if lookup.key is not None:
         score, lower = f"ROW({score}, {lookup.key})", f"ROW({lower}, t.fastbin_lower_key)"
     return (
-        f"SELECT s.*, CASE WHEN {lookup.score} <= t.fastbin_upper THEN {lookup.answer} END AS {output}\n{rows}\n"
+        f"SELECT s.*, CASE WHEN {lookup.score} <= t.fastbin_upper THEN {lookup.answer} END AS {names.output}\n{rows}\n"
         f"ASOF LEFT JOIN {names.steps} AS t ON {lookup.model} = t.fastbin_model AND {score} >= {lower}"
     )
 
 
-def _by_index(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_index(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
     score, lower, order = lookup.score, "t.fastbin_lower", "t.fastbin_lower DESC"
     if lookup.key is not None:
         score, lower = f"({score}, {lookup.key})", f"({lower}, t.fastbin_lower_key)"
         order += ", t.fastbin_lower_key DESC"
     return (
         f"SELECT s.*, (SELECT CASE WHEN {lookup.score} <= t.fastbin_upper THEN {lookup.answer} END FROM {names.steps} AS t\n"
-        f"WHERE t.fastbin_model = {lookup.model} AND {lower} <= {score} ORDER BY {order} LIMIT 1) AS {output}\n{rows}"
+        f"WHERE t.fastbin_model = {lookup.model} AND {lower} <= {score} ORDER BY {order} LIMIT 1) AS {names.output}\n{rows}"
     )
 
 
-def _by_range(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_range(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
     score, key = lookup.score, lookup.key
     within = f"{score} >= t.fastbin_lower AND {score} <= t.fastbin_upper"
     if key is not None:
@@ -202,7 +208,7 @@ def _by_range(lookup: Lookup, output: str, names: Names, rows: str, dialect: Dia
         within += f" AND ({score} < t.fastbin_upper OR {key} <= t.fastbin_upper_key)"
     hint = "/*+ BROADCAST(t) */ " if dialect.name == "spark" else ""
     return (
-        f"SELECT {hint}s.*, CASE WHEN t.fastbin_model IS NOT NULL THEN {lookup.answer} END AS {output}\n{rows}\n"
+        f"SELECT {hint}s.*, CASE WHEN t.fastbin_model IS NOT NULL THEN {lookup.answer} END AS {names.output}\n{rows}\n"
         f"LEFT JOIN {names.steps} AS t ON t.fastbin_model = {lookup.model} AND {within}"
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from fastbin._dependencies import needed_for
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
 from fastbin.export.curves import Curve, Expression, Name, Number
-from fastbin.export.steps import GREATEST, GREATEST_KEY, SetSteps, Steps
+from fastbin.export.steps import GREATEST, GREATEST_KEY, OF_UNKNOWN, SetSteps, Steps
 
 PURPOSE = "ONNX graphs"
 
@@ -27,7 +27,6 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
 NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
-OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
 
 # The operations of curves.
 OPERATORS = {

@@ -8,11 +8,11 @@ from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import Cuts, cuts_of
-from fastbin.export.dialects import DIALECTS, Dialect, comment
+from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
 from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.sql_curves import sql_of_curve
-from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, require_steps, steps_of
+from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, digest_of, require_steps, steps_of
 from fastbin.model import BinnedModel
 
 STYLES = ("auto", "tree", "join")
@@ -28,8 +28,6 @@ def sql(
     what: str = "value",
     alpha: float | None = None,
     style: Literal["auto", "tree"] = "auto",
-    table: str = "fastbin",
-    source: str = "scores",
 ) -> str: ...
 
 
@@ -43,8 +41,9 @@ def sql(
     what: str = "value",
     alpha: float | None = None,
     style: Literal["join"],
-    table: str = "fastbin",
-    source: str = "scores",
+    table: str | None = None,
+    source: str | None = None,
+    output: str | None = None,
 ) -> SqlTables: ...
 
 
@@ -57,8 +56,9 @@ def sql(
     what: str = "value",
     alpha: float | None = None,
     style: str = "auto",
-    table: str = "fastbin",
-    source: str = "scores",
+    table: str | None = None,
+    source: str | None = None,
+    output: str | None = None,
 ) -> str | SqlTables:
     """One SQL expression that scores a column, with the same bits as `predict`; or a table and the query that reads it.
 
@@ -84,16 +84,18 @@ def sql(
         "tree" is a balanced tree of CASE, of at most 1,000 steps. "auto" is the same, but in PostgreSQL, for models that
         compare no keys, an array of any length in which ``width_bucket`` finds the place. "join" looks steps up in a table,
         for models of more steps, or where it is faster: in DuckDB from about 300 steps on.
-    table, source : str
-        For "join" alone: the table to be made is called ``{table}_steps``; `source` is the table with the scores, or a query
-        in parentheses. Their rows are called ``s`` in the query.
+    table, source, output : str, optional
+        For "join" alone: the table to be made is called ``{table}_steps``, by default ``fastbin_`` and the first eight digits
+        of the model's digest, so that each model has its own. `source` is the table with the scores ("scores" where it is left
+        out), or a query in parentheses; its rows are called ``s`` in the query. `output` is the name of the column with the
+        answers, by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
     Returns
     -------
     str or SqlTables
         The text of one expression; for "join" the statements that make the table, and a query that gives all columns of
-        `source` and one more, which is called as `what` says, in no order. Both begin with a comment that has the digest of
-        the model's file, its size and what is promised.
+        `source`, and then `output`, in no order. Both begin with a comment that has the digest of the model's file, its size,
+        what is promised, the dialect and `what`.
 
         A row gets NULL where the score is NULL, NaN, infinite or, in models that refuse these, out of range, or where the key
         is NULL or has another form. Models that clip move the score into their range. -0.0 and 0.0 are equal.
@@ -106,6 +108,8 @@ def sql(
         without tables for "join".
     InputTypeError
         A set of models, which `sql_set` writes, or something else that is no model; an expression that is no text.
+    GuaranteeError
+        For the ends of intervals of a model that has none.
 
     See Also
     --------
@@ -132,7 +136,9 @@ def sql(
     >>> calibrator = fb.UniformMassBinning(2).fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], [0, 0, 0, 1, 0, 1])
     >>> probability = fb.export.sql(calibrator, "score", dialect="sqlite")
     >>> rows = "(SELECT 0.25 AS score UNION ALL SELECT 0.8 UNION ALL SELECT 1.5 UNION ALL SELECT NULL)"
-    >>> sqlite3.connect(":memory:").execute(f"SELECT {probability} FROM {rows}").fetchall()
+    >>> from contextlib import closing
+    >>> with closing(sqlite3.connect(":memory:")) as connection:
+    ...     connection.execute(f"SELECT {probability} FROM {rows}").fetchall()
     [(0.0,), (0.5,), (None,), (None,)]
     """
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
@@ -142,18 +148,24 @@ def sql(
     if not isinstance(fitted, BinnedModel):
         raise InputTypeError("model is a set of models; use sql_set, which writes a table and its query")
     score = check_expression(score, "score")
+    if style != "join":
+        for argument, name in (("table", table), ("source", source), ("output", output)):
+            if name is not None:
+                raise InputError(f"{argument} is {name!r}, and only style='join' makes a table and a query; leave it out")
     if fitted.kind != "step" and fitted.delta == 0.0:
         _check_curve(fitted, what, alpha, key, style)
         return sql_of_curve(fitted, score, words)
     steps = steps_of(fitted, (what,), alpha)
     key = check_key_expression(key, needs_key=steps.needs_key)
-    about = comment(description_of(fitted, (what,), alpha))
+    about = list(description_of(fitted, (what,), alpha))
     if style == "join":
-        return _tables(steps, what, score, key, names_of(table, source), words, about)
+        names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
+        return _tables(steps, what, score, key, names, words, comment([*about, said_of_output(words, what, names.output)]))
     cuts = cuts_of(steps, what)
     has_array = words.has_array and style == "auto" and key is None
     answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
-    return f"{about}\nCASE WHEN {is_answered(score, key, steps.low, steps.high, words)} THEN {answer} ELSE NULL END"
+    answered = is_answered(score, key, steps.low, steps.high, words)
+    return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
 
 def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
@@ -168,7 +180,8 @@ def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | 
 
 def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     if len(cuts.column) > MOST_STEPS:
-        raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; pass style='join'")
+        remedy = "pass style='join'" if dialect.lookup else "score with predict"
+        raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; {remedy}")
     number = dialect.cast(score)
     return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 
@@ -203,4 +216,4 @@ def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, 
     # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
     number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
     lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
-    return sql_tables([steps_table([(steps, cuts_of(steps, what))], names.steps, dialect)], lookup, what, names, dialect, about)
+    return sql_tables([steps_table([(steps, cuts_of(steps, what))], names.steps, dialect)], lookup, names, dialect, about)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin.export.curves import Curve, Expression, Named, curve_of, written
-from fastbin.export.dialects import Dialect, comment
+from fastbin.export.dialects import Dialect, comment, said_of_output
 from fastbin.export.expressions import MOST_STEPS, is_answered, tree
 from fastbin.export.steps import description_of
 from fastbin.model import BinnedModel
@@ -49,13 +49,14 @@ def sql_of_curve(model: BinnedModel, score: str, dialect: Dialect) -> str:
             "with fewer knots, or score with predict"
         )
     answered = is_answered(score, None, curve.low, curve.high, dialect)
-    about = comment([*description_of(model), ABOUT[model.kind]])
+    about = comment([*description_of(model), ABOUT[model.kind], said_of_output(dialect, "value")])
     return f"{about}\nCASE WHEN {answered} THEN {_value(curve, score, dialect)} ELSE NULL END"
 
 
 def _value(curve: Curve, score: str, dialect: Dialect) -> str:
     number = dialect.cast(score)
-    others = {word: text.replace("{score}", number) for word, text in OTHER_WORDS.get(dialect.name, {}).items()}
+    in_braces = number.replace("{", "{{").replace("}", "}}")
+    others = {word: text.replace("{score}", in_braces) for word, text in OTHER_WORDS.get(dialect.name, {}).items()}
     write = partial(written, words=WORDS | others, number=dialect.number)
     if curve.clip is not None:
         low, high = map(dialect.number, curve.clip)

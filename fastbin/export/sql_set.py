@@ -10,14 +10,11 @@ from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputTypeError
 from fastbin._scalars import check_choice
 from fastbin.export.cuts import cuts_of
-from fastbin.export.dialects import DIALECTS, Dialect, comment
+from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import check_expression, check_key_expression, sought
 from fastbin.export.lookup import FilledTable, Lookup, SqlTables, names_of, require_tables, sql_tables, steps_table
-from fastbin.export.steps import GREATEST, OUTPUTS, SetSteps, Steps, description_of, set_steps_of
+from fastbin.export.steps import GREATEST, OF_UNKNOWN, OUTPUTS, SetSteps, Steps, description_of, digest_of, set_steps_of
 from fastbin.model_set import ModelSet
-
-# What rows of unknown cells get beside the value of the pool's model.
-UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
 
 
 def sql_set(
@@ -29,8 +26,9 @@ def sql_set(
     dialect: str,
     what: str = "value",
     alpha: float | None = None,
-    table: str = "fastbin",
+    table: str | None = None,
     source: str = "scores",
+    output: str | None = None,
 ) -> SqlTables:
     """Tables of the models of a set, and the SQL query that scores rows by the model of their cell.
 
@@ -40,23 +38,27 @@ def sql_set(
         Of step models without randomised values.
     score, cell : str
         SQL expressions for the score and the cell, most often names of columns. The cell is an integer or a text, as the keys
-        of the set are; texts are compared by their bytes, whatever the collation of the column.
+        of the set are; texts are compared by their bytes, whatever the collation of the column. Where the keys are texts, a
+        cell of another type is cast to one: 1 is '1'.
     key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, needed if any model splits ties by key.
     dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}
         The engine; the texts for the last two follow their documented syntax and were not run there.
     what, alpha
         As for `sql`; `alpha` is that of all bins of all models at once.
-    table : str
-        The tables to be made are called ``{table}_steps`` and ``{table}_cells``; a schema may stand before a dot.
+    table : str, optional
+        The tables to be made are called ``{table}_steps`` and ``{table}_cells``; a schema may stand before a dot. By default
+        ``fastbin_`` and the first eight digits of the set's digest, so that each set has its own.
     source : str
         The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query.
+    output : str, optional
+        The name of the column with the answers; by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
     Returns
     -------
     SqlTables
-        The statements that make and fill the tables, and a query that gives all columns of `source` and one more, which is
-        called as `what` says, in no order. All names of the tables' columns begin with ``fastbin_``.
+        The statements that make and fill the tables, and a query that gives all columns of `source`, and then `output`, in no
+        order. All names of the tables' columns begin with ``fastbin_``.
 
         What is said of scores and keys at `sql` holds here. A cell that is NULL or empty has no answer, nor has an unknown
         one; in sets with ``unknown="pool"`` an unknown cell gets the value of the pool's model, bin -1, and the ends 0 and 1.
@@ -86,13 +88,18 @@ def sql_set(
     >>> low = fb.BinnedModel.from_parts(edges=[0.5], values=[0.125, 0.25])
     >>> high = fb.BinnedModel.from_parts(edges=[0.5], values=[0.5, 0.75])
     >>> models = fb.ModelSet({"north": low, "south": high})
-    >>> for dialect, connection in ("duckdb", duckdb.connect()), ("sqlite", sqlite3.connect(":memory:")):
+    >>> from contextlib import closing
+    >>> def ask(connection, dialect):
     ...     made = fb.export.sql_set(models, cell="region", dialect=dialect)
     ...     for statement in made.table:
     ...         _ = connection.execute(statement)
     ...     _ = connection.execute("CREATE TABLE scores AS SELECT 'north' AS region, 0.75 AS p UNION ALL SELECT 'south', 0.5")
-    ...     print(connection.execute(f"SELECT region, value FROM ({made.query}) ORDER BY region").fetchall())
+    ...     return connection.execute(f"SELECT region, fastbin_value FROM ({made.query}) ORDER BY region").fetchall()
+    >>> with closing(duckdb.connect()) as connection:
+    ...     ask(connection, "duckdb")
     [('north', 0.25), ('south', 0.75)]
+    >>> with closing(sqlite3.connect(":memory:")) as connection:
+    ...     ask(connection, "sqlite")
     [('north', 0.25), ('south', 0.75)]
     """
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
@@ -102,22 +109,23 @@ def sql_set(
     if not isinstance(fitted, ModelSet):
         raise InputTypeError("models is one model; use sql, which writes one expression")
     steps = set_steps_of(fitted, (what,), alpha)
-    names = names_of(table, source)
+    names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
     key = check_key_expression(key, needs_key=steps.needs_key)
     lookup = _lookup(steps, what, check_expression(score, "score"), key, check_expression(cell, "cell"), words)
-    about = comment(description_of(fitted, (what,), alpha))
+    about = comment([*description_of(fitted, (what,), alpha), said_of_output(words, what, names.output)])
     filled = [
         steps_table([(model, cuts_of(model, what)) for model in steps.models], names.steps, words),
         _cells_table(steps, names.cells, words),
     ]
-    return sql_tables(filled, lookup, what, names, words, about)
+    return sql_tables(filled, lookup, names, words, about)
 
 
 def _lookup(steps: SetSteps, what: str, score: str, key: str | None, cell: str, dialect: Dialect) -> Lookup:
     if isinstance(steps.keys[0], str):
-        cell = dialect.bytewise.format(cell)
+        cell = dialect.bytewise.format(dialect.as_text.format(cell))
         has_cell = f"{cell} <> {dialect.text('')}"
     else:
+        cell = f"CASE WHEN {dialect.is_number.format(cell)} THEN {cell} END" if dialect.is_number else cell
         has_cell = f"{cell} IS NOT NULL"
     number, answer = "c.fastbin_model", "t.fastbin_answer"
     limits = ["c.fastbin_low", "c.fastbin_high"] if _moves(steps) else None
@@ -126,8 +134,8 @@ def _lookup(steps: SetSteps, what: str, score: str, key: str | None, cell: str, 
         if limits is not None:
             ends = map(dialect.number, _limits(steps.models[steps.unknown]))
             limits = [f"COALESCE({name}, {end})" for name, end in zip(limits, ends, strict=True)]
-        if what in UNKNOWN:
-            (other,) = dialect.literals(np.array([UNKNOWN[what]]))
+        if what in OF_UNKNOWN:
+            (other,) = dialect.literals(np.array([OF_UNKNOWN[what]]))
             answer = f"CASE WHEN c.fastbin_model IS NULL THEN {other} ELSE {answer} END"
     return Lookup(number, sought(score, key, limits, dialect), key and dialect.bytewise.format(key), answer, cell)
 

@@ -23,6 +23,9 @@ from fastbin.model_set import ModelSet
 OUTPUTS = ("value", "bin", "lower", "upper")
 ENDS = ("lower", "upper")
 
+# What rows of unknown cells get beside the value of the pool's model.
+OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
+
 # What the ends of an interval are made with where alpha is not given.
 ALPHA = 0.1
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
-from fastbin.export.steps import Steps, set_steps_of, steps_of
+from fastbin.export.steps import OF_UNKNOWN, Steps, set_steps_of, steps_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -61,9 +61,8 @@ def tables_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: floa
     if steps.unknown is not None:
         # Rows of other keys: one more model, which has the values of the pool's, and neither its bins nor its intervals.
         pool, unknown = models[steps.unknown], len(models)
-        nothing = {"bin": -1, "lower": 0.0, "upper": 1.0}
         columns = {
-            name: column if name == "value" else np.full_like(column, nothing[name]) for name, column in pool.columns.items()
+            name: column if name == "value" else np.full_like(column, OF_UNKNOWN[name]) for name, column in pool.columns.items()
         }
         models.append(pool._replace(columns=columns))
     return _tables(models, Cells(steps.keys, steps.model_of_key, unknown))

@@ -58,7 +58,7 @@ CURVES_WITHIN_RANGE = sorted(set(CURVES) - {"lengths overflow", "half overflows"
 
 @pytest.mark.parametrize("name", CURVES_WITHIN_RANGE)
 def test_curves(engine: PostgreSQL, name: str) -> None:
-    assert n_differing(engine, curve_model_of(name), 5000, tolerance=0.0 if name in LINES else 1e-14) == 0
+    assert n_differing(engine, curve_model_of(name), 5000, tolerance=0.0 if name in LINES else 1e-12) == 0
 
 
 @pytest.mark.parametrize("style", ["auto", "tree", "join"])

@@ -5,6 +5,7 @@ Its Python is run by tests/test_public_api.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -151,7 +152,7 @@ def by_predict(model: Any, score: float | None, cell: str | None, folder: Path) 
 
 
 def by_sql(model: Any, score: float | None, cell: str | None, folder: Path) -> Any:
-    with sqlite3.connect(":memory:") as database:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.execute("CREATE TABLE scores (p, c)")
         database.execute("INSERT INTO scores VALUES (?, ?)", (score, cell))
         if cell is None:
@@ -162,7 +163,6 @@ def by_sql(model: Any, score: float | None, cell: str | None, folder: Path) -> A
                 database.execute(statement)
             query = tables.query
         value = database.execute(query).fetchone()[-1]
-    database.close()
     return "NULL" if value is None else value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -159,6 +160,9 @@ class GroupBy:
         self._database.execute("CREATE TABLE rows (s REAL, y INTEGER)")
         self._database.executemany("INSERT INTO rows VALUES (?, ?)", zip(scores.tolist(), labels.tolist(), strict=True))
 
+    def close(self) -> None:
+        self._database.close()
+
     def answer(self, plan: Plan) -> Answer:
         cells, values = [], []
         for i, (low, high, n_cells) in enumerate(
@@ -206,7 +210,8 @@ def test_group_by_answers_a_plan() -> None:
         scores, labels = scores.astype(np.float64), (rng.random(2000) < 0.4).astype(np.uint8)
         ranks = np.unique(np.linspace(1, 2000, 25).astype(np.int64))
         limits = (float(scores.min()) - 1.0, float(scores.max()) + 1.0)
-        got = search(GroupBy(scores, labels, limits), lambda _, ranks=ranks: ranks, len(ranks))
+        with closing(GroupBy(scores, labels, limits)) as source:
+            got = search(source, lambda _, ranks=ranks: ranks, len(ranks))
         _agree(got, _by_argsort(Rows(scores, labels, None, None), ranks))
 
 

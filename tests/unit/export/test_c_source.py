@@ -201,6 +201,34 @@ def test_a_million_rows_of_each_model(programs: dict[str, Path], tmp_path: Path,
     compiled.remove_files(tmp_path, case)
 
 
+@pytest.mark.parametrize("name", ["credit", "cfor", "final_score", "issue", "cal", "expected", "logit", "strata", "member"])
+def test_names_that_only_look_like_those_of_c_are_taken(name: str) -> None:
+    assert f"double {name}(double score)" in fb.export.c_source(model_of("2 bins"), name)
+
+
+@pytest.mark.parametrize("language", [C99, CPP11], ids=["C", "C++"])
+def test_another_model_of_the_same_name_is_an_error(tmp_path: Path, language: list[str]) -> None:
+    """It must not be left out in silence, as the second header of one model is."""
+    (tmp_path / "one.h").write_text(fb.export.c_source(model_of("10 bins"), "p"), "ascii")
+    (tmp_path / "other.h").write_text(fb.export.c_source(model_of("2 bins"), "p"), "ascii")
+    for second, is_error in (("one.h", False), ("other.h", True)):
+        (tmp_path / "main.c").write_text(f'#include "one.h"\n#include "{second}"\nint main(void) {{ return p(0.5) < 0; }}\n')
+        built = subprocess.run(["cc", *language, "main.c", "-o", "main"], cwd=tmp_path, capture_output=True, text=True)
+        assert (built.returncode != 0) == is_error, built.stderr
+    assert "redefinition of" in built.stderr
+
+
+@pytest.mark.parametrize("about", ["10 knots", "beta"])
+def test_curves_are_not_compiled_with_fast_math(tmp_path: Path, about: str) -> None:
+    header = fb.export.c_source(compiled.curve_model_of(about), "p")
+    (tmp_path / "main.c").write_text(f"{header}int main(void) {{ return p(0.5) < 0; }}\n")
+    command = ["cc", "-std=c99", "main.c", "-o", "main", "-lm"]
+    assert subprocess.run(command, cwd=tmp_path).returncode == 0
+    refused = subprocess.run([*command, "-ffast-math"], cwd=tmp_path, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "#error p: compile without -ffast-math" in refused.stderr
+
+
 def test_the_header_stands_alone_in_several_files(tmp_path: Path) -> None:
     """Without any other include before it, twice in one file, and in two files of one program, beside another header."""
     for name, about in (("one", "10 bins"), ("other", "10 bins, keys")):
@@ -271,7 +299,8 @@ def test_codes_are_in_the_order_of_the_doubles() -> None:
     "name",
     [
         "", "2p", "a b", "p-q", "p;", "\u00fc", "p\n", "struct", "co_await", "int32_t", "memcpy", "_p", "p_", "p__q",
-        "linux", "NULL", "INT64_MAX", "uint8_t", "index", "strlen", "gamma", "printf",
+        "linux", "NULL", "INT64_MAX", "uint8_t", "index", "strlen", "gamma", "printf", "isalpha", "iswdigit", "tolower", "sinf",
+        "sqrtl", "cabs", "creal", "ccosf", "llabs", "fwrite", "vprintf", "fork", "alloca", "lgamma_r",
     ],
 )  # fmt: skip
 def test_names_that_c_does_not_take_are_refused(name: str) -> None:

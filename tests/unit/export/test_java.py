@@ -232,7 +232,7 @@ def test_mistakes_are_refused() -> None:
     model = model_of("10 bins")
     with pytest.raises(fb.InputTypeError, match="name is None; pass a name as text"):
         fb.export.java(model, None)
-    with pytest.raises(fb.InputTypeError, match="a part of package is 5"):
+    with pytest.raises(fb.InputTypeError, match="package is 5; pass a name as text"):
         fb.export.java(model, "P", package=5)
     with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
         fb.export.java("model", "P")

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from exported import model_of
-from sql_engines import AWKWARD, INTEGERS, WITH_NUL, DuckDB, SQLite, answers_of, check_set, mixed_set, n_differing
+from sql_engines import AWKWARD, INTEGERS, WITH_NUL, answers_of, check_set, mixed_set, n_differing
 
 import fastbin as fb
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import digest_of
 
-ENGINES = {engine.dialect: engine for engine in (DuckDB, SQLite)}
-
-dialects = pytest.mark.parametrize("dialect", ENGINES)
-
-
-@pytest.fixture
-def engine(dialect: str) -> Iterator[Any]:
-    made: Any = ENGINES[dialect]()
-    yield made
-    made.connection.close()
+dialects = pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 
 
 @dialects
@@ -69,6 +59,33 @@ def test_columns_of_our_tables_do_not_hide_those_of_users(engine: Any) -> None:
 
 
 @dialects
+@pytest.mark.parametrize("kind", ["INTEGER", "REAL", "NUMERIC(4, 0)", "VARCHAR"])
+def test_cells_of_another_type_are_found_once(engine: Any, kind: str) -> None:
+    """In SQLite a column of integers would make an integer of each text that it is compared with: '01' is 1 then."""
+    keys = ["1", "01", "1.0", "2"]
+    models = mixed_set([*keys, "others", "more"], keyed=False, unknown="refuse")
+    made = fb.export.sql_set(models, cell="cell", dialect=engine.dialect)
+    engine.connection.execute(f"CREATE TABLE scores (i INTEGER, p DOUBLE, cell {kind})")
+    engine.connection.execute("INSERT INTO scores VALUES (0, 0.25, 1), (1, 0.75, 2), (2, 0.75, 3), (3, 0.75, NULL)")
+    found = answers_of(engine, made)
+    assert len(found) == 4
+    one, two = ("1.0", None) if kind == "REAL" else ("1", "2")
+    assert found[0] == models[one].predict([0.25])[0]
+    assert found[1] == (None if two is None else models[two].predict([0.75])[0])
+    assert found[2:] == [None, None]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_texts_are_no_cells_that_are_integers(engine: Any) -> None:
+    models = mixed_set([1, 2, 3, 4], keyed=False, unknown="refuse")
+    made = fb.export.sql_set(models, cell="cell", dialect="sqlite")
+    engine.connection.execute("CREATE TABLE scores (i INTEGER, p REAL, cell)")
+    engine.connection.execute("INSERT INTO scores VALUES (0, 0.25, 1), (1, 0.25, '01'), (2, 0.25, ' 1'), (3, 0.25, 1.0)")
+    value = models[1].predict([0.25])[0]
+    assert answers_of(engine, made) == [value, None, None, value]
+
+
+@dialects
 @pytest.mark.parametrize("n_models", [500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_many_models(engine: Any, n_models: int) -> None:
     """Statements stay small, and rows find their model among all others."""
@@ -94,7 +111,7 @@ def test_steps_of_one_answer_are_one_row(engine: Any) -> None:
     model = model_of("two resolutions")
     made = fb.export.sql_set(fb.ModelSet({1: model}), cell="cell", dialect=engine.dialect, what="bin")
     engine.run(made.table)
-    ((rows,),) = engine.connection.execute("SELECT count(*) FROM fastbin_steps").fetchall()
+    ((rows,),) = engine.connection.execute(f"SELECT count(*) FROM {made.filled[0].name}").fetchall()
     assert rows <= model.n_bins < model.n_steps
 
 
