@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The options of each target.
 TARGETS = {
-    "sql": ("dialect", "score", "key", "cell", "style", "table", "source", "outputs", "alpha"),
+    "sql": ("dialect", "score", "key", "cell", "style", "table", "source", "column", "outputs", "alpha"),
     "onnx": ("outputs", "alpha", "opset"),
     "c": ("outputs", "alpha", "name"),
     "java": ("outputs", "alpha", "name", "package"),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # The way back from JSON.
 MODEL_FILE = "fbm"
 
+# The options of SQL that makes tables, and what the functions call them.
+OF_TABLES = {"table": "table", "source": "source", "column": "output"}
+
 
 @click.command(
     epilog=options.examples(
@@ -43,8 +46,14 @@ MODEL_FILE = "fbm"
 )
 @options.option("--cell EXPRESSION", "Of SQL, for a set of models: the key of the cell.")
 @options.option("--style NAME", "Of SQL: how the step of a score is found; see fb.export.sql. Default: auto.")
-@options.option("--table NAME", "Of SQL that makes tables: what their names begin with. Default: fastbin.")
+@options.option(
+    "--table NAME", "Of SQL that makes tables: what their names begin with. Default: fastbin_ and digits of the model's digest."
+)
 @options.option("--source NAME", "Of SQL that makes tables: the table that holds the scores. Default: scores.")
+@options.option(
+    "--column NAME",
+    "Of SQL that makes tables: the column with the answers. Default: fastbin_ and the output, such as fastbin_value.",
+)
 @options.option(
     "--outputs NAMES",
     "What it is to give, separated by commas: value, bin, lower, upper. SQL gives one of them. Default: value.",
@@ -114,6 +123,7 @@ def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str
     if "dialect" not in given:
         raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
     score, (what, *more) = given.pop("score", "p"), given.pop("outputs", ["value"])
+    tables = {OF_TABLES[name]: given.pop(name) for name in OF_TABLES if name in given}
     if more:
         raise click.UsageError(f"--outputs names {1 + len(more)} outputs; SQL is written for one")
     if isinstance(model, ModelSet):
@@ -121,11 +131,11 @@ def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str
             raise click.UsageError(f"{name} is a set of models; say --cell EXPRESSION, the key of the cell of a row")
         if "style" in given:
             raise click.UsageError("--style is for one model; a set is always written as tables")
-        return export.sql_set(model, score, what=what, **given).script
+        return export.sql_set(model, score, what=what, **given, **tables).script
     if "cell" in given:
         raise click.UsageError(f"{name} is one model and no set; leave out --cell")
-    for option in ("table", "source"):
-        if option in given and given.get("style") != "join":
+    for option, argument in OF_TABLES.items():
+        if argument in tables and given.get("style") != "join":
             raise click.UsageError(f"--{option} is for SQL that makes tables; give --style join, or leave out --{option}")
-    made = export.sql(model, score, what=what, **given)
+    made = export.sql(model, score, what=what, **given, **tables)
     return made + "\n" if isinstance(made, str) else made.script

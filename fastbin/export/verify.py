@@ -190,7 +190,7 @@ def verify(
     >>> import fastbin as fb
     >>> calibrator = fb.UniformMassBinning(2).fit([0.1, 0.4, 0.5, 0.7, 0.9], [0, 0, 1, 1, 1])
     >>> text = fb.export.sql(calibrator, "p", dialect="sqlite")
-    >>> result = fb.export.verify(calibrator, text, [0.2, 0.5, 0.8], dialect="sqlite")
+    >>> result = fb.export.verify(calibrator, text, [0.2, 0.5, 0.8])
     >>> result.is_same, result.n_given
     (True, 3)
     """

@@ -86,8 +86,8 @@ EXPORTS = {
         lambda: fb.export.sql(TIED, "s.p", key="k", dialect="spark", what="upper", alpha=0.2, style="tree") + "\n",
     ),
     "join.sql": (
-        ["credit.fbm", "--dialect", "sqlite", "--style", "join", "--table", "t", "--source", "rows"],
-        lambda: fb.export.sql(MODEL, dialect="sqlite", style="join", table="t", source="rows").script,
+        ["credit.fbm", "--dialect", "sqlite", "--style", "join", "--table", "t", "--source", "rows", "--column", "q"],
+        lambda: fb.export.sql(MODEL, dialect="sqlite", style="join", table="t", source="rows", output="q").script,
     ),
     "set.sql": (
         ["set.fbm", "--dialect", "postgresql", "--cell", "region", "--key", "k"],
@@ -151,6 +151,11 @@ def test_other_suffixes_need_a_target() -> None:
         (
             ["credit.fbm", "-o", "x.sql", "--dialect", "sqlite", "--source", "s"],
             "--source is for SQL that makes tables; give",
+            2,
+        ),
+        (
+            ["credit.fbm", "-o", "x.sql", "--dialect", "sqlite", "--column", "s"],
+            "--column is for SQL that makes tables; give",
             2,
         ),
         (["credit.fbm", "-o", "Foo.java", "--name", "Bar"], "--name is Bar, and javac wants this class in Bar.java: write", 2),

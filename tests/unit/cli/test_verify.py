@@ -155,6 +155,12 @@ def test_sql_says_what_it_is(dialect: str) -> None:
     assert "what is 'bin', and the export says that its own is 'upper'" in wrong
 
 
+def test_tables_say_the_name_of_their_column() -> None:
+    run("export", "set.fbm", "--dialect", "sqlite", "--cell", "region", "--key", "k", "--column", "chance", "-o", "set.sql")
+    told = verified("set.fbm", "--against", "set.sql", "--cell", "region", "--key", "k", "--scores", "new.csv")
+    assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["value"])
+
+
 def test_models_in_json() -> None:
     for name in ("credit", "set"):
         run("export", f"{name}.fbm", "-o", f"{name}.json")
