@@ -30,6 +30,7 @@ class KeyOptions(NamedTuple):
     column: str | None
     salt: bytes | None
     seed: int | None
+    files: tuple[str, ...] = ()  # that of the salt
 
     @classmethod
     def take(cls, *, key: str | None, salt: str | None, salt_file: str | None, seed: int | None) -> KeyOptions:
@@ -48,7 +49,8 @@ class KeyOptions(NamedTuple):
             secret, origin = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r"), salt_file
         elif salt is None and key is not None:
             secret, origin = os.environ.get(ENVIRONMENT), ENVIRONMENT
-        return cls(key, None if secret is None else check_salt(secret, origin), seed)
+        files = () if salt_file is None else (salt_file,)
+        return cls(key, None if secret is None else check_salt(secret, origin), seed, files)
 
 
 class KeySource:

@@ -141,6 +141,35 @@ def test_nothing_is_left_out_in_silence() -> None:
     assert refusal("fit", "absent*.csv") == "no file is called absent*.csv"
 
 
+def test_a_pattern_leaves_out_no_folder_of_tables() -> None:
+    """Spark writes each table as a folder, whose name may be that of a file."""
+    parts(".parquet")
+    Path("days/day9.parquet").mkdir()
+    told = "days/day9.parquet is a folder, which days/*.parquet matches, and none of the files in it; name them too"
+    assert refusal("fit", "days/*.parquet").startswith(told)  # even without tables: they may be on their way
+    os.rename("days/day0.parquet", "days/day9.parquet/part-0.parquet")
+    Path("days/day9.parquet/_SUCCESS").write_text("")
+    assert refusal("fit", "days/*.parquet") == told + ", by a pattern such as 'days/**/*.parquet', or leave the folder out"
+    assert fitted("days/**/*.parquet") == MODEL
+    assert fitted("days/**/[dp]a*.parquet") == MODEL
+    os.rename("days/day9.parquet", "days/day9")
+    assert refusal("fit", "days/*").startswith("days/day9 is a folder, which days/* matches")
+    Path("days/day9/deep").mkdir()
+    os.rename("days/day9/part-0.parquet", "days/day9/deep/part-0.parquet")
+    assert refusal("fit", "days/*").startswith("days/day9 is a folder, which days/* matches")
+    os.rename("days/day9/deep/part-0.parquet", "days/day0.parquet")
+    assert fitted("days/day*") == MODEL  # a folder without tables is none
+
+
+def test_remedies_name_files_of_their_kind() -> None:
+    parts(".parquet")
+    Path("days/notes.doc").write_text("")
+    assert refusal("fit", "days").endswith("name the files by a pattern such as 'days/*.parquet'")
+    os.unlink("days/notes.doc")
+    Path("days/more").mkdir()
+    assert refusal("fit", "days").endswith("name the files by a pattern such as 'days/**/*.parquet'")
+
+
 def test_a_name_with_the_marks_of_a_pattern_is_a_name() -> None:
     Path("a[1].csv").write_text(csv_of(slice(0, 3000)))
     Path("a1.csv").write_text("p,y\n")
