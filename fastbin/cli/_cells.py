@@ -17,7 +17,7 @@ from fastbin.cli._streams import display_name
 from fastbin.io import Table
 from fastbin.io.base import arrow, as_plain
 from fastbin.io.columns import ColumnReader
-from fastbin.io.parsing import first_true, is_integer
+from fastbin.io.parsing import as_text, first_true, is_integer
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -98,7 +98,7 @@ def read_text(table: Table, name: str, batch: Any, first_row: int) -> Any:
         column = column.cast(pa.string())
     elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_binary(column.type)):
         raise InputError(f"{table.path}, column {name}: holds {column.type}; integers or text are needed")
-    column = column.cast(pa.string())
+    column = as_text(table, name, column, first_row)
     missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
     if pa.compute.any(missing).as_py():
         raise InputError(f"{table.place(first_row + first_true(missing))}, column {name}: the value is missing")

@@ -12,6 +12,7 @@ import click
 
 from fastbin._errors import InputError
 from fastbin.cli._streams import display_name
+from fastbin.cli._words import in_options
 from fastbin.io import Table, open_table
 from fastbin.io.base import arrow
 
@@ -26,26 +27,6 @@ LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "
 PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments)\[(\d+)\]")
 PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
 ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
-POSITIVE = re.compile(r"pass positive=(.*), or labels == .*")
-OPTION_WORDS = {
-    "score_range=None at fit": "--score-range any at fit",
-    "edges_share=": "--edges-share ",
-    "edges_share": "--edges-share",
-    "n_bins=": "--n-bins ",
-    "n_bins is": "--n-bins is",
-    "sample_weight": "--weights",
-    "feature='score'": "--feature score",
-    "smoothing='add-half'": "--smoothing add-half",
-    "pass the rate": "give --target-rate",
-    "inputs='logits'": "--inputs logits",
-    "classes=[...]": "--class-labels",
-    "thin='pool'": "--thin pool",
-    "thin is": "--thin is",
-    "unknown='pool'": "--unknown pool",
-    "unknown is": "--unknown is",
-    "min_points": "--min-points",
-    "points_per_bin": "--points-per-bin",
-}
 
 
 @dataclass(frozen=True)
@@ -127,7 +108,7 @@ def check_held(table: Table, n_bytes: int) -> None:
 
 @contextmanager
 def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
-    """Errors about arrays and arguments, raised inside, as errors about a file and options.
+    """Errors about arrays, raised inside, as errors about a file.
 
     Parameters
     ----------
@@ -154,6 +135,4 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> I
             message = f"{table.place(first_row + int(row[1]))}: it{message[row.end() :]}"
         else:
             message = f"{display_name(table.path)}: {message}"
-        for word, option in OPTION_WORDS.items():
-            message = message.replace(word, option)
-        raise InputError(POSITIVE.sub(r"give --positive \1", message)) from error
+        raise InputError(in_options(message)) from error

@@ -60,8 +60,8 @@ def _files_of_pattern(pattern: str) -> list[str]:
         suffix = None if any(file.startswith(beginning) for file in files) else _suffix_of_tables(folder)
         if suffix is not None:
             raise InputError(
-                f"{folder} is a folder, which {pattern} matches, and none of the files in it; name them too, by a pattern such as "
-                f"{os.path.join(os.path.dirname(pattern), '**', '*' + suffix)!r}, or leave the folder out"
+                f"{folder} is a folder, which {pattern} matches, and none of the files in it; name them too, by a pattern such "
+                f"as {os.path.join(os.path.dirname(pattern), '**', '*' + suffix)!r}, or leave the folder out"
             )
     return files
 
