@@ -33,9 +33,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_csv(path: str, delimiter: str = ",", decimal: str = ".", encoding: str = "utf8", **changed: Any) -> None:
     columns = COLUMNS | changed
-    lines = [delimiter.join(columns)]
-    for row in zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True):
-        lines.append(delimiter.join(str(value).replace(".", decimal) for value in row))
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    lines = [delimiter.join(columns), *(delimiter.join(str(value).replace(".", decimal) for value in row) for row in rows)]
     Path(path).write_text("\n".join(lines) + "\n", encoding=encoding)
 
 
