@@ -65,7 +65,7 @@ class KeySource:
         """A key for each row of a batch; where it is not needed, its value does not matter."""
         if self._column is None:
             return row_keys(self._seed, len(batch), first_row)
-        column = self._text(as_plain(batch.column(self._table.names.index(self._column))), first_row)
+        column = self._text(as_plain(batch.column(batch.schema.get_field_index(self._column))), first_row)
         if self._salt is None:
             return self._parse(column, first_row)
         keys = np.zeros(len(batch), np.uint64)

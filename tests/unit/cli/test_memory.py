@@ -201,6 +201,52 @@ def test_rows_that_are_too_many_are_not_kept_first(monkeypatch: pytest.MonkeyPat
     assert set(rows_read[1:]) == {N}
 
 
+@pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
+def test_only_the_columns_that_are_needed_are_read(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("fit", file, "--segment", "s", "-q", "-o", "n.fbm")
+    asked, read = [], type(open_table(file)).batches
+    monkeypatch.setattr(type(open_table(file)), "batches", lambda table, *rest: asked.append(rest[0]) or read(table, *rest))
+    for arguments, columns in (
+        (["fit", file], ["p", "y"]),
+        (["fit", file, "--segment", "s"], ["p", "y", "s"]),
+        (["assess", "m.fbm", file], ["p", "y"]),
+        (["assess", "n.fbm", file, "--segment", "s"], ["p", "y", "s"]),
+        (["report", "m.fbm", file, "-o", "m.html"], ["p", "y"]),
+        (["adapt", "m.fbm", "--target-labels", file, "-o", "a.fbm"], ["y"]),
+        (["adapt", "m.fbm", "--target-scores", file, "-o", "a.fbm"], ["p"]),
+        (["monitor", "m.fbm", file], ["p", "y"]),
+        (["monitor", "n.fbm", file, "--segment", "s"], ["p", "y", "s"]),
+    ):
+        asked.clear()
+        run(*arguments)
+        assert [sorted(each) for each in asked] == [sorted(columns)], arguments
+
+
+@pytest.mark.usefixtures("little")
+def test_a_monitor_of_a_set_keeps_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch by batch, and the same as all at once, to the last bit."""
+    run("fit", "s.parquet", "--segment", "s", "--unknown", "pool", "-q", "-o", "n.fbm")
+    pq.write_table(
+        pa.table({"p": SCORES, "y": LABELS, "s": np.where(SEGMENTS == "a", "a", RNG.choice(["b", "c"], N))}), "t.parquet"
+    )
+    whole = run("monitor", "n.fbm", "t.parquet", "--segment", "s", "--state", "whole.mon", "--seed", "1")
+    assert whole.stderr.count("outcomes are of cells that the set does not know") == 1
+    sizes, update = [], fb.online.CalibrationMonitor.update
+
+    def watched(monitor: Any, scores: Any, labels: Any, **options: Any) -> bool:
+        sizes.append(len(scores))
+        return update(monitor, scores, labels, **options)
+
+    monkeypatch.setattr(fb.online.CalibrationMonitor, "update", watched)
+    read = ParquetTable.batches
+    monkeypatch.setattr(ParquetTable, "batches", lambda table, columns=None: read(table, columns, 1000))
+    limit = ("--memory-limit", "30KB")
+    parted = run("monitor", "n.fbm", "t.parquet", "--segment", "s", "--state", "parts.mon", "--seed", "1", *limit)
+    assert len(sizes) == N / 1000
+    assert (parted.stdout, parted.stderr) == (whole.stdout, whole.stderr)
+    assert Path("parts.mon").read_bytes() == Path("whole.mon").read_bytes()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory as Linux tells it")
 def test_less_memory_is_taken_where_there_is_a_limit() -> None:

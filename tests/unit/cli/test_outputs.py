@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 import fastbin as fb
 from fastbin.cli import command_line
 from fastbin.io.many import is_part_of
+from fresh_python import environment
 
 N = 400
 RNG = np.random.default_rng(5)
@@ -164,3 +167,36 @@ def test_names_of_a_pattern_are_those_that_it_finds() -> None:
 
 def _names(folder: str) -> list[str]:
     return [folder + name for name in ("n.csv", "n1.csv", ".n.csv", "n", "o.csv")]
+
+
+# ---------------------------------------------------------------------- what fails leaves nothing, and says one thing
+
+
+def predict_bad(output: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, whose end is looked at, too."""
+    code = "import sys; from fastbin.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "predict", "m.fbm", "bad.csv", "--seed", "1", "-o", output]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=100)
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.csv.gz", "out.csv.zst"])
+@pytest.mark.parametrize("after", [0, 200_000])
+def test_a_failed_prediction_says_one_line(output: str, after: int) -> None:
+    """Also where some rows were written: a writer that is given up must not write its end to a closed file."""
+    Path("bad.csv").write_text("p,y\n" + "0.5,1\n" * after + "7,1\n")
+    result = predict_bad(output)
+    assert result.returncode == 1
+    (told,) = result.stderr.splitlines()
+    assert told.startswith(f"error: bad.csv, line {after + 2}, column p: the value is 7.0, outside [0, 1]")
+    assert not Path(output).exists()
+
+
+def test_a_pipe_gets_no_end_of_a_failed_file() -> None:
+    """What was written is no whole Parquet file, so that the reader sees that rows are missing."""
+    Path("bad.csv").write_text("p,y\n" + "0.5,1\n" * 200_000 + "7,1\n")
+    os.mkfifo("pipe.parquet")
+    reader = subprocess.Popen([sys.executable, "-c", "print(open('pipe.parquet', 'rb').read()[-4:])"], stdout=subprocess.PIPE)
+    result = predict_bad("pipe.parquet")
+    told, _ = reader.communicate(timeout=60)
+    assert (result.returncode, len(result.stderr.splitlines())) == (1, 1), result.stderr
+    assert b"PAR1" not in told
