@@ -124,7 +124,7 @@ def _print_error(error: BaseException) -> int:
         is_closed = error.filename is None and error.errno == errno.EBADF
         message = "standard output is closed" if is_closed else f"{place}{error.strerror or error}"
     elif isinstance(error, MemoryError):
-        message = f"not enough memory: {error}" if str(error) else "not enough memory"
+        message = f"not enough memory: {with_remedies(message)}" if str(error) else "not enough memory"
     elif isinstance(error, FastbinError):
         message = with_remedies(message)
     else:

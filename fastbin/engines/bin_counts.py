@@ -85,8 +85,9 @@ def count(
     ----------
     table : table
         A DuckDB relation, or (connection, query); a frame of Polars, pandas, Dask or Spark; a table, record batch, reader or
-        data set of PyArrow, or whatever else exports an Arrow stream; what Narwhals wraps; the path of a Parquet or Feather
-        file, a folder or a pattern of them; or a function without arguments that returns a table.
+        data set of PyArrow, or whatever else exports an Arrow stream; what Narwhals wraps; the path of a Parquet, CSV or
+        Feather file, a folder or a pattern of them, or what `fastbin.io.open_table` makes of it; or a function without
+        arguments that returns a table.
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, or a set of them; of two resolutions its evidence bins are counted in.
     score, label, weight, cell, key : str

@@ -112,6 +112,23 @@ def test_duckdb_gets_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings == [("100.0 MiB",)]
 
 
+def test_too_little_for_the_row_groups_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All columns are read by `predict`, and two by `fit`."""
+    n = 60_000
+    columns = {"p": np.resize(SCORES, n), "y": np.resize(LABELS, n), **{f"x{i}": RNG.random(n) for i in range(40)}}
+    pq.write_table(pa.table(columns), "wide.parquet")
+    monkeypatch.setattr("fastbin.cli._options.LEAST_MEMORY", 1)
+    run("fit", "wide.parquet", "--memory-limit", "20MB")
+    told = refusal("predict", "m.fbm", "wide.parquet", "--seed", "1", "-o", "out.parquet", "--memory-limit", "20MB")
+    assert told == (
+        "not enough memory: DuckDB, which reads wide.parquet, gets half of the limit of 20,000,000 bytes, and needs more for row "
+        "groups of 42 columns; raise --memory-limit"
+    )
+    assert not Path("out.parquet").exists()
+    with pytest.raises(MemoryError, match=r"raise memory_limit$"):
+        list(open_table("wide.parquet", memory_limit=20_000_000).batches())
+
+
 @pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
 def test_a_fit_in_passes_keeps_half_of_it_and_is_the_same(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,10 +242,11 @@ def test_only_the_columns_that_are_needed_are_read(file: str, monkeypatch: pytes
 @pytest.mark.usefixtures("little")
 def test_a_monitor_of_a_set_keeps_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batch by batch, and the same as all at once, to the last bit."""
-    run("fit", "s.parquet", "--segment", "s", "--unknown", "pool", "-q", "-o", "n.fbm")
-    pq.write_table(
-        pa.table({"p": SCORES, "y": LABELS, "s": np.where(SEGMENTS == "a", "a", RNG.choice(["b", "c"], N))}), "t.parquet"
-    )
+    few = np.where(np.arange(N) < 30, "few", SEGMENTS)  # they share a pool, which unknown ones have then, too
+    pq.write_table(pa.table({"p": SCORES, "y": LABELS, "s": few}), "f.parquet")
+    run("fit", "f.parquet", "--segment", "s", "--unknown", "pool", "-q", "-o", "n.fbm")
+    others = np.where(few == "a", "a", RNG.choice(["b", "c"], N))
+    pq.write_table(pa.table({"p": SCORES, "y": LABELS, "s": others}), "t.parquet")
     whole = run("monitor", "n.fbm", "t.parquet", "--segment", "s", "--state", "whole.mon", "--seed", "1")
     assert whole.stderr.count("outcomes are of cells that the set does not know") == 1
     sizes, update = [], fb.online.CalibrationMonitor.update
