@@ -86,7 +86,10 @@ def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...])
     if len(possible) == 1:
         return possible[0]
     why = f"both {' and '.join(possible)} could be meant" if possible else "no column has a usual name"
-    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; it has {table.list_names()}")
+    has = f"it has {table.list_names()}"
+    if len(table.names) == 1 and any(mark in table.names[0] for mark in ",;\t|"):
+        has = f"it has one column, {table.names[0]!r}; say what is between columns by --delimiter"
+    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; {has}")
 
 
 def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:

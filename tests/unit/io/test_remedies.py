@@ -122,3 +122,10 @@ def test_remedies_name_files_of_their_kind() -> None:
     os.unlink("days/notes.doc")
     Path("days/more").mkdir()
     assert refusal("fit", "days").endswith("name the files by a pattern such as 'days/**/*.parquet'")
+
+
+def test_a_delimiter_that_is_none() -> None:
+    Path("a.csv").write_text(CSV)
+    assert refusal("fit", "a.csv", "--delimiter", ";").endswith(
+        "it has one column, 'p,y'; say what is between columns by --delimiter"
+    )
