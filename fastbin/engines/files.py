@@ -39,8 +39,8 @@ def stream_file(path: str | os.PathLike[str] | Table, names: Names, positive: An
 
     Notes
     -----
-    What is parsed from text is kept in memory, or beyond 256 MB in a temporary file until the stream is closed; with segments,
-    whose keys stay text, rows are read once anyway.
+    What is parsed from text is kept in memory, or beyond 256 MB (or half of the table's memory limit) in a temporary file until
+    the stream is closed; with segments, whose keys stay text, rows are read once anyway.
     """
     columns = {argument: name for argument, name in names._asdict().items() if name is not None}
     table = _opened(path, columns)
@@ -94,7 +94,8 @@ class _Parsed:
 
     def stream(self, *, kept: bool) -> Stream:
         """A stream that can be read again if parsed rows are kept, of numbers alone."""
-        replay = Replay(self._parse) if kept else None
+        limit = None if self._table.memory_limit is None else self._table.memory_limit // 2
+        replay = Replay(self._parse, limit=limit) if kept else None
 
         def read(wanted: list[str]) -> Iterator[Any]:
             pa, names = pyarrow(), list(self.called.values())

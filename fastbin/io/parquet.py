@@ -134,8 +134,8 @@ class ParquetRows:
                 return MemoryError(f"DuckDB, which reads {self.path}, may take 80 % of the memory, and needs more")
             n_columns = len(self.schema.names if columns is None else columns)
             return MemoryError(
-                f"DuckDB, which reads {self.path}, gets half of the limit of {self.memory_limit:,} bytes, and needs more for row "
-                f"groups of {n_columns:,} columns; raise memory_limit"
+                f"DuckDB, which reads {self.path}, gets half of the limit of {self.memory_limit:,} bytes, and needs more for "
+                f"row groups of {n_columns:,} columns; raise memory_limit"
             )
         if len(self.files) == 1:
             open_for_arrow(self.path).close()  # it may be gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,15 @@ def test_an_opened_table_is_fitted(path: str) -> None:
     of_regions = fb.multi.SegmentedBinning(BINNING).fit(SCORES, LABELS, segments=REGIONS.astype(object)).model_
     assert fit(opened(path), segment="region") == of_regions
     assert fit(opened(path), calibrator=fb.IsotonicCalibration()) == fb.IsotonicCalibration().fit(SCORES, LABELS).model_
+
+
+def test_what_is_parsed_is_kept_within_the_limit_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = [], tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: made.append(make()) or made[-1])
+    assert fit(fb.io.open_table("rows.csv", memory_limit=N * 40)) == BINNING.fit(SCORES, LABELS).model_
+    assert not made
+    assert fit(fb.io.open_table("rows.csv", memory_limit=N)) == BINNING.fit(SCORES, LABELS).model_
+    assert [file.closed for file in made] == [True]
 
 
 def test_a_table_does_not_group() -> None:
