@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastbin as fb
+from fastbin.io.replay import Replay
 
 N = 3000
 RNG = np.random.default_rng(11)
@@ -63,12 +63,12 @@ def test_an_opened_table_is_fitted(path: str) -> None:
 
 
 def test_what_is_parsed_is_kept_within_the_limit_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, make = [], tempfile.TemporaryFile
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: made.append(make()) or made[-1])
+    stored, store = [], Replay._store
+    monkeypatch.setattr(Replay, "_store", lambda replay, batch: stored.append(len(batch[0])) or store(replay, batch))
     assert fit(fb.io.open_table("rows.csv", memory_limit=N * 40)) == BINNING.fit(SCORES, LABELS).model_
-    assert not made
+    assert not stored
     assert fit(fb.io.open_table("rows.csv", memory_limit=N)) == BINNING.fit(SCORES, LABELS).model_
-    assert [file.closed for file in made] == [True]
+    assert sum(stored) == N
 
 
 def test_a_table_does_not_group() -> None:
