@@ -131,11 +131,11 @@ class ParquetRows:
         text = first_sentence(error)
         if "Out of Memory" in text:
             if self.memory_limit is None:
-                return MemoryError(f"DuckDB, which reads {self.path}, may take 80 % of the memory, and needs more")
+                return MemoryError(f"80 % of the memory, which DuckDB may take, is too little to read {self.path}")
             n_columns = len(self.schema.names if columns is None else columns)
             return MemoryError(
-                f"DuckDB, which reads {self.path}, gets half of the limit of {self.memory_limit:,} bytes, and needs more for "
-                f"row groups of {n_columns:,} columns; raise memory_limit"
+                f"the memory limit of {self.memory_limit:,} bytes leaves too little to read {self.path}: half of it is for "
+                f"DuckDB, which needs more for row groups of {n_columns:,} columns; raise memory_limit"
             )
         if len(self.files) == 1:
             open_for_arrow(self.path).close()  # it may be gone

@@ -121,8 +121,8 @@ def test_too_little_for_the_row_groups_of_a_file(monkeypatch: pytest.MonkeyPatch
     run("fit", "wide.parquet", "--memory-limit", "20MB")
     told = refusal("predict", "m.fbm", "wide.parquet", "--seed", "1", "-o", "out.parquet", "--memory-limit", "20MB")
     assert told == (
-        "not enough memory: DuckDB, which reads wide.parquet, gets half of the limit of 20,000,000 bytes, and needs more for "
-        "row groups of 42 columns; raise --memory-limit"
+        "not enough memory: the memory limit of 20,000,000 bytes leaves too little to read wide.parquet: half of it is for "
+        "DuckDB, which needs more for row groups of 42 columns; raise --memory-limit"
     )
     assert not Path("out.parquet").exists()
     with pytest.raises(MemoryError, match=r"raise memory_limit$"):
