@@ -65,10 +65,11 @@ def test_which_folders_of_a_pattern_are_columns(pattern: str, has_column: bool) 
     assert open_table(pattern).names == ["p", "y", *["region"] * has_column]
 
 
-@pytest.mark.usefixtures("rows")
-def test_its_python_runs() -> None:
-    failed, tried = doctest.testfile(str(REPOSITORY / "docs" / "files.md"), module_relative=False)
-    assert (failed, tried) == (0, 4)
+def test_its_errors_are_worded_so() -> None:
+    page = str(REPOSITORY / "docs" / "files.md")
+    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+    assert tried > 0
 
 
 def test_its_names_and_numbers() -> None:
