@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -17,7 +18,7 @@ from fastbin.cli._streams import display_name
 from fastbin.io import Table
 from fastbin.io.base import arrow, as_plain
 from fastbin.io.columns import ColumnReader
-from fastbin.io.parsing import first_true, is_integer
+from fastbin.io.parsing import as_text, first_true, is_integer
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -98,35 +99,49 @@ def read_text(table: Table, name: str, batch: Any, first_row: int) -> Any:
         column = column.cast(pa.string())
     elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_binary(column.type)):
         raise InputError(f"{table.path}, column {name}: holds {column.type}; integers or text are needed")
-    column = column.cast(pa.string())
+    column = as_text(table, name, column, first_row)
     missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
     if pa.compute.any(missing).as_py():
         raise InputError(f"{table.place(first_row + first_true(missing))}, column {name}: the value is missing")
     return column
 
 
-def read_rows(
-    table: Table, numbers: Mapping[str, str], texts: Mapping[str, str], **options: Any
-) -> tuple[dict[str, Array], dict[str, Any]]:
-    """All rows of a table, by argument: columns as arrays, and columns as text. `options` are those of `ColumnReader`."""
-    reader, arrays, read = ColumnReader(table, numbers, **options), [], []
+class ReadRows(NamedTuple):
+    """Rows of a table by argument: columns as arrays, and columns as text."""
+
+    arrays: dict[str, Array]
+    texts: dict[str, Any]
+    first_row: int = 0
+
+
+def row_batches(
+    table: Table, numbers: Mapping[str, str], texts: Mapping[str, str], what: str, **options: Any
+) -> Iterator[ReadRows]:
+    """These columns, batch by batch; `what` is done is shown. `options` are those of `ColumnReader`."""
+    reader = ColumnReader(table, numbers, **options)
     names = dict.fromkeys([*reader.names, *(table.check_column(name) for name in texts.values())])
-    held = 0
-    with reading(table, "reading") as watched:
+    with reading(table, what) as watched:
         for batch in watched(table.batches(list(names))):
-            read.append([read_text(table, name, batch, reader.first_row) for name in texts.values()])
-            arrays.append(reader.read(batch))
-            held += sum(column.nbytes for column in (*read[-1], *arrays[-1].values()))
-            check_held(table, held)
+            first_row = reader.first_row
+            read = {argument: read_text(table, name, batch, first_row) for argument, name in texts.items()}
+            yield ReadRows(reader.read(batch), read, first_row)
     if reader.first_row == 0:
         raise InputError(f"{table.path} has no rows")
     reader.finish()
+
+
+def read_rows(table: Table, numbers: Mapping[str, str], texts: Mapping[str, str], **options: Any) -> ReadRows:
+    """All rows of a table at once."""
+    batches, held = list[ReadRows](), 0
+    for batch in row_batches(table, numbers, texts, "reading", **options):
+        batches.append(batch)
+        held += sum(column.nbytes for column in (*batch.arrays.values(), *batch.texts.values()))
+        check_held(table, held)
     pa = arrow()
-    joined = {argument: np.concatenate([each[argument] for each in arrays]) for argument in arrays[0]}
-    columns = zip(*read, strict=True)
-    return joined, {
-        argument: pa.chunked_array(column).combine_chunks() for argument, column in zip(texts, columns, strict=True)
-    }
+    return ReadRows(
+        {argument: np.concatenate([each.arrays[argument] for each in batches]) for argument in numbers},
+        {argument: pa.chunked_array([each.texts[argument] for each in batches]).combine_chunks() for argument in texts},
+    )
 
 
 def matrix_columns(table: Table, names: Sequence[str]) -> dict[str, str]:
@@ -155,7 +170,7 @@ def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -
 
 
 class LabelledRows(NamedTuple):
-    """Rows as the functions of `fastbin.assess` take them, and the columns of the table that they come from.
+    """Rows as the functions of `fastbin.assess` take them.
 
     Of a set for predicted classes: the largest probability, whether its class is the true one, and the class. Of a class-wise
     set, a row for each sample and class.
@@ -163,61 +178,77 @@ class LabelledRows(NamedTuple):
 
     arrays: dict[str, Any]  # scores, labels, and where there are any cells, sample_weight and further columns
     texts: dict[str, Any]
-    columns: dict[str, str]
+    columns: dict[str, str]  # of the table, that they come from
+    first_row: int
 
 
-def labelled_rows(
-    model: BinnedModel | ModelSet,
-    table: Table,
-    rows: TableOptions,
-    cells: CellOptions,
-    *,
-    more: Mapping[str, str],
-    texts: Mapping[str, str],
-    propagate: Collection[str] = (),
-) -> LabelledRows:
-    """All rows of a table for a model or a set. `more` are further columns of numbers, `texts` of text, one for each sample."""
-    from fastbin.model_set import ModelSet
+class LabelledColumns:
+    """The columns of a table that say scores and labels for a model or a set.
 
-    whole = ("sample_weight",)
-    if isinstance(model, ModelSet) and model.kind in CLASS_KINDS:
-        return _rows_of_classes(model, table, rows, cells, more, texts)
-    columns = {**rows.columns(table), **more}
-    of_cell = {"cells": str(cells.segment)} if isinstance(model, ModelSet) else {}
-    arrays, read = read_rows(
-        table, columns, {**of_cell, **texts}, label="labels", positive=rows.positive, whole=whole, propagate=propagate
-    )
-    columns |= of_cell
-    found: dict[str, Any] = dict(arrays)
-    if isinstance(model, ModelSet):
-        with errors_in(table, columns):
-            found["cells"] = as_keys(read.pop("cells"), are_text=isinstance(model.keys[0], str))
-    return LabelledRows(found, read, columns)
+    `more` are further columns of numbers, `texts` of text, one for each sample.
+    """
+
+    def __init__(
+        self,
+        model: BinnedModel | ModelSet,
+        table: Table,
+        rows: TableOptions,
+        cells: CellOptions,
+        *,
+        more: Mapping[str, str] = MappingProxyType({}),
+        texts: Mapping[str, str] = MappingProxyType({}),
+        propagate: Collection[str] = (),
+    ) -> None:
+        from fastbin.model_set import ModelSet
+
+        self._models = model if isinstance(model, ModelSet) else None
+        self._of_classes = self._models is not None and self._models.kind in CLASS_KINDS
+        self._table, self._inputs = table, cells.inputs
+        self._options: dict[str, Any] = {"whole": ("sample_weight",)}
+        if self._models is not None and self._of_classes:
+            label = rows.label_column(table)
+            weights = {} if rows.weights is None else {"sample_weight": table.check_column(rows.weights)}
+            self._numbers = {**matrix_columns(table, in_order_of(self._models, cells.class_columns)), **weights, **more}
+            self._texts = {"labels": label, **texts}
+            self._columns = {**self._numbers, "labels": label, "cells": label}
+            return
+        own = {} if self._models is None else {"cells": str(cells.segment)}
+        self._numbers, self._texts = {**rows.columns(table), **more}, {**own, **texts}
+        self._columns = {**self._numbers, **own}
+        self._options |= {"label": "labels", "positive": rows.positive, "propagate": propagate}
+
+    def all_rows(self) -> LabelledRows:
+        """All rows at once."""
+        return self._labelled(read_rows(self._table, self._numbers, self._texts, **self._options))
+
+    def batches(self, what: str) -> Iterator[LabelledRows]:
+        """The same batch by batch; `what` is done is shown."""
+        yield from map(self._labelled, row_batches(self._table, self._numbers, self._texts, what, **self._options))
+
+    def _labelled(self, read: ReadRows) -> LabelledRows:
+        arrays, texts = dict[str, Any](read.arrays), dict(read.texts)
+        with errors_in(self._table, self._columns, read.first_row):
+            if self._models is not None and self._of_classes:
+                arrays, texts = _of_classes(self._models, read, self._inputs)
+            elif self._models is not None:
+                arrays["cells"] = as_keys(texts.pop("cells"), are_text=isinstance(self._models.keys[0], str))
+        return LabelledRows(arrays, texts, self._columns, read.first_row)
 
 
-def _rows_of_classes(
-    models: ModelSet, table: Table, rows: TableOptions, cells: CellOptions, more: Mapping[str, str], texts: Mapping[str, str]
-) -> LabelledRows:
+def _of_classes(models: ModelSet, read: ReadRows, inputs: str) -> tuple[dict[str, Any], dict[str, Any]]:
     from fastbin._classes import find_columns
     from fastbin.multi.top_label import top_of
 
-    label = rows.label_column(table)
-    weights = {} if rows.weights is None else {"sample_weight": table.check_column(rows.weights)}
-    columns = {**matrix_columns(table, in_order_of(models, cells.class_columns)), **weights, **more}
-    arrays, read = read_rows(table, columns, {"labels": label, **texts}, whole=("sample_weight",))
-    columns["labels"] = columns["cells"] = label
-    classes = np.array(models.columns)
-    with errors_in(table, columns):
-        matrix = checked_matrix(models, arrays, cells.inputs)
-        truth = find_columns(as_keys(read.pop("labels"), are_text=isinstance(models.keys[0], str)), classes.tolist(), "labels")
-    others = {argument: column for argument, column in arrays.items() if not argument.startswith("P[")}
+    texts, classes = dict(read.texts), np.array(models.columns)
+    matrix = checked_matrix(models, read.arrays, inputs)
+    truth = find_columns(as_keys(texts.pop("labels"), are_text=isinstance(models.keys[0], str)), classes.tolist(), "labels")
+    others = {argument: column for argument, column in read.arrays.items() if not argument.startswith("P[")}
     if models.kind == "top-label":
         predicted, scores = top_of(matrix)
-        own = {"scores": scores, "labels": predicted == truth, "cells": classes[predicted]}
-        return LabelledRows({**own, **others}, read, columns)
+        return {"scores": scores, "labels": predicted == truth, "cells": classes[predicted], **others}, texts
     n, k = matrix.shape
     is_own = (truth[:, np.newaxis] == np.arange(k)).ravel()
     repeated = {argument: np.repeat(column, k) for argument, column in others.items()}
     at = arrow().array(np.repeat(np.arange(n), k))
     own = {"scores": matrix.ravel(), "labels": is_own, "cells": np.tile(classes, n)}
-    return LabelledRows({**own, **repeated}, {argument: column.take(at) for argument, column in read.items()}, columns)
+    return {**own, **repeated}, {argument: column.take(at) for argument, column in texts.items()}

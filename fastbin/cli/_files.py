@@ -12,6 +12,7 @@ import click
 
 from fastbin._errors import InputError
 from fastbin.cli._streams import display_name
+from fastbin.cli._words import in_options
 from fastbin.io import Table, open_table
 from fastbin.io.base import arrow
 
@@ -26,26 +27,6 @@ LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "
 PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments)\[(\d+)\]")
 PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
 ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
-POSITIVE = re.compile(r"pass positive=(.*), or labels == .*")
-OPTION_WORDS = {
-    "score_range=None at fit": "--score-range any at fit",
-    "edges_share=": "--edges-share ",
-    "edges_share": "--edges-share",
-    "n_bins=": "--n-bins ",
-    "n_bins is": "--n-bins is",
-    "sample_weight": "--weights",
-    "feature='score'": "--feature score",
-    "smoothing='add-half'": "--smoothing add-half",
-    "pass the rate": "give --target-rate",
-    "inputs='logits'": "--inputs logits",
-    "classes=[...]": "--class-labels",
-    "thin='pool'": "--thin pool",
-    "thin is": "--thin is",
-    "unknown='pool'": "--unknown pool",
-    "unknown is": "--unknown is",
-    "min_points": "--min-points",
-    "points_per_bin": "--points-per-bin",
-}
 
 
 @dataclass(frozen=True)
@@ -105,7 +86,10 @@ def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...])
     if len(possible) == 1:
         return possible[0]
     why = f"both {' and '.join(possible)} could be meant" if possible else "no column has a usual name"
-    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; it has {table.list_names()}")
+    has = f"it has {table.list_names()}"
+    if len(table.names) == 1 and any(mark in table.names[0] for mark in ",;\t|"):
+        has = f"it has one column, {table.names[0]!r}; say what is between columns by --delimiter"
+    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; {has}")
 
 
 def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
@@ -127,7 +111,7 @@ def check_held(table: Table, n_bytes: int) -> None:
 
 @contextmanager
 def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
-    """Errors about arrays and arguments, raised inside, as errors about a file and options.
+    """Errors about arrays, raised inside, as errors about a file.
 
     Parameters
     ----------
@@ -154,6 +138,4 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> I
             message = f"{table.place(first_row + int(row[1]))}: it{message[row.end() :]}"
         else:
             message = f"{display_name(table.path)}: {message}"
-        for word, option in OPTION_WORDS.items():
-            message = message.replace(word, option)
-        raise InputError(POSITIVE.sub(r"give --positive \1", message)) from error
+        raise InputError(in_options(message)) from error

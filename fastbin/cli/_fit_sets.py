@@ -79,7 +79,7 @@ def _fit_segments(
     estimator = SegmentedBinning(calibrator, **options.parameters("thin", "min_points", "unknown"))
     columns = rows.columns(table)
     segments = {"segments": str(cells.segment)}
-    arrays, texts = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
+    arrays, texts, _ = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
     columns |= segments
     with errors_in(table, columns), working("fitting"):
         return estimator.fit(segments=as_keys(texts["segments"]), **arrays).model_, columns
@@ -96,7 +96,7 @@ def _fit_classes(
     label, names = rows.label_column(table), cells.class_columns
     weights = {} if rows.weights is None else {"sample_weight": table.check_column(rows.weights)}
     columns = {**matrix_columns(table, names), **weights}
-    arrays, texts = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
+    arrays, texts, _ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
     columns["labels"] = label
     classes, labels = _classes(table, options, names, texts["labels"])
     estimator: Any = ClassWiseBinning

@@ -16,6 +16,7 @@ from fastbin._dependencies import install_command
 from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
 from fastbin.cli._console import discard
+from fastbin.cli._words import with_remedies
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -115,6 +116,8 @@ def _print_error(error: BaseException, refused: int = REFUSED) -> int:
         code, message = INTERRUPTED, "interrupted"
     elif isinstance(error, click.ClickException):
         code, message = error.exit_code, error.format_message()
+        if message.startswith("Got unexpected extra argument"):
+            message += "; a pattern of files goes in quotes, such as 'data/*.parquet', or the shell replaces it by their names"
     elif isinstance(error, ModuleNotFoundError) and not isinstance(error, FastbinError):
         if error.name is None or error.name.startswith("fastbin"):
             raise error
@@ -124,8 +127,10 @@ def _print_error(error: BaseException, refused: int = REFUSED) -> int:
         is_closed = error.filename is None and error.errno == errno.EBADF
         message = "standard output is closed" if is_closed else f"{place}{error.strerror or error}"
     elif isinstance(error, MemoryError):
-        message = f"not enough memory: {error}" if str(error) else "not enough memory"
-    elif not isinstance(error, FastbinError):
+        message = f"not enough memory: {with_remedies(message)}" if str(error) else "not enough memory"
+    elif isinstance(error, FastbinError):
+        message = with_remedies(message)
+    else:
         raise error
     _print_line(message)
     if isinstance(error, click.UsageError) and error.ctx is not None:

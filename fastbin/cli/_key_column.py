@@ -30,6 +30,7 @@ class KeyOptions(NamedTuple):
     column: str | None
     salt: bytes | None
     seed: int | None
+    files: tuple[str, ...] = ()  # that of the salt
 
     @classmethod
     def take(cls, *, key: str | None, salt: str | None, salt_file: str | None, seed: int | None) -> KeyOptions:
@@ -48,7 +49,8 @@ class KeyOptions(NamedTuple):
             secret, origin = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r"), salt_file
         elif salt is None and key is not None:
             secret, origin = os.environ.get(ENVIRONMENT), ENVIRONMENT
-        return cls(key, None if secret is None else check_salt(secret, origin), seed)
+        files = () if salt_file is None else (salt_file,)
+        return cls(key, None if secret is None else check_salt(secret, origin), seed, files)
 
 
 class KeySource:
@@ -63,7 +65,7 @@ class KeySource:
         """A key for each row of a batch; where it is not needed, its value does not matter."""
         if self._column is None:
             return row_keys(self._seed, len(batch), first_row)
-        column = self._text(as_plain(batch.column(self._table.names.index(self._column))), first_row)
+        column = self._text(as_plain(batch.column(batch.schema.get_field_index(self._column))), first_row)
         if self._salt is None:
             return self._parse(column, first_row)
         keys = np.zeros(len(batch), np.uint64)

@@ -50,9 +50,8 @@ class Scorer:
         schema = schema_of(self.table, self._numbers if to_parquet else [])
         for name, kind in self._new.items():
             schema = schema.append(pa.field(name, kind))
-        writer = open_writer(file, path, self.table, schema)
         first_row = 0
-        with reading(self.table, "scoring") as watched:
+        with open_writer(file, path, self.table, schema) as writer, reading(self.table, "scoring") as watched:
             for batch in watched(self.table.batches()):
                 columns = list(batch.columns)
                 numbers = [
@@ -65,7 +64,6 @@ class Scorer:
                 columns += [pa.array(column, from_pandas=True) for column in self.results(batch, numbers, first_row)]
                 writer.write(pa.record_batch(columns, schema=schema))
                 first_row += len(batch)
-        writer.close()
 
 
 def _names(column: str, alpha: float | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Output:
     path
         "-" for the standard output, ``None`` for a result that is not written.
     reads
-        Files, or folders of files, that are read and must stay.
+        Files, folders and patterns of files that are read and must stay.
     is_text
         Whether what is written may go to a terminal.
     """
@@ -85,12 +86,23 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
     if not os.access(folder, os.W_OK):
         raise InputError(f"{folder} cannot be written to")
     for other in reads:
-        if other == "-" or not os.path.exists(other):
-            continue
-        if os.path.isdir(other) and os.path.samefile(other, folder):
-            raise InputError(f"{path} is in the folder that is read; write to another one")
-        if target.exists() and target.samefile(other):
-            raise InputError(f"{path} is the file that is read; write to another one")
+        if other != "-" and (complaint := _why_it_is_read(path, target, other)) is not None:
+            raise InputError(f"{path} {complaint}; write to another one")
+
+
+def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
+    """What is wrong with writing to this path while another name is read, if anything is."""
+    from fastbin.io.many import is_part_of, is_pattern, list_files
+
+    if os.path.isdir(other) and any(os.path.samefile(other, each) for each in target.parents):
+        return "is in the folder that is read"
+    with suppress(InputError):  # which is told when the table is opened
+        files = list_files(other)
+        if target.exists() and any(os.path.exists(file) and target.samefile(file) for file in files or [other]):
+            return "is the file that is read" if files is None else "is a file that is read"
+    if is_pattern(other) and any(is_part_of(name, other) for name in (path, str(target))):
+        return f"has a name that the pattern {other!r} stands for"
+    return None
 
 
 def read_stdin() -> bytes:

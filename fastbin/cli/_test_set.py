@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin.cli._by_counts import assess_by_counts, can_be_counted
-from fastbin.cli._cells import CellOptions, labelled_rows
+from fastbin.cli._cells import CellOptions, LabelledColumns
 from fastbin.cli._console import note, working
 from fastbin.cli._files import TableOptions, TooManyRows, errors_in
 from fastbin.cli._streams import check_inputs, load_any
@@ -59,9 +59,8 @@ def assess_file(
         compared[f"others[{name!r}]"] = table.check_column(name)
     try:
         # A row without a score is left out and counted; any other missing value is an error.
-        read = labelled_rows(
-            loaded, table, rows, cells, more=compared, texts={name: name for name in groups}, propagate=("scores",)
-        )
+        named = {name: name for name in groups}
+        read = LabelledColumns(loaded, table, rows, cells, more=compared, texts=named, propagate=("scores",)).all_rows()
     except TooManyRows:
         if others or compared or groups or not can_be_counted(loaded, table, rows):
             raise

@@ -94,7 +94,7 @@ def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> Lab
     named, choose = (rows.label, rows.label_column) if argument == "labels" else (rows.score, rows.score_column)
     column = table.names[0] if named is None and len(table.names) == 1 else choose(table)
     label, positive = ("labels", rows.positive) if argument == "labels" else (None, None)
-    arrays, _ = read_rows(table, {argument: column}, {}, label=label, positive=positive)
+    arrays = read_rows(table, {argument: column}, {}, label=label, positive=positive).arrays
     with errors_in(table, {argument: column}), working("estimating the rate"):
         return shift.fit(**arrays)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._errors import FormatError, InputError
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CellOptions, labelled_rows
+from fastbin.cli._cells import CellOptions, LabelledColumns
 from fastbin.cli._console import console, note, reading, say_json, text_table
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
@@ -157,8 +157,9 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
     source = KeySource(table, keys) if keys.column is not None else None
     reader = ColumnReader(table, columns, label="labels", positive=rows.positive)
     needs_key = isinstance(monitor.model, BinnedModel) and monitor.model.needs_key
+    names = list(dict.fromkeys([*reader.names, *([keys.column] if needs_key and keys.column is not None else [])]))
     with reading(table, "counting outcomes") as watched:
-        for batch in watched(table.batches()):
+        for batch in watched(table.batches(names)):
             first_row, needed = reader.first_row, np.full(len(batch), True)
             arrays = reader.read(batch)
             batch_keys = None if source is None or not needs_key else source.keys(batch, first_row, needed)
@@ -167,20 +168,25 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
 
 
 def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions, cells: CellOptions) -> None:
-    """Give the monitor of a set all rows of a table, which are read into memory."""
+    """Give the monitor of a set all rows of a table."""
     models = monitor.model
     assert isinstance(models, ModelSet)
     if keys.column is not None:
         raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
-    arrays, _, columns = labelled_rows(models, table, rows, cells, more={}, texts={})
-    with errors_in(table, columns):
-        known = models.find(arrays["cells"]) >= 0
-        if not known.all():
-            note(f"{int((~known).sum()):,} outcomes are of cells that the set does not know, and are left out")
-            arrays = {
-                name: np.asarray(column, dtype=object if name == "cells" else None)[known] for name, column in arrays.items()
-            }
-        monitor.update(**arrays, seed=keys.seed)
+    n_unknown = 0
+    for batch in LabelledColumns(models, table, rows, cells).batches("counting outcomes"):
+        arrays = batch.arrays
+        with errors_in(table, batch.columns, batch.first_row):
+            known = models.find(arrays["cells"]) >= 0
+            if not known.all():
+                n_unknown += int((~known).sum())
+                arrays = {
+                    name: np.asarray(column, dtype=object if name == "cells" else None)[known]
+                    for name, column in arrays.items()
+                }
+            monitor.update(**arrays, seed=keys.seed)
+    if n_unknown:
+        note(f"{n_unknown:,} outcomes are of cells that the set does not know, and are left out")
 
 
 def _print(report: MonitorReport, as_json: bool) -> None:

@@ -63,7 +63,7 @@ def command(
     from fastbin.model import BinnedModel
 
     check_inputs(MODEL=model, FILE=file)
-    out = Output(output, reads=(file, model), is_text=True)
+    out = Output(output, reads=(file, model, *keys.files), is_text=True)
     loaded, table = load_any(model), rows.open(file)
     cells.check(model, loaded)
     source = KeySource(table, keys)

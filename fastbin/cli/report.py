@@ -40,7 +40,7 @@ def command(
     """
     from fastbin.report import render_report
 
-    out = Output(output, reads=(model, file), is_text=True)
+    out = Output(output, reads=(model, file, *settings["against"]), is_text=True)
     assessment = assess_file(model, file, rows, cells, **settings).assessment
     with working("drawing"):
         model_name, file_name = (display_name(path if path == "-" else Path(path).name) for path in (model, file))

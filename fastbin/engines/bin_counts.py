@@ -17,10 +17,10 @@ from fastbin._tables import Columns, Table
 from fastbin._typing import Int64s
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
+from fastbin.engines.files import stream_to_count
 from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, is_path, package_of, stream_of, unwrapped
-from fastbin.io import open_table
+from fastbin.engines.tables import Stream, check_column, is_path, package_of, stream_of, unwrapped
 
 ENGINES = ("auto", "stream", "group-by")
 
@@ -85,8 +85,9 @@ def count(
     ----------
     table : table
         A DuckDB relation, or (connection, query); a frame of Polars, pandas, Dask or Spark; a table, record batch, reader or
-        data set of PyArrow, or whatever else exports an Arrow stream; what Narwhals wraps; the path of a Parquet or Feather
-        file, a folder or a pattern of them; or a function without arguments that returns a table.
+        data set of PyArrow, or whatever else exports an Arrow stream; what Narwhals wraps; the path of a Parquet, CSV or
+        Feather file, a folder or a pattern of them, or what `fastbin.io.open_table` makes of it; or a function without
+        arguments that returns a table.
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, or a set of them; of two resolutions its evidence bins are counted in.
     score, label, weight, cell, key : str
@@ -168,7 +169,8 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
     if is_path(table):
-        return _count_stream(_stream_of_file(table), partition, asked, progress)
+        stream, named, _ = stream_to_count(table, asked, partition)
+        return _count_stream(stream, partition, named, progress)
     table = unwrapped(table)
     package = package_of(table)
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
@@ -190,16 +192,6 @@ def _no_way(table: Any, package: str, engine: str) -> str:
     if package == "ibis":
         return "table is of Ibis, which has no expression for the bins; pass table.to_pyarrow_batches()"
     return f"engine is {engine!r}, and a {type(table).__name__} of {package} is not asked by SQL; leave engine out"
-
-
-def _stream_of_file(path: Any) -> Stream:
-    """The batches of a file or folder whose columns have types."""
-    table = open_table(path)
-    if table.is_text:
-        raise InputError(
-            f"table is the path {str(path)!r} of text, whose columns have no types; read it with PyArrow or pandas"
-        )
-    return Stream(table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS))
 
 
 def _count_stream(stream: Stream, partition: Partition, asked: Asked, progress: Progress | None) -> Tally:

@@ -39,14 +39,16 @@ def fit(
     table : object
         A DuckDB relation, or (connection, query); a Polars DataFrame or LazyFrame; a pandas DataFrame; a table, record batch,
         reader or data set of PyArrow; whatever else exports an Arrow stream; a Dask, PySpark (classic or Connect) or Ibis
-        frame; what Narwhals wraps; the path of a Parquet, CSV or Feather file, a folder or a pattern of them; or a function
-        without arguments that returns a table anew at each call.
+        frame; what Narwhals wraps; the path of a Parquet, CSV or Feather file, a folder or a pattern of them, or what
+        `fastbin.io.open_table` makes of it, such as CSV with decimal commas; or a function without arguments that returns a
+        table anew at each call.
     score, label : str
         The columns of scores and labels. Labels are 0 and 1, or true and false, or two other values (`positive`).
     weight : str, optional
         A column of whole numbers: how often each row counts. At most 2**53 in all. Real weights are refused.
     segment : str, optional
-        A column of integers or texts: each of its values gets a model, as by `fastbin.multi.SegmentedBinning`.
+        A column of integers or texts: each of its values gets a model, as by `fastbin.multi.SegmentedBinning`. In CSV every
+        value is text.
     calibrator : calibrator, optional
         As it is configured; it is not changed. With `segment` a binary one, or a `SegmentedBinning`. ``None``:
         ``UniformMassBinning()``.
@@ -57,7 +59,8 @@ def fit(
         "group-by": rows stay where they are, and the engine is asked for counts. "auto": "group-by" for Dask, Spark and Ibis,
         else "stream".
     progress : callable, optional
-        Called with the number of the pass, from 1, and the rows seen in it, as they are read.
+        Called with the number of the pass, from 1, and the rows seen in it, as they are read. CSV is parsed as a whole before
+        the first pass, which is over what was parsed.
 
     Returns
     -------
@@ -109,9 +112,11 @@ def fit(
     if engine == "group-by" or (engine == "auto" and must_not_move(table)):
         model = _fit_by_groups(method, table, names, positive, progress, told)
     else:
-        stream, still_positive = stream_file(table, names, positive) if is_path(table) else (stream_of(table), positive)
+        stream = stream_of(table) if not is_path(table) else None
+        if stream is None:
+            stream, names, positive = stream_file(table, names, positive)
         with closing(stream):
-            model = _fit_stream(method, ArrayReader(stream, names, _score_range(method), still_positive), progress, told)
+            model = _fit_stream(method, ArrayReader(stream, names, _score_range(method), positive), progress, told)
     for text in told:
         warnings.warn(text, FastbinWarning, stacklevel=2)
     return model

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
+from fastbin.io import Table
 
 # Rows of a batch. Smaller ones cost calls; larger ones leave the caches between the engine and the counters.
 BATCH_ROWS = 2**16
@@ -83,8 +84,8 @@ def must_not_move(table: Any) -> bool:
 
 
 def is_path(table: Any) -> bool:
-    """Whether this names a file, a folder or a pattern."""
-    return isinstance(table, (str, os.PathLike))
+    """Whether this names a file, a folder or a pattern, or is one that `fastbin.io.open_table` has opened."""
+    return isinstance(table, (str, os.PathLike, Table))
 
 
 def stream_of(table: Any) -> Stream:

@@ -103,6 +103,11 @@ def as_plain(column: Any) -> Any:
     return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
 
 
+def reopened(option: str, value: str) -> str:
+    """The remedy where a text file must be read in another way."""
+    return f"open it by fb.io.open_table(path, {option}={value!r})"
+
+
 def first_sentence(error: Exception) -> str:
     """What an error says, in one short line."""
     return " ".join(str(error).split()).split(". ")[0][:200]
@@ -142,6 +147,9 @@ class Table:
     def place(self, row: int) -> str:
         """Where a row (from 0) stands in the file, for a message."""
         return f"{self.path}, row {row + 1}"
+
+    def __str__(self) -> str:
+        return self.path
 
     @property
     def can_be_read_again(self) -> bool:

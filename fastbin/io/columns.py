@@ -23,7 +23,7 @@ class ColumnReader:
         The name of the column behind each argument, such as ``{"scores": "p"}``.
     label : str, optional
         The argument that holds labels.
-    positive : str, optional
+    positive : optional
         The label that counts as 1; see `Labels`.
     whole, propagate : collection of str
         The arguments to which these rules of `read_numbers` apply.
@@ -42,7 +42,7 @@ class ColumnReader:
         columns: Mapping[str, str],
         *,
         label: str | None = None,
-        positive: str | None = None,
+        positive: Any = None,
         whole: Collection[str] = (),
         propagate: Collection[str] = (),
     ) -> None:
@@ -79,7 +79,7 @@ def read_columns(
     delimiter: str | None = None,
     whole: Sequence[str] = (),
     label: str | None = None,
-    positive: str | None = None,
+    positive: Any = None,
     progress: Callable[[Table], object] | None = None,
 ) -> Generator[tuple[Array, ...], None, None]:
     """Columns of a CSV or Parquet file as numbers, chunk by chunk.
@@ -98,7 +98,7 @@ def read_columns(
         float64, or bool where they hold true and false. Columns of a Parquet file keep their type.
     label : str, optional
         The one of the columns that holds labels; it becomes bool.
-    positive : str, optional
+    positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1.
     progress : callable, optional
         Called with the `Table`, whose `done` and `total` say how far it is, after each chunk.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ class Labels:
     table : Table
     name : str
         The column.
-    positive : str, optional
-        The value that counts as 1, as it is written in a text file; one other value counts as 0, and a third is an error. In a
-        column of numbers it is compared as a number. ``None`` for labels that are 0 and 1, or true and false.
+    positive : optional
+        The value that counts as 1; one other value counts as 0, and a third is an error. What is a number, or is written as
+        one, is compared with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number. ``None``
+        for labels that are 0 and 1, or true and false.
 
     Attributes
     ----------
@@ -30,7 +32,7 @@ class Labels:
         The value that counts as 0, or ``None`` before the first row that has it.
     """
 
-    def __init__(self, table: Table, name: str, positive: str | None) -> None:
+    def __init__(self, table: Table, name: str, positive: Any) -> None:
         self._table, self._name, self._positive = table, name, positive
         self.other: Any = None
         self._has_positive = False
@@ -54,13 +56,13 @@ class Labels:
         except InputError as error:
             if "neither a number" not in str(error) and "not numbers" not in str(error):
                 raise
-            raise InputError(f"{error}; where labels are two other values, give --positive VALUE") from None
+            raise InputError(f"{error}; where labels are two other values, pass positive=VALUE") from None
         ones = numbers == 1
         return ones if (ones | (numbers == 0)).all() else numbers
 
     def _compare(self, column: Any, first_row: int) -> Bools:
         pa = arrow()
-        values, positive = self._values(as_plain(column))
+        values, positive = self._values(as_plain(column), first_row)
         if values.null_count:
             row = first_row + first_true(values.is_null())
             raise InputError(f"{self._table.place(row)}, column {self._name}: the label is missing; remove such rows first")
@@ -78,7 +80,7 @@ class Labels:
                 )
         return np.asarray(ones, np.bool_)
 
-    def _values(self, column: Any) -> tuple[Any, Any]:
+    def _values(self, column: Any, first_row: int) -> tuple[Any, Any]:
         """The column and the positive value in a type in which they can be compared."""
         pa = arrow()
         kind, text = column.type, str(self._positive)
@@ -92,10 +94,29 @@ class Labels:
                 raise InputError(f"{self._table.path}, column {self._name}: holds numbers, and {text!r} is none")
             numbers = doubles_of_decimals(column) if pa.types.is_decimal(kind) else column.cast(pa.float64())
             return pa.compute.if_else(pa.compute.is_nan(numbers), None, numbers), number
+        if pa.types.is_binary(kind) and self._table.is_text and isinstance(self._positive, (Real, np.bool_)):
+            numbers = read_numbers(self._table, self._name, column, first_row, propagate=True)
+            return pa.array(numbers.astype(np.float64), from_pandas=True), float(self._positive)
         if pa.types.is_binary(kind) and self._table.is_text:
             words = pa.compute.ascii_trim_whitespace(column.cast(pa.string(), safe=False))
             missing = pa.compute.is_in(words, value_set=pa.array([each.decode() for each in MISSING if each.decode() != text]))
-            return pa.compute.if_else(missing, None, words), text
+            words = pa.compute.if_else(missing, None, words)
+            return (words, text) if as_number(text) is None else (_plain_numbers(words), _plain_number(text))
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return column, text
         raise InputError(f"{self._table.path}, column {self._name}: holds {kind}, not labels")
+
+
+def _plain_number(text: str | None) -> str | None:
+    """A text; of a number, in one of the ways in which it can be written: "2" for "2.0"."""
+    number = None if text is None else as_number(text)
+    if number is None:
+        return text
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _plain_numbers(words: Any) -> Any:
+    """The same of an Arrow array."""
+    coded = words.dictionary_encode()
+    plain = arrow().array([_plain_number(text) for text in coded.dictionary.to_pylist()], arrow().string())
+    return plain.take(coded.indices)

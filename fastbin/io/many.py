@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatch
 from glob import glob, has_magic
 from itertools import accumulate
 from pathlib import Path
@@ -27,14 +28,49 @@ def list_files(path: str) -> list[str] | None:
         if not files:
             raise InputError(f"{path} is a folder without tables")
         return files
-    if has_magic(path) and not os.path.exists(path):
-        found = sorted(glob(path, recursive=True))
-        files = [file for file in found if not os.path.isdir(file)]
-        if not files:
-            only = f"; {found[0]} is a folder: end the pattern in '/*.parquet' or '/*.csv'" if found else ""
-            raise InputError(f"no file is called {path}{only}")
-        return files
-    return None
+    return _files_of_pattern(path) if is_pattern(path) else None
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for the names that it matches: it has the marks of a pattern, and no file is called so."""
+    return has_magic(path) and not os.path.exists(path)
+
+
+def is_part_of(file: str, pattern: str) -> bool:
+    """Whether a pattern matches this file, or would if there were one."""
+    folder, name = os.path.split(file)
+    within, last = os.path.split(pattern)
+    if last == "**":
+        matches, folders = not name.startswith("."), glob(os.path.join(pattern, ""), recursive=True)
+    else:  # as `glob` does: a star at the beginning stands for no dot
+        matches = fnmatch(name, last) and (not name.startswith(".") or last.startswith("."))
+        folders = glob(within, recursive=True) if within else [os.curdir]
+    return matches and any(os.path.samefile(each, folder or os.curdir) for each in folders if os.path.isdir(each))
+
+
+def _files_of_pattern(pattern: str) -> list[str]:
+    """The files that a pattern matches. A folder is no table, so that one which holds tables must not be passed over."""
+    found = sorted(glob(pattern, recursive=True))
+    files = [file for file in found if not os.path.isdir(file)]
+    if not files:
+        only = f"; {found[0]} is a folder: end the pattern in '/*.parquet' or '/*.csv'" if found else ""
+        raise InputError(f"no file is called {pattern}{only}")
+    for folder in (path for path in found if os.path.isdir(path)):
+        beginning = os.path.join(folder, "")
+        suffix = None if any(file.startswith(beginning) for file in files) else _suffix_of_tables(folder)
+        if suffix is not None:
+            raise InputError(
+                f"{folder} is a folder, which {pattern} matches, and none of the files in it; name them too, by a pattern such "
+                f"as {os.path.join(os.path.dirname(pattern), '**', '*' + suffix)!r}, or leave the folder out"
+            )
+    return files
+
+
+def _suffix_of_tables(folder: str) -> str | None:
+    """The suffix of tables that a folder holds, at any depth, or that it has itself, as what Spark writes; else ``None``."""
+    names = [name for _, _, names in os.walk(folder) for name in names if not name.startswith((".", "_"))]
+    suffixes_found = (suffixes(name)[0] for name in [*sorted(names), folder.rstrip(os.sep)])
+    return next((suffix for suffix in suffixes_found if suffix in SUFFIXES), None)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -49,13 +85,17 @@ def _files_in(folder: str) -> list[str]:
     if folders and len(folders) == len(paths) and all(map(names_a_value, names)):
         return [file for path in paths for file in _files_in(path)]
     if folders:
+        suffix = _suffix_of_tables(folder) or ".csv"
         raise InputError(
-            f"{folder} holds a folder, {Path(folders[0]).name}; name the files by a pattern such as '{folder}/**/*.csv'"
+            f"{folder} holds a folder, {Path(folders[0]).name}; name the files by a pattern such as "
+            f"{os.path.join(folder, '**', '*' + suffix)!r}"
         )
     for path in paths:
         if suffixes(path)[0] not in SUFFIXES:
+            suffix = next((Path(each).suffix for each in paths if suffixes(each)[0] in SUFFIXES), ".csv")
             raise InputError(
-                f"{folder} holds {Path(path).name}, which is not a table; name the files by a pattern such as '*.csv'"
+                f"{folder} holds {Path(path).name}, which is not a table; name the files by a pattern such as "
+                f"{os.path.join(folder, '*' + suffix)!r}"
             )
     return paths
 

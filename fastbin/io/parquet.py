@@ -130,8 +130,13 @@ class ParquetRows:
             return error
         text = first_sentence(error)
         if "Out of Memory" in text:
-            limit = "" if self.memory_limit is None else f" of {self.memory_limit:,} bytes"
-            return MemoryError(f"the memory limit{limit} leaves too little to read {self.path}")
+            if self.memory_limit is None:
+                return MemoryError(f"80 % of the memory, which DuckDB may take, is too little to read {self.path}")
+            n_columns = len(self.schema.names if columns is None else columns)
+            return MemoryError(
+                f"the memory limit of {self.memory_limit:,} bytes leaves too little to read {self.path}: half of it is for "
+                f"DuckDB, which needs more for row groups of {n_columns:,} columns; raise memory_limit"
+            )
         if len(self.files) == 1:
             open_for_arrow(self.path).close()  # it may be gone
             return InputError(f"{self.path} is damaged: {text}")

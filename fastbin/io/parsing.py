@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Array
-from fastbin.io.base import Table, arrow, as_plain
+from fastbin.io.base import Table, arrow, as_plain, reopened
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
 MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
@@ -90,8 +90,33 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) ->
     row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
+    if table.decimal == "." and as_number(text.replace(",", ".", 1)) is not None:
+        comma = f"; if it has a decimal comma, {reopened('decimal', ',')}"
     place = table.place(first_row + row)
     raise InputError(f"{place}, column {name}: {text[:60]!r} is neither a number nor true or false{comma}")
+
+
+def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
+    """A column of strings or of the bytes in a text file as strings; bytes that are no UTF-8 are refused."""
+    pa = arrow()
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        bad = [each is not None and not _is_utf8(each) for each in column.cast(pa.binary()).to_pylist()]
+        row, remedy = bad.index(True), reopened("encoding", "latin-1")
+        text = column[row].as_py()[:60]
+        raise InputError(
+            f"{table.place(first_row + row)}, column {name}: {text!r} is not UTF-8; say which encoding the file is in, such as "
+            f"latin-1: {remedy}"
+        ) from None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable
 
@@ -10,7 +11,7 @@ from fastbin.io.base import CSV_DELIMITERS, IPC_SUFFIXES, PARQUET_SUFFIXES, Tabl
 from fastbin.io.ipc import IpcTable
 from fastbin.io.many import ManyTables, list_files
 from fastbin.io.parquet import ParquetTable
-from fastbin.io.text import CsvTable
+from fastbin.io.text import CsvTable, not_text
 
 
 def open_table(
@@ -94,6 +95,8 @@ def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) ->
             raise InputError(f"{path} is Feather, version 1; write it anew as version 2, CSV or Parquet")
         if start.startswith(b"ARROW1") or suffix in IPC_SUFFIXES:
             return IpcTable(path)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and encoding == "utf-8":
+            raise not_text(path, start)
         if start.startswith(b"PK") or (b"\0" in start and encoding == "utf-8"):
             raise InputError(f"{path} is neither CSV nor Parquet; export the table as one of these")
     return CsvTable(path, delimiter or CSV_DELIMITERS.get(suffix), decimal, encoding)

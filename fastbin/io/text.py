@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastbin._errors import InputError
-from fastbin.io.base import Table, arrow, open_for_arrow, suffixes, uses_threads
+from fastbin.io.base import Table, arrow, open_for_arrow, reopened, suffixes, uses_threads
 from fastbin.io.parsing import as_number
 
 # Tried in this order on the header of a file whose name does not determine it.
@@ -73,7 +73,7 @@ class CsvTable(Table):
         if not self._start.strip():
             raise InputError(f"{self.path} is empty; a header with column names is needed")
         if b"\0" in self._start[:4096]:
-            raise InputError(f"{self.path} is not text; CSV and Parquet files can be read")
+            raise not_text(self.path, self._start)
         # A character that is cut off at the end becomes a replacement character, but no header is that long.
         text = self._start.decode("utf-8-sig", errors="replace")
         candidates = [one for one in USUAL_DELIMITERS if one != self.decimal] if delimiter is None else [delimiter]
@@ -84,7 +84,10 @@ class CsvTable(Table):
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
         if any("\ufffd" in name for name in names):
-            raise InputError(f"{self.path} has a header that is not UTF-8; say which encoding it is in, such as latin-1")
+            remedy = reopened("encoding", "latin-1")
+            raise InputError(
+                f"{self.path} has a header that is not UTF-8; say which encoding it is in, such as latin-1: {remedy}"
+            )
         if all(as_number(name.replace(self.decimal, ".")) is not None for name in names):
             raise InputError(f"{self.path} starts with numbers ({', '.join(names[:4])}); its first line must name the columns")
         return candidates[chosen], names
@@ -152,6 +155,18 @@ class CsvTable(Table):
                     record -= 1
                 line = reader.line_num + 1
         return f"{self.path}, line {line}"
+
+
+def not_text(path: str, start: bytes) -> InputError:
+    """The error for a file that starts with these bytes, of which some are 0: what it is, if it is text of two bytes each."""
+    odd, even = start[1:200:2].count(0), start[0:200:2].count(0)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif 2 * max(odd, even) > len(start[:200]) // 2:
+        encoding = "utf-16-le" if odd > even else "utf-16-be"
+    else:
+        return InputError(f"{path} is not text; CSV and Parquet files can be read")
+    return InputError(f"{path} is in another encoding than UTF-8; {reopened('encoding', encoding)}")
 
 
 def _block_bytes() -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._files import is_replaceable
 from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def schema_of(table: Table, numbers: Sequence[str] = ()) -> Any:
@@ -35,7 +38,8 @@ def format_of(path: str, table: Table) -> str:
 def open_writer(file: Any, path: str, table: Table, schema: Any) -> _CsvWriter | _ParquetWriter:
     """A writer of the format of `format_of`, into a binary file. CSV keeps a table's delimiter and decimal mark.
 
-    Its `write` appends a record batch; its `close` writes what is left, and the file underneath stays open.
+    Its `write` appends a record batch. At the end of a `with` statement what is left is written, unless there was an error:
+    nothing more is written then, so that a reader of a pipe sees no end. The file underneath stays open.
     """
     suffix = format_of(path, table)
     if suffix in PARQUET_SUFFIXES:
@@ -45,7 +49,25 @@ def open_writer(file: Any, path: str, table: Table, schema: Any) -> _CsvWriter |
     return _CsvWriter(file, schema, delimiter, compression, table.decimal)
 
 
-class _CsvWriter:
+class _Writer:
+    """What writers have in common."""
+
+    _sink: _Unclosed  # what a stream of PyArrow writes to
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._sink.give_up()
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left."""
+        raise NotImplementedError
+
+
+class _CsvWriter(_Writer):
     """Text with a header. Numbers have as many digits as identify the double; a null is an empty field.
 
     PyArrow's own writer takes half the time (0.15 s instead of 0.33 s for 10^6 rows of 7 columns), but it does not keep columns
@@ -59,8 +81,8 @@ class _CsvWriter:
             if pa.types.is_nested(field.type):
                 raise InputError(f"column {field.name} holds {field.type}, which CSV cannot represent; write a Parquet file")
         self._delimiter, self._decimal = delimiter.encode(), decimal
-        self._is_compressed = compression is not None
-        self._stream = pa.CompressedOutputStream(_kept(file), compression) if self._is_compressed else file
+        self._is_compressed, self._sink = compression is not None, _Unclosed(file)
+        self._stream = pa.CompressedOutputStream(_as_stream(self._sink), compression) if self._is_compressed else file
         self._write_rows([pa.array([name.encode()], pa.binary()) for name in schema.names])
 
     def write(self, batch: Any) -> None:
@@ -103,7 +125,7 @@ class _CsvWriter:
         return pa.compute.if_else(special, pa.compute.binary_join_element_wise(mark, doubled, mark, nothing), column)
 
 
-class _ParquetWriter:
+class _ParquetWriter(_Writer):
     """Columns of a schema; columns that were read as text become strings."""
 
     def __init__(self, file: Any, schema: Any, from_text: bool) -> None:
@@ -111,7 +133,8 @@ class _ParquetWriter:
         is_text = [from_text and pa.types.is_binary(field.type) for field in schema]
         fields = [field.with_type(pa.string()) if text else field for field, text in zip(schema, is_text, strict=True)]
         self._schema = pa.schema(fields, metadata=schema.metadata)
-        self._writer = pa.parquet.ParquetWriter(_kept(file), self._schema)
+        self._sink = _Unclosed(file)
+        self._writer = pa.parquet.ParquetWriter(_as_stream(self._sink), self._schema)
 
     def write(self, batch: Any) -> None:
         try:
@@ -123,16 +146,21 @@ class _ParquetWriter:
         self._writer.close()
 
 
-def _kept(file: Any) -> Any:
-    """A file as a PyArrow stream that does not close it: the function that opened the file closes or discards it."""
-    return arrow().PythonFile(_Unclosed(file), mode="w")
+def _as_stream(sink: _Unclosed) -> Any:
+    return arrow().PythonFile(sink, mode="w")
 
 
 class _Unclosed:
+    """A file for PyArrow, which does not close it: the function that opened the file closes or discards it."""
+
     closed = False
 
     def __init__(self, file: Any) -> None:
         self.write, self.flush = file.write, file.flush
+
+    def give_up(self) -> None:
+        """Take what is still written, and write nothing."""
+        self.write, self.flush = len, lambda: None
 
     def close(self) -> None:
         self.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -62,6 +63,13 @@ def test_its_commands_run(rows: pa.Table) -> None:
 def test_which_folders_of_a_pattern_are_columns(pattern: str, has_column: bool) -> None:
     assert f"`{pattern}` {'has' if has_column else 'does not'}" in PAGE
     assert open_table(pattern).names == ["p", "y", *["region"] * has_column]
+
+
+def test_its_errors_are_worded_so() -> None:
+    page = str(REPOSITORY / "docs" / "files.md")
+    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+    assert tried > 0
 
 
 def test_its_names_and_numbers() -> None:

@@ -112,6 +112,23 @@ def test_duckdb_gets_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings == [("100.0 MiB",)]
 
 
+def test_too_little_for_the_row_groups_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All columns are read by `predict`, and two by `fit`."""
+    n = 60_000
+    columns = {"p": np.resize(SCORES, n), "y": np.resize(LABELS, n), **{f"x{i}": RNG.random(n) for i in range(40)}}
+    pq.write_table(pa.table(columns), "wide.parquet")
+    monkeypatch.setattr("fastbin.cli._options.LEAST_MEMORY", 1)
+    run("fit", "wide.parquet", "--memory-limit", "20MB")
+    told = refusal("predict", "m.fbm", "wide.parquet", "--seed", "1", "-o", "out.parquet", "--memory-limit", "20MB")
+    assert told == (
+        "not enough memory: the memory limit of 20,000,000 bytes leaves too little to read wide.parquet: half of it is for "
+        "DuckDB, which needs more for row groups of 42 columns; raise --memory-limit"
+    )
+    assert not Path("out.parquet").exists()
+    with pytest.raises(MemoryError, match=r"raise memory_limit$"):
+        list(open_table("wide.parquet", memory_limit=20_000_000).batches())
+
+
 @pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
 def test_a_fit_in_passes_keeps_half_of_it_and_is_the_same(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +216,53 @@ def test_rows_that_are_too_many_are_not_kept_first(monkeypatch: pytest.MonkeyPat
     run("fit", "s.parquet")
     assert rows_read[0] == 1000
     assert set(rows_read[1:]) == {N}
+
+
+@pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
+def test_only_the_columns_that_are_needed_are_read(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("fit", file, "--segment", "s", "-q", "-o", "n.fbm")
+    asked, read = [], type(open_table(file)).batches
+    monkeypatch.setattr(type(open_table(file)), "batches", lambda table, *rest: asked.append(rest[0]) or read(table, *rest))
+    for arguments, columns in (
+        (["fit", file], ["p", "y"]),
+        (["fit", file, "--segment", "s"], ["p", "y", "s"]),
+        (["assess", "m.fbm", file], ["p", "y"]),
+        (["assess", "n.fbm", file, "--segment", "s"], ["p", "y", "s"]),
+        (["report", "m.fbm", file, "-o", "m.html"], ["p", "y"]),
+        (["adapt", "m.fbm", "--target-labels", file, "-o", "a.fbm"], ["y"]),
+        (["adapt", "m.fbm", "--target-scores", file, "-o", "a.fbm"], ["p"]),
+        (["monitor", "m.fbm", file], ["p", "y"]),
+        (["monitor", "n.fbm", file, "--segment", "s"], ["p", "y", "s"]),
+    ):
+        asked.clear()
+        run(*arguments)
+        assert [sorted(each) for each in asked] == [sorted(columns)], arguments
+
+
+@pytest.mark.usefixtures("little")
+def test_a_monitor_of_a_set_keeps_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch by batch, and the same as all at once, to the last bit."""
+    few = np.where(np.arange(N) < 30, "few", SEGMENTS)  # they share a pool, which unknown ones have then, too
+    pq.write_table(pa.table({"p": SCORES, "y": LABELS, "s": few}), "f.parquet")
+    run("fit", "f.parquet", "--segment", "s", "--unknown", "pool", "-q", "-o", "n.fbm")
+    others = np.where(few == "a", "a", RNG.choice(["b", "c"], N))
+    pq.write_table(pa.table({"p": SCORES, "y": LABELS, "s": others}), "t.parquet")
+    whole = run("monitor", "n.fbm", "t.parquet", "--segment", "s", "--state", "whole.mon", "--seed", "1")
+    assert whole.stderr.count("outcomes are of cells that the set does not know") == 1
+    sizes, update = [], fb.online.CalibrationMonitor.update
+
+    def watched(monitor: Any, scores: Any, labels: Any, **options: Any) -> bool:
+        sizes.append(len(scores))
+        return update(monitor, scores, labels, **options)
+
+    monkeypatch.setattr(fb.online.CalibrationMonitor, "update", watched)
+    read = ParquetTable.batches
+    monkeypatch.setattr(ParquetTable, "batches", lambda table, columns=None: read(table, columns, 1000))
+    limit = ("--memory-limit", "30KB")
+    parted = run("monitor", "n.fbm", "t.parquet", "--segment", "s", "--state", "parts.mon", "--seed", "1", *limit)
+    assert len(sizes) == N / 1000
+    assert (parted.stdout, parted.stderr) == (whole.stdout, whole.stderr)
+    assert Path("parts.mon").read_bytes() == Path("whole.mon").read_bytes()
 
 
 @pytest.mark.slow

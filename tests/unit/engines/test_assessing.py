@@ -337,10 +337,6 @@ def test_files_are_counted_by_their_path(tmp_path: Path) -> None:
     expected = count("arrow", columns, model, label="y")
     assert np.array_equal(fb.engines.count(path, model, score="p", label="y").label_sums, expected.label_sums)
     assert np.array_equal(fb.engines.count(lambda: table, model, score="p").counts, expected.counts)
-    text = tmp_path / "rows.csv"
-    text.write_text("p,y\n0.5,1\n")
-    with pytest.raises(fb.InputError, match="of text, whose columns have no types"):
-        fb.engines.count(text, model, score="p")
 
 
 def test_progress_is_told() -> None:

@@ -141,6 +141,26 @@ def test_nothing_is_left_out_in_silence() -> None:
     assert refusal("fit", "absent*.csv") == "no file is called absent*.csv"
 
 
+def test_a_pattern_leaves_out_no_folder_of_tables() -> None:
+    """Spark writes each table as a folder, whose name may be that of a file."""
+    parts(".parquet")
+    Path("days/day9.parquet").mkdir()
+    told = "days/day9.parquet is a folder, which days/*.parquet matches, and none of the files in it; name them too"
+    assert refusal("fit", "days/*.parquet").startswith(told)  # even without tables: they may be on their way
+    os.rename("days/day0.parquet", "days/day9.parquet/part-0.parquet")
+    Path("days/day9.parquet/_SUCCESS").write_text("")
+    assert refusal("fit", "days/*.parquet") == told + ", by a pattern such as 'days/**/*.parquet', or leave the folder out"
+    assert fitted("days/**/*.parquet") == MODEL
+    assert fitted("days/**/[dp]a*.parquet") == MODEL
+    os.rename("days/day9.parquet", "days/day9")
+    assert refusal("fit", "days/*").startswith("days/day9 is a folder, which days/* matches")
+    Path("days/day9/deep").mkdir()
+    os.rename("days/day9/part-0.parquet", "days/day9/deep/part-0.parquet")
+    assert refusal("fit", "days/*").startswith("days/day9 is a folder, which days/* matches")
+    os.rename("days/day9/deep/part-0.parquet", "days/day0.parquet")
+    assert fitted("days/day*") == MODEL  # a folder without tables is none
+
+
 def test_a_name_with_the_marks_of_a_pattern_is_a_name() -> None:
     Path("a[1].csv").write_text(csv_of(slice(0, 3000)))
     Path("a1.csv").write_text("p,y\n")
@@ -246,6 +266,14 @@ def test_labels_of_two_words(words: dict[int, str], positive: str | None) -> Non
 def test_labels_of_two_numbers(column: Any, positive: str) -> None:
     pq.write_table(pa.table({"p": SCORES, "y": column}), "a.parquet")
     assert fitted("a.parquet", "--positive", positive) == MODEL
+
+
+@pytest.mark.parametrize("positive", ["2", "2.0", " 2e0"])
+@pytest.mark.parametrize("words", [{0: "1", 1: "2"}, {0: "1.0", 1: "2.0"}, {0: "no", 1: "2"}])
+def test_numbers_that_are_written_otherwise(words: dict[int, str], positive: str) -> None:
+    Path("a.csv").write_text(csv_of(slice(0, 3000), words=words))
+    assert fitted("a.csv", "--positive", positive) == MODEL
+    assert refusal("fit", "a.csv", "--positive", "3").endswith("labels have two values")
 
 
 def test_labels_that_are_not_two_values() -> None:

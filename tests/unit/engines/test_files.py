@@ -1,0 +1,174 @@
+"""Files as tables of `fastbin.engines`: paths, and tables that `fastbin.io.open_table` has opened; text as well as types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fastbin as fb
+from fastbin.io.replay import Replay
+
+N = 3000
+RNG = np.random.default_rng(11)
+SCORES = RNG.random(N).round(6)
+LABELS = (RNG.random(N) < SCORES).astype(int)
+WEIGHTS = RNG.integers(0, 4, N)
+REGIONS = RNG.choice(["nord", "süd"], N)
+DAYS = RNG.integers(0, 3, N)
+COLUMNS = {"p": SCORES, "y": LABELS, "n": WEIGHTS, "region": REGIONS, "day": DAYS}
+BINNING = fb.UniformMassBinning(n_bins=6)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table(COLUMNS), "rows.parquet")
+    write_csv("rows.csv")
+    write_csv("german.csv", delimiter=";", decimal=",", encoding="latin-1")
+
+
+def write_csv(path: str, delimiter: str = ",", decimal: str = ".", encoding: str = "utf8", **changed: Any) -> None:
+    columns = COLUMNS | changed
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    lines = [delimiter.join(columns), *(delimiter.join(str(value).replace(".", decimal) for value in row) for row in rows)]
+    Path(path).write_text("\n".join(lines) + "\n", encoding=encoding)
+
+
+def opened(path: str) -> Any:
+    return fb.io.open_table(path, decimal=",", encoding="latin-1") if path == "german.csv" else fb.io.open_table(path)
+
+
+def fit(table: Any, **options: Any) -> Any:
+    return fb.engines.fit(table, **{"score": "p", "label": "y", "calibrator": BINNING} | options)
+
+
+SOURCES = ["rows.parquet", "rows.csv", "german.csv"]
+
+
+# ------------------------------------------------------------------------------------------------- tables of fastbin.io
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_an_opened_table_is_fitted(path: str) -> None:
+    assert fit(opened(path)) == BINNING.fit(SCORES, LABELS).model_
+    assert fit(opened(path), weight="n") == BINNING.fit(SCORES, LABELS, sample_weight=WEIGHTS).model_
+    of_regions = fb.multi.SegmentedBinning(BINNING).fit(SCORES, LABELS, segments=REGIONS.astype(object)).model_
+    assert fit(opened(path), segment="region") == of_regions
+    assert fit(opened(path), calibrator=fb.IsotonicCalibration()) == fb.IsotonicCalibration().fit(SCORES, LABELS).model_
+
+
+def test_what_is_parsed_is_kept_within_the_limit_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored, store = [], Replay._store
+    monkeypatch.setattr(Replay, "_store", lambda replay, batch: stored.append(len(batch[0])) or store(replay, batch))
+    assert fit(fb.io.open_table("rows.csv", memory_limit=N * 40)) == BINNING.fit(SCORES, LABELS).model_
+    assert not stored
+    assert fit(fb.io.open_table("rows.csv", memory_limit=N)) == BINNING.fit(SCORES, LABELS).model_
+    assert sum(stored) == N
+
+
+def test_a_table_does_not_group() -> None:
+    with pytest.raises(fb.InputError, match=r"table is the path 'rows.csv', and engine is 'group-by'; pass a relation"):
+        fit(opened("rows.csv"), engine="group-by")
+    with pytest.raises(fb.InputError, match=r"table is the path 'rows.csv'; open it first"):
+        fb.engines.predict(opened("rows.csv"), fit("rows.csv"), score="p")
+
+
+@pytest.mark.parametrize("path", SOURCES)
+@pytest.mark.parametrize("as_path", [True, False])
+def test_rows_of_files_are_counted(path: str, as_path: bool) -> None:
+    if as_path and path == "german.csv":
+        with pytest.raises(fb.InputError, match=r"if it has a decimal comma, open it by fb.io.open_table\(path, decimal=','\)"):
+            fb.engines.count(path, fit("rows.csv"), score="p")
+        return
+    table, model = (path if as_path else opened(path)), fit("rows.parquet")
+    expected = fb.engines.count(pa.table(COLUMNS), model, score="p", label="y", weight="n", by="region")
+    counts = fb.engines.count(table, model, score="p", label="y", weight="n", by="region")
+    assert counts.groups.keys() == expected.groups.keys()
+    for region, group in expected.groups.items():
+        assert np.array_equal(counts.groups[region].counts, group.counts)
+        assert np.array_equal(counts.groups[region].label_sums, group.label_sums)
+    assert np.array_equal(fb.engines.count(table, model, score="p").counts, np.bincount(model.assign(SCORES), minlength=6))
+    told = fb.engines.assess(table, model, score="p", label="y")
+    assert told.to_dict() == fb.engines.assess(pa.table(COLUMNS), model, score="p", label="y").to_dict()
+
+
+@pytest.mark.parametrize("path", SOURCES)
+@pytest.mark.parametrize("segment", ["region", "day"])
+def test_rows_of_sets_are_counted(path: str, segment: str) -> None:
+    models = fit("rows.parquet", segment=segment)
+    expected = fb.engines.count(pa.table(COLUMNS), models, score="p", label="y", cell=segment, by=segment)
+    counts = fb.engines.count(opened(path), models, score="p", label="y", cell=segment, by=segment)
+    assert np.array_equal(counts.counts, expected.counts)
+    assert np.array_equal(counts.label_sums, expected.label_sums)
+    assert list(map(str, counts.groups)) == list(map(str, expected.groups))
+
+
+def test_rows_with_keys_are_counted() -> None:
+    scores = SCORES.round(1)
+    keys = RNG.integers(0, 2**63, N, dtype=np.uint64) * np.uint64(2)
+    model = fb.UniformMassBinning(n_bins=6, ties="random").fit(scores, LABELS).model_
+    write_csv("keys.csv", p=scores, n=keys)
+    counts = fb.engines.count("keys.csv", model, score="p", key="n")
+    assert np.array_equal(counts.counts, np.bincount(model.assign(scores, keys=keys), minlength=model.n_bins))
+    write_csv("keys.csv", p=scores, n=keys.astype(object) - int(keys[0]) - 1)
+    with pytest.raises(fb.InputError, match=r"keys.csv, line 2, column n: '-1' is no integer, and such are needed here"):
+        fb.engines.count("keys.csv", model, score="p", key="n")
+
+
+def test_text_that_cannot_be_counted() -> None:
+    models = fit("rows.parquet", segment="day")
+    with pytest.raises(fb.InputError, match=r"rows.csv, line 2, column region: '\w+' is no integer"):
+        fb.engines.count("rows.csv", models, score="p", cell="region")
+    write_csv("gaps.csv", p=["", *SCORES[1:].tolist()])
+    model = fit("rows.csv")
+    with pytest.raises(fb.InputError, match="of 3,000 rows, 1 have no score"):
+        fb.engines.count("gaps.csv", model, score="p")
+    assert fb.engines.assess("gaps.csv", model, score="p", label="y").left_out.missing == 1
+    with pytest.raises(fb.InputError, match=r"rows.csv has no column 'q'"):
+        fb.engines.count("rows.csv", model, score="q")
+
+
+# ------------------------------------------------------------------------------------------------- columns and labels
+
+
+@pytest.mark.parametrize("column", ["y", "n", "day"])
+def test_a_column_may_have_two_roles(column: str) -> None:
+    """In text the segment is text; what is fitted is the same as under another name."""
+    write_csv("twice.csv", again=COLUMNS[column])
+    weight = "n" if column == "n" else None
+    binning = fb.multi.SegmentedBinning(fb.UniformMassBinning(2))
+    assert fit("twice.csv", segment=column, weight=weight, calibrator=binning) == fit(
+        "twice.csv", segment="again", weight=weight, calibrator=binning
+    )
+    assert fit("rows.csv", weight="y") == fit("rows.parquet", weight="y")
+
+
+@pytest.mark.parametrize(
+    ("words", "positive"),
+    [
+        (("1", "2"), 2.0), (("1", "2"), 2), (("1", "2"), "2"), (("1.0", "2.0"), 2), (("1.0", "2.0"), np.float32(2)),
+        (("-1", "1"), 1), (("false", "true"), True), (("true", "false"), False), (("False", "True"), np.True_),
+        (("false", "true"), 1), (("0", "1"), True), (("no", "yes"), "yes"),
+    ],
+)  # fmt: skip
+def test_positive_numbers_and_booleans_are_compared_as_such(words: tuple[str, str], positive: Any) -> None:
+    write_csv("words.csv", y=[words[label] for label in LABELS.tolist()])
+    assert fit("words.csv", positive=positive) == BINNING.fit(SCORES, LABELS).model_
+    model = fit("rows.csv")
+    counts = fb.engines.count("words.csv", model, score="p", label="y", positive=positive)
+    assert counts.label_sums.sum() == LABELS.sum()
+
+
+def test_numbers_that_labels_are_not() -> None:
+    write_csv("words.csv", y=["ja" if label else "nein" for label in LABELS.tolist()])
+    with pytest.raises(fb.InputError, match=r"words.csv, line 2, column y: '\w+' is neither a number nor true or false"):
+        fit("words.csv", positive=1)
+    with pytest.raises(
+        fb.InputError, match=r"rows.csv, line \d+, column y: 0.0 is neither 2.0 nor 1.0|1.0 is neither 2.0 nor 0.0"
+    ):
+        fit("rows.csv", positive=2)
