@@ -18,8 +18,9 @@ from fastbin._typing import Int64s
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.predicting import check_roles
+from fastbin.engines.labels import check_positive
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, is_path, package_of, stream_of, unwrapped
+from fastbin.engines.tables import BATCH_ROWS, Stream, check_columns, ignores_case, is_path, package_of, stream_of, unwrapped
 from fastbin.io import open_table
 
 ENGINES = ("auto", "stream", "group-by")
@@ -28,7 +29,7 @@ WHY = {
     MISSING: "have no score",
     OUTSIDE: "have a score outside the range of the model",
     UNKNOWN: "have a cell that the set does not know",
-    NO_KEY: "have no tie key",
+    NO_KEY: "have no tie key (a key is an unsigned integer, or 16 lower-case hexadecimal digits)",
 }
 
 
@@ -101,7 +102,7 @@ def count(
         expression (DuckDB and Spark), and a row for each bin comes back. "auto": "group-by" for Spark, else "stream"; the
         partitions of Dask are counted where they are.
     progress : callable, optional
-        Called as ``progress(1, rows)`` after each batch.
+        Called as ``progress(1, rows)`` after each batch; where the engine counts, once at the end.
 
     Returns
     -------
@@ -129,6 +130,8 @@ def count(
     (array([2, 1]), array([1, 1]), array([0, 1]))
     """
     fitted = as_model_or_set(model)
+    if score is None:
+        raise InputTypeError("score is None; name the column of scores")
     asked = Asked(score, label, weight, cell, key, by, positive)
     tally = count_rows(table, fitted, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
@@ -167,7 +170,12 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         if own.kind != "step":
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
+    asked = asked._replace(positive=check_positive(asked.positive))
     if is_path(table):
+        if engine == "group-by":
+            raise InputError(
+                f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out"
+            )
         return _count_stream(_stream_of_file(table), partition, asked, progress)
     table = unwrapped(table)
     package = package_of(table)
@@ -179,9 +187,13 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         raise InputTypeError(_no_way(table, package, engine))
     else:
         return _count_stream(stream_of(table), partition, asked, progress)
-    for column in asked.columns.values():
-        check_column(f"the {type(table).__name__}", list(table.columns), column)
-    return count_all(table, partition, asked)
+    if not any(base.__name__ in ("DataFrame", "DuckDBPyRelation") for base in type(table).__mro__):
+        raise InputTypeError(f"table is a {type(table).__name__} of {package}; pass a DataFrame")
+    check_columns(f"the {type(table).__name__}", list(table.columns), asked.columns.values(), ignores_case=ignores_case(table))
+    tally = count_all(table, partition, asked)
+    if progress is not None:
+        progress(1, tally.n_rows)
+    return tally
 
 
 def _no_way(table: Any, package: str, engine: str) -> str:

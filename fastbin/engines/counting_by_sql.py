@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
@@ -9,15 +10,16 @@ from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
 from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (
     BOOLEANS,
-    INTEGERS,
     NUMBERS,
     TEXTS,
-    WIDE_INTEGERS,
     Columns,
     check_types,
     fetched,
+    full_type_names,
     in_quotes,
+    is_whole,
     literal,
+    plain,
     selected,
     spark_functions,
     type_names,
@@ -29,6 +31,9 @@ from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+
+# Values of these types, in full, are made of others.
+_NESTED = re.compile(r"\[\d*\]$|^(STRUCT|MAP|UNION|array<|struct<|map<|variant)")
 
 # What a label is beside 0 and 1.
 NO_LABEL, NAN_LABEL, STRANGE = -1, -2, 2
@@ -60,14 +65,18 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, table: Any, partition: Partition, asked: Asked, engine: str) -> _Rows:
         """The columns that are asked for, of types that no cast makes something else of."""
-        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
+        full = full_type_names(table, engine)
         kinds = type_names(table, engine)
-        if asked.weight is not None and kinds[asked.weight] not in (*INTEGERS, *WIDE_INTEGERS):
-            raise real_weights(asked.weight, kinds[asked.weight])
+        if asked.weight is not None and not is_whole(full[asked.weight]):
+            raise real_weights(asked.weight, full[asked.weight])
+        if asked.by is not None and _NESTED.search(full[asked.by]):
+            raise InputTypeError(f"{asked.by} holds {full[asked.by]}, whose values are not compared; cast the column to text")
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
             raise InputTypeError(
                 f"label is {asked.label!r}, a column of type {kinds[asked.label]}; say which of its values is 1: positive="
             )
+        table = plain(table, dict.fromkeys(asked.columns.values()), engine, weight=asked.weight)
+        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}
         return cls(selected(table, chosen, engine), engine, asked)
 

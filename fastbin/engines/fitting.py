@@ -15,6 +15,7 @@ from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.files import stream_file
+from fastbin.engines.labels import check_positive
 from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -102,6 +103,10 @@ def fit(
     array([0.11, 0.93])
     """
     check_choice(engine, "engine", ENGINES)
+    positive = check_positive(positive)
+    for argument, name in (("score", score), ("label", label)):
+        if name is None:
+            raise InputTypeError(f"{argument} is None; name the column of {argument}s")
     method = _method_for(calibrator, segment)
     names = Names(score, label, weight, segment)
     table = table if is_path(table) else unwrapped(table)

@@ -22,6 +22,7 @@ from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
+from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
 from fastbin.engines.frames import Frame
@@ -49,19 +50,19 @@ def group_by_source(
     progress : callable, optional
         Called after each query with its number, from 1, and the number of rows of the table.
     """
-    frame = frame_of(table)
+    frame = frame_of(table, Names(score, label, weight))
     return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
 
 
-def frame_of(table: Any) -> Frame:
-    """A Spark data frame, or a table that Narwhals reads, as what queries are made of."""
+def frame_of(table: Any, names: Names) -> Frame:
+    """The columns of these names of a Spark data frame, or of a table that Narwhals reads, as what queries are made of."""
     if package_of(table) == "pyspark":
         from fastbin.engines.frames_spark import SparkFrame
 
-        return SparkFrame(table)
+        return SparkFrame.of(table, names)
     from fastbin.engines.frames_narwhals import NarwhalsFrame
 
-    return NarwhalsFrame.of(table)
+    return NarwhalsFrame.of(table, names)
 
 
 class GroupBySource:

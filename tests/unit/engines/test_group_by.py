@@ -16,6 +16,7 @@ import pytest
 import fastbin as fb
 from fastbin._fit.quantiles import Plan
 from fastbin._fit.rows import RowsSource, check_rows
+from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.frames_narwhals import NarwhalsFrame
 from fastbin.engines.group_by import GroupBySource, group_by_source
@@ -68,7 +69,7 @@ def source_of(
     table: Any, score_range: tuple[float, float] | None = (0.0, 1.0), *, weight: str | None = None, positive: Any = None,
     kind: type[NarwhalsFrame] = NarwhalsFrame,
 ) -> GroupBySource:  # fmt: skip
-    frame = kind.of(table)
+    frame = kind.of(table, Names("p", "y", weight))
     return GroupBySource(frame, Columns.of(frame, "p", "y", weight, score_range, positive))
 
 
