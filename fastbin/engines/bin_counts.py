@@ -17,10 +17,20 @@ from fastbin._tables import Columns, Table
 from fastbin._typing import Int64s
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
-from fastbin.engines.predicting import check_roles
 from fastbin.engines.labels import check_positive
+from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import BATCH_ROWS, Stream, check_columns, ignores_case, is_path, package_of, stream_of, unwrapped
+from fastbin.engines.tables import (
+    BATCH_ROWS,
+    Stream,
+    check_columns,
+    ignores_case,
+    is_frame,
+    is_path,
+    package_of,
+    stream_of,
+    unwrapped,
+)
 from fastbin.io import open_table
 
 ENGINES = ("auto", "stream", "group-by")
@@ -130,8 +140,6 @@ def count(
     (array([2, 1]), array([1, 1]), array([0, 1]))
     """
     fitted = as_model_or_set(model)
-    if score is None:
-        raise InputTypeError("score is None; name the column of scores")
     asked = Asked(score, label, weight, cell, key, by, positive)
     tally = count_rows(table, fitted, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
@@ -171,6 +179,8 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
     asked = asked._replace(positive=check_positive(asked.positive))
+    if asked.score is None:
+        raise InputTypeError("score is None; name the column of scores")
     if is_path(table):
         if engine == "group-by":
             raise InputError(
@@ -187,7 +197,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         raise InputTypeError(_no_way(table, package, engine))
     else:
         return _count_stream(stream_of(table), partition, asked, progress)
-    if not any(base.__name__ in ("DataFrame", "DuckDBPyRelation") for base in type(table).__mro__):
+    if not is_frame(table):
         raise InputTypeError(f"table is a {type(table).__name__} of {package}; pass a DataFrame")
     check_columns(f"the {type(table).__name__}", list(table.columns), asked.columns.values(), ignores_case=ignores_case(table))
     tally = count_all(table, partition, asked)

@@ -9,7 +9,18 @@ import numpy as np
 from fastbin._errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
 from fastbin._validation import ScoreRange, is_missing
-from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, real_weights, refuse, strange_label
+from fastbin.engines.faults import (
+    INFINITE,
+    MISSING,
+    MOST_SAMPLES,
+    NAN,
+    NEGATIVE,
+    Fault,
+    outside,
+    real_weights,
+    refuse,
+    strange_label,
+)
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
 from fastbin.engines.labels import unknown_positive
 
@@ -64,6 +75,19 @@ class Columns(NamedTuple):
             columns |= {"weight": weight, "one": columns["one"] * weight}
             good = good & (weight >= 0)
         return frame.select(**columns, good=good)
+
+    def count(self, frame: Frame) -> int:
+        """The samples by weights, exact up to 2**53, and beyond that more than 2**53. One query."""
+        assert self.weight is not None
+        column = frame.column(self.weight)
+        weight = frame.as_float(column)
+        half = frame.floor(weight * 0.5)
+        groups = frame.select(half=half, rest=weight - half, is_huge=column > MOST_SAMPLES).groups(
+            ["is_huge"], sums=["half", "rest"]
+        )
+        if groups["is_huge"].any():
+            return MOST_SAMPLES + 1
+        return int(groups["half"].sum()) + int(groups["rest"].sum())
 
     def refuse_bad_rows(self, frame: Frame) -> None:
         """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of each kind."""

@@ -14,6 +14,7 @@ from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
+from fastbin.engines.faults import needs_rows
 from fastbin.engines.files import stream_file
 from fastbin.engines.labels import check_positive
 from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
@@ -149,16 +150,11 @@ def _fit_stream(
     if isinstance(method, Calibrator):
         method._told = told
         if method._why_all_rows() is None:
-            if reader.stream.once:
-                raise InputError(
-                    f"{reader.stream.called} can be read once, and this fit passes over the rows several times; pass the table "
-                    "behind it, or a function that returns it anew"
-                )
             return method._fit_source(StreamSource(reader, progress)).model_
     (scores, labels, *weights), segments = reader.all_rows(progress)
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
-        return method._fit_columns(Given(scores, labels, *weights), segments, told).model_
+        return method._fit_columns(Given(scores, labels, *weights), segments, told, reader.names.segment).model_
     return method.fit(scores, labels, **weight).model_
 
 
@@ -174,7 +170,7 @@ def _fit_by_groups(
         return fit_segments(table, names, positive, method, told, progress)
     why = method._why_all_rows()
     if why is not None:
-        raise InputError(f"a {type(table).__name__} of {package_of(table)} is asked for counts alone: {why}")
+        raise needs_rows(f"a {type(table).__name__} of {package_of(table)} is", why)
     from fastbin.engines.group_by import group_by_source
 
     method._told = told

@@ -14,9 +14,10 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array
 from fastbin.engines.arrays import Names
+from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import own_name, plain
-from fastbin.engines.tables import check_columns, column_names, ignores_case, package_of, pyarrow
+from fastbin.engines.tables import check_columns, column_names, ignores_case, is_frame, package_of, pyarrow
 from fastbin.export.dialects import DIALECTS
 
 
@@ -135,31 +136,37 @@ class NarwhalsFrame:
 
 def _frame_of(table: Any, names: Names) -> Any:
     """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
-    nw, pa, package = narwhals(), pyarrow(), package_of(table)
-    if package == "pyarrow" and isinstance(table, pa.RecordBatch):
-        table = pa.Table.from_batches([table])
-    try:
-        nw.from_native(table)
-    except TypeError as error:
-        raise InputTypeError(
-            f"table is of type {type(table).__name__}, which is not asked by GROUP BY: {error}; leave engine out if it streams"
-        ) from error
+    if not is_frame(table):
+        raise InputTypeError(f"table is of type {type(table).__name__}, which is not asked by GROUP BY; leave engine out")
+    package = package_of(table)
     wanted = check_columns("the table", column_names(table), names, ignores_case=ignores_case(table))
     if package == "duckdb":
         table = plain(table, wanted, "duckdb", weight=names.weight)
+    elif package == "pyarrow":
+        table = _checked(table.select(wanted), names)
+    elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
+        table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
     elif package in ("pandas", "dask", "dask_expr"):
         table = table[wanted].reset_index(drop=True)
-    elif package == "pyarrow":
-        table = _as_doubles(table.select(wanted), names.score)
-    return nw.from_native(table).select(*wanted)
+    try:
+        return narwhals().from_native(table).select(*wanted)
+    except TypeError as error:
+        raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
 
 
-def _as_doubles(table: Any, name: str) -> Any:
-    """An Arrow table whose integers of this column are the nearest doubles, which Narwhals refuses to make of great ones."""
-    pa, at = pyarrow(), table.schema.get_field_index(name)
-    if not pa.types.is_integer(table.schema.field(at).type):
+def _checked(table: Any, names: Names) -> Any:
+    """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones."""
+    pa = pyarrow()
+    table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    types = table.schema
+    if names.weight is not None and pa.types.is_integer(types.field(names.weight).type):
+        greatest = pa.compute.max(table.column(names.weight)).as_py()
+        if greatest is not None and greatest > MOST_SAMPLES:
+            raise too_many_samples(names.weight)
+    at = types.get_field_index(names.score)
+    if not pa.types.is_integer(types.field(at).type):
         return table
-    return table.set_column(at, name, table.column(at).cast(pa.float64(), safe=False))
+    return table.set_column(at, names.score, table.column(at).cast(pa.float64(), safe=False))
 
 
 def _as_query(table: Mapping[str, Array]) -> str:

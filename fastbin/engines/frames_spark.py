@@ -13,7 +13,7 @@ from fastbin._typing import Array
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import full_type_names, plain, spark_functions
-from fastbin.engines.tables import check_columns, ignores_case, pyarrow
+from fastbin.engines.tables import check_columns, ignores_case, is_frame, pyarrow
 
 KINDS = {
     "double": FLOAT, "float": FLOAT, "decimal": FLOAT, "tinyint": INTEGER, "smallint": INTEGER, "int": INTEGER,
@@ -45,7 +45,7 @@ class SparkFrame:
     @classmethod
     def of(cls, table: Any, names: Names) -> SparkFrame:
         """These columns of a data frame."""
-        if not any(base.__name__ == "DataFrame" for base in type(table).__mro__):
+        if not is_frame(table):
             raise InputTypeError(f"table is a {type(table).__name__} of pyspark; pass a DataFrame, or (session, query)")
         wanted = check_columns("the Spark frame", list(table.columns), names, ignores_case=ignores_case(table))
         return cls(plain(table, wanted, "spark", weight=names.weight))

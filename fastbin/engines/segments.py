@@ -24,7 +24,7 @@ from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, refuse, too_many_samples
+from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, needs_rows, no_samples, refuse, too_many_samples
 from fastbin.engines.group_by import frame_of
 from fastbin.engines.queries import (
     INTEGERS,
@@ -173,8 +173,11 @@ class _Query(NamedTuple):
         if not found:
             raise InputError("table has no rows; a calibrator needs samples")
         by_key = {row[0]: (int(row[3]), int(row[4])) for row in found}
-        if sum(samples for samples, _ in by_key.values()) > MOST_SAMPLES:
+        n_samples = sum(samples for samples, _ in by_key.values())
+        if n_samples > MOST_SAMPLES:
             raise too_many_samples(self.columns.weight)
+        if n_samples == 0:
+            raise no_samples(self.columns.weight)
         keys = in_order(by_key, self.segment)
         samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
         return keys, _Totals(samples, ones, n_rows)
@@ -235,7 +238,7 @@ def _score_range(method: SegmentedBinning) -> ScoreRange:
         )
     why = calibrator._why_all_rows()
     if why is not None:
-        raise InputError(f"segments are asked for counts alone: {why}")
+        raise needs_rows("segments are", why)
     return check_score_range(calibrator.score_range)
 
 

@@ -16,6 +16,9 @@ from fastbin._errors import InputError, InputTypeError
 # Rows of a batch. Smaller ones cost calls; larger ones leave the caches between the engine and the counters.
 BATCH_ROWS = 2**16
 
+# What tables are called that an engine may be asked about.
+_FRAMES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "DuckDBPyRelation")
+
 # Packages whose rows should not move: they are asked for counts.
 GROUP_BY_PACKAGES = ("dask", "dask_expr", "pyspark", "ibis")
 
@@ -102,6 +105,11 @@ def unwrapped(table: Any) -> Any:
 def must_not_move(table: Any) -> bool:
     """Whether the rows of a table should stay where they are."""
     return package_of(table) in GROUP_BY_PACKAGES
+
+
+def is_frame(table: Any) -> bool:
+    """Whether this is a table of an engine, and no series, session, stream or function."""
+    return any(base.__name__ in _FRAMES for base in type(table).__mro__)
 
 
 def is_path(table: Any) -> bool:
@@ -249,8 +257,8 @@ def _of_function(function: Callable[[], Any]) -> Stream:
             raise InputTypeError("table is a function that returned a path; pass the path")
         if must_not_move(made):
             raise InputTypeError(
-                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows do not stream; pass "
-                "the frame"
+                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows do not "
+                "stream; pass the frame"
             )
         return stream_of(made)
 
