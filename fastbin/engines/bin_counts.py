@@ -19,9 +19,10 @@ from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.labels import check_positive
 from fastbin.engines.predicting import check_roles
-from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import (
     BATCH_ROWS,
+    ENGINES,
     Stream,
     check_columns,
     ignores_case,
@@ -33,10 +34,8 @@ from fastbin.engines.tables import (
 )
 from fastbin.io import open_table
 
-ENGINES = ("auto", "stream", "group-by")
-
 WHY = {
-    MISSING: "have no score",
+    NO_SCORE: "have no score",
     OUTSIDE: "have a score outside the range of the model",
     UNKNOWN: "have a cell that the set does not know",
     NO_KEY: "have no tie key (a key is an unsigned integer, or 16 lower-case hexadecimal digits)",

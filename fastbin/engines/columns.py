@@ -24,7 +24,7 @@ from fastbin.engines.faults import (
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
 from fastbin.engines.labels import unknown_positive
 
-NUMBERS = (FLOAT, INTEGER, BOOLEAN)
+NUMERIC = (FLOAT, INTEGER, BOOLEAN)
 
 # NULL, NaN, the two that labels should be, and one too many.
 MOST_LABELS = 5
@@ -45,15 +45,15 @@ class Columns(NamedTuple):
     def of(cls, frame: Frame, score: str, label: str, weight: str | None, score_range: ScoreRange, positive: Any) -> Columns:
         """Refuses what is missing or of the wrong kind. With `positive`, one query for the values of the labels."""
         kinds = frame.kinds()
-        if kinds[score] not in NUMBERS:
+        if kinds[score] not in NUMERIC:
             raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
         if weight is not None and kinds[weight] == FLOAT:
             raise real_weights(weight, kinds[weight])
-        if weight is not None and kinds[weight] not in NUMBERS:
+        if weight is not None and kinds[weight] not in NUMERIC:
             raise InputTypeError(f"{weight} holds {kinds[weight]}, not whole numbers")
         if positive is not None:
             zero, one = _two_values(frame, label, positive)
-        elif kinds[label] in NUMBERS:
+        elif kinds[label] in NUMERIC:
             zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
         else:
             seen = _labels(frame.select(label=frame.column(label)))

@@ -25,7 +25,7 @@ from fastbin.engines.queries import (
     type_names,
     with_answer,
 )
-from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.scoring import KEY_DIGITS, NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import package_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import limits_of
@@ -123,7 +123,7 @@ class _Rows(NamedTuple):
         score = words.cast("c_score")
         lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
-        cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {MISSING}"]
+        cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
         if _compares_keys(partition) and self.asked.key is not None:
             kind = type_names(self.table, self.engine)["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning, InputError, InputTypeError
+from fastbin._fit.batches import Progress
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
@@ -17,15 +17,11 @@ from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.faults import needs_rows
 from fastbin.engines.files import stream_file
 from fastbin.engines.labels import check_positive
-from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
+from fastbin.engines.tables import ENGINES, is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given
 from fastbin.multi.segmented import SegmentedBinning
-
-ENGINES = ("auto", "stream", "group-by")
-
-Progress = Callable[[int, int], object]
 
 
 def fit(
@@ -154,7 +150,7 @@ def _fit_stream(
     (scores, labels, *weights), segments = reader.all_rows(progress)
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
-        return method._fit_columns(Given(scores, labels, *weights), segments, told, reader.names.segment).model_
+        return method._fit_columns(Given(scores, labels, *weights), segments, told, str(reader.names.segment)).model_
     return method.fit(scores, labels, **weight).model_
 
 

@@ -141,7 +141,8 @@ def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, wha
         tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
     else:
         assert columns.cell is not None
-        tables = sql_set(model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE)
+        cell = _by_bytes(safe[columns.cell], full_type_names(table, engine)[columns.cell])
+        tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
 
@@ -152,7 +153,8 @@ def check_types(table: Any, model: BinnedModel | ModelSet, columns: Columns, eng
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if isinstance(model, ModelSet) and columns.cell is not None:
-        _require_cells(model, columns.cell, kinds[columns.cell])
+        kind = kinds[columns.cell]
+        _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
         _refuse_key(columns.key, kinds[columns.key], engine)
 

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 
+# How rows may be counted.
+ENGINES = ("auto", "stream", "group-by")
+
 # Rows of a batch. Smaller ones cost calls; larger ones leave the caches between the engine and the counters.
 BATCH_ROWS = 2**16
 

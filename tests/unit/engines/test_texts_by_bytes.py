@@ -106,3 +106,9 @@ def test_keys_of_upper_case_are_no_keys_in_any_session() -> None:
         for engine in ("stream", "group-by"):
             with pytest.raises(fb.InputError, match=r"1 have no tie key .*16 lower-case hexadecimal digits"):
                 fb.engines.count(relation, keyed, score="p", key="k", engine=engine)
+
+
+def test_predictions_of_a_set(relation: Any) -> None:
+    scored = fb.engines.predict(relation, SET, score="p", cell="c").order("p ASC").fetchnumpy()
+    order = np.argsort(SCORES)
+    assert np.array_equal(scored["probability"], SET.predict(SCORES[order], CELLS[order].tolist()))
