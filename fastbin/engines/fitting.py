@@ -42,7 +42,7 @@ def fit(
     score, label : str
         The columns of scores and labels. Labels are 0 and 1, or true and false, or two other values (`positive`).
     weight : str, optional
-        A column of whole numbers: how often each row counts. At most 2**53 in all. Real weights are refused.
+        A column of whole numbers, or of booleans: how often each row counts. At most 2**53 in all. Real weights are refused.
     segment : str, optional
         A column of integers or texts: each of its values gets a model, as by `fastbin.multi.SegmentedBinning`.
     calibrator : calibrator, optional
@@ -52,8 +52,8 @@ def fit(
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     engine : {"auto", "stream", "group-by"}
         "stream": rows come as Arrow batches into the counters of this process, which is the fastest on one machine.
-        "group-by": rows stay where they are, and the engine is asked for counts. "auto": "group-by" for Dask, Spark and Ibis,
-        else "stream".
+        "group-by": rows of a frame or a table stay where they are, and the engine is asked for counts. "auto": "group-by" for
+        Dask, Spark and Ibis, else "stream".
     progress : callable, optional
         Called with the number of the pass, from 1, and the rows seen in it, as they are read.
 
@@ -66,7 +66,7 @@ def fit(
     InputError
         For rows that are NULL, NaN, infinite, out of range or of another label, with the number of each kind; for a column that
         is absent or there twice; for an empty table; where a pass sees other rows than the one before, as in a query that draws
-        at random; for a reader that can be read once, where a second pass is needed.
+        at random; for a reader that can be read once, where a second pass is needed and the rows are more than are kept.
     InputTypeError
         For what is no table, and for columns of types that are no scores, labels, whole weights or keys of segments.
     MissingDependencyError
