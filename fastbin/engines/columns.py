@@ -116,11 +116,12 @@ class Columns(NamedTuple):
         """What may be wrong: the column, in words, and as a condition."""
         score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
         low, high = limits_of(self.score_range)
+        is_finite = (score <= GREATEST) & (score >= -GREATEST)
         faults = [
             (self.score, MISSING, frame.is_null(score)),
             (self.score, NAN, frame.is_nan(score)),
-            (self.score, INFINITE, (score > GREATEST) | (score < -GREATEST)),
-            (self.score, outside(self.score_range), (score < low) | (score > high)),
+            (self.score, INFINITE, ~is_finite),
+            (self.score, outside(self.score_range), is_finite & ((score < low) | (score > high))),
             (self.label, MISSING, frame.is_null(label)),
             (self.label, self._strange, ~((label == self.zero) | (label == self.one))),
         ]
@@ -141,7 +142,7 @@ def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
     label = frame.column(name)
     found = _labels(frame.select(label=label))
     one = [value for value in found if value == positive]
-    if len(found) > 2 and not one:  # there may be more
+    if len(found) > 2 and not one and isinstance(positive, str) == isinstance(found[0], str):  # there may be more
         one = _labels(frame.where(label == positive).select(label=label))
     other = [value for value in found if value != positive]
     if found and not one:

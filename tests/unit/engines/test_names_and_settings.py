@@ -13,7 +13,6 @@ import pyarrow.dataset
 import pytest
 
 import fastbin as fb
-from fastbin.engines.group_by import GroupBySource
 from hard_sets import FEWER_BINS
 
 pytestmark = [
@@ -360,6 +359,9 @@ def test_one_of_many_labels_is_not_suggested() -> None:
         fit(many)
     with pytest.raises(fb.InputError, match="positive is 'z', which is none of the labels in y"):
         fit(many, positive="z")
+    for engine in ("duckdb", "polars", "pyarrow", "pandas"):
+        with pytest.raises(fb.InputError, match="positive is 5, which is none of the labels in y"):
+            fit(ENGINES[engine](many), positive=5)
     with pytest.raises(fb.InputError, match=r"of 10 rows, y is neither 'j' nor '[a-i]' in 8 "):
         fit(many, positive="j")
 
@@ -383,10 +385,11 @@ def test_counts_without_labels_are_no_outcomes() -> None:
             counted.update_counts(counts.counts, counts.label_sums)
 
 
-def test_passes_end_with_the_first_bad_row() -> None:
-    """What is refused names the rows of the table, and not those of a query."""
-    source = fb.engines.group_by.group_by_source(pa.table(COLUMNS), score="p", label="y", score_range=(0.0, 0.5))
-    assert isinstance(source, GroupBySource)
-    n_bad = int((SCORES > 0.5).sum())
-    with pytest.raises(fb.InputError, match=rf"of 3,000 rows, p is outside \[0, 0.5\] in {n_bad} \(such as 0\.\d+\)"):
-        CALIBRATOR._fit_source(source)
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas", "stream"])
+def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
+    """Infinite scores and those that are no numbers are not out of range."""
+    table = pa.table({**COLUMNS, "p": np.concatenate([SCORES[:-3] / 2.0, [-np.inf, np.nan, 0.75]])})
+    narrow = fb.UniformMassBinning(10, score_range=(0.0, 0.6))
+    message = r"p is infinite in 1 \(such as -inf\), p is outside \[0, 0.6\] in 1 \(such as 0.75\); leave"
+    with pytest.raises(fb.InputError, match=message):
+        fit(ENGINES[engine](table), calibrator=narrow, engine="stream" if engine == "stream" else "group-by")
