@@ -140,7 +140,11 @@ class _Rows(NamedTuple):
                 f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL THEN {NO_LABEL} "
                 f"WHEN isnan({label}) THEN {NAN_LABEL} ELSE {STRANGE} END"
             )
-        return f"CASE WHEN c_label = {literal(positive, self.engine)} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
+        one, kind = literal(positive, self.engine), type_names(self.table, self.engine)["c_label"]
+        # Engines would cast one of them, and fail where they cannot.
+        if kind in ((*NUMBERS, *BOOLEANS) if isinstance(positive, str) else TEXTS):
+            return f"CASE WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
+        return f"CASE WHEN c_label = {one} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
 
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:

@@ -334,6 +334,15 @@ def test_numbers_of_numpy_are_positive() -> None:
         assert counts.label_sums.sum() == LABELS.sum()
 
 
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+@pytest.mark.parametrize(("labels", "positive"), [(["a", "b"], 5), (["a", "b"], True), ([3, 5], "a"), ([True, False], "yes")])
+def test_a_positive_label_of_another_type(labels: list[Any], positive: Any, engine: str) -> None:
+    relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
+    for call in (fit, count):
+        with pytest.raises(fb.InputError, match=f"positive is {positive!r}, which is none of the labels in y: they are "):
+            call(relation, label="y", positive=positive, engine=engine)
+
+
 @pytest.mark.parametrize("library", ["pandas", "dask"])
 def test_labels_of_several_types(library: str) -> None:
     frame = pd.DataFrame({"p": [0.1, 0.2, 0.3], "y": ["a", 1, "a"]})
