@@ -284,6 +284,8 @@ def check_counts(counts: Any, label_sums: Any, n_bins: int) -> tuple[Int64s, Int
 def check_per_bin(column: Any, name: str, n_bins: int) -> Int64s:
     """A number of samples for each bin, int64 (n_bins,)."""
     array = np.asarray(column)
+    if column is None:
+        raise InputTypeError(f"{name} is None; count with label=, the column of labels")
     if array.shape != (n_bins,):
         raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} bins")
     if array.dtype.kind not in "iu":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,7 +15,18 @@ from fastbin._fit.rows import Rows, limits_of
 from fastbin._typing import Array, Bools
 from fastbin._validation import ScoreRange
 from fastbin.engines.arrow_columns import column_of, scores_of, sum_of, weights_of
-from fastbin.engines.faults import INFINITE, MISSING, MOST_SAMPLES, NAN, NEGATIVE, Fault, outside, refuse, too_many_samples
+from fastbin.engines.faults import (
+    INFINITE,
+    MISSING,
+    MOST_SAMPLES,
+    NAN,
+    NEGATIVE,
+    Fault,
+    no_samples,
+    outside,
+    refuse,
+    too_many_samples,
+)
 from fastbin.engines.labels import Labels
 from fastbin.engines.tables import Stream, pyarrow
 
@@ -59,8 +70,11 @@ class ArrayReader:
             yield from self._kept
             return
         reading, room, kept = _Reading(self), KEPT_BYTES, list[tuple[Array, ...]]()
+        faults = FaultCounter(self) if self.stream.once else None  # there is no second pass to count them in
         with closing(self._columns()) as parts:
             for columns in parts:
+                if faults is not None:
+                    self._refuse_any(faults, columns, parts)
                 arrays = reading.read(columns)
                 if arrays is None:
                     break
@@ -69,9 +83,10 @@ class ArrayReader:
                     kept.append(arrays)
                 else:
                     kept.clear()
+                    self._refuse_once()
                 yield arrays
             else:
-                reading.labels.check_positive()
+                reading.check()
                 self._kept = kept if room >= 0 else None
                 return
         self.refuse()
@@ -93,6 +108,7 @@ class ArrayReader:
         faults.refuse_any()
         if not batches:
             raise InputError(f"{self.stream.called} has no rows; a calibrator needs samples")
+        reading.check()
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
 
@@ -103,6 +119,23 @@ class ArrayReader:
             faults.add(columns)
         faults.refuse_any()
         raise InputError(CHANGED)
+
+    @staticmethod
+    def _refuse_any(faults: FaultCounter, columns: list[Any], parts: Iterable[list[Any]]) -> None:
+        """Count the faults of some rows, and, if there are any, those of all that are left, and raise."""
+        faults.add(columns)
+        if faults.n_bad:
+            for others in parts:
+                faults.add(others)
+            faults.refuse_any()
+
+    def _refuse_once(self) -> None:
+        """Refuse rows that are too many to be kept, and cannot be read again."""
+        if self.stream.once:
+            raise InputError(
+                f"{self.stream.called} can be read once, and this fit passes over the rows several times, which are more than "
+                f"are kept in memory ({KEPT_BYTES:,} bytes); pass the table behind it, or a function that returns it anew"
+            )
 
     def _columns(self) -> Generator[list[Any], None, None]:
         """The columns of all rows as Arrow arrays, batch by batch, in the order of the names."""
@@ -130,13 +163,21 @@ class _Reading:
     """What one pass has seen so far."""
 
     def __init__(self, reader: ArrayReader) -> None:
-        self._names, self._n_samples, self._has_words = reader.names, 0, reader.positive is not None
+        self._names, self._has_words = reader.names, reader.positive is not None
+        self._n_rows = self._n_samples = 0
         self.labels = Labels(reader.names.label, reader.positive)
+
+    def check(self) -> None:
+        """After the last row: refuse a positive value that no row has, and weights that are all 0."""
+        self.labels.check_positive()
+        if self._n_rows and self._names.weight is not None and self._n_samples == 0:
+            raise no_samples(self._names.weight)
 
     def read(self, columns: list[Any]) -> tuple[Array, ...] | None:
         """The arrays of some rows; ``None`` where one of these is known to be bad."""
         names = self._names
         score, label, *others = columns
+        self._n_rows += len(score)
         if any(column.null_count for column in columns):
             return None
         labels = self.labels.read(label) if self._has_words else self.labels.numbers(label)

@@ -12,7 +12,7 @@ from fastbin._scalars import check_alpha
 from fastbin.engines.bin_counts import count_rows, refuse_left_out
 from fastbin.engines.counting import Asked, Tally
 from fastbin.engines.pieces import pieces_of, rows_of
-from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN
+from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN
 from fastbin.report.assessment import Assessment, assess_model
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut
@@ -151,4 +151,4 @@ def _left_out(tally: Tally) -> LeftOut:
     strange = {reason: int(tally.left_out[reason]) for reason in (UNKNOWN, NO_KEY) if tally.left_out[reason]}
     if strange:
         refuse_left_out(strange, tally.n_rows)
-    return LeftOut(int(tally.left_out[MISSING]), int(tally.left_out[OUTSIDE]))
+    return LeftOut(int(tally.left_out[NO_SCORE]), int(tally.left_out[OUTSIDE]))

@@ -18,17 +18,26 @@ from fastbin._typing import Int64s
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.files import stream_to_count
+from fastbin.engines.labels import check_positive
 from fastbin.engines.predicting import check_roles
-from fastbin.engines.scoring import MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import Stream, check_column, is_path, package_of, stream_of, unwrapped
-
-ENGINES = ("auto", "stream", "group-by")
+from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.tables import (
+    ENGINES,
+    Stream,
+    check_columns,
+    ignores_case,
+    is_frame,
+    is_path,
+    package_of,
+    stream_of,
+    unwrapped,
+)
 
 WHY = {
-    MISSING: "have no score",
+    NO_SCORE: "have no score",
     OUTSIDE: "have a score outside the range of the model",
     UNKNOWN: "have a cell that the set does not know",
-    NO_KEY: "have no tie key",
+    NO_KEY: "have no tie key (a key is an unsigned integer, or 16 lower-case hexadecimal digits)",
 }
 
 
@@ -102,7 +111,7 @@ def count(
         expression (DuckDB and Spark), and a row for each bin comes back. "auto": "group-by" for Spark, else "stream"; the
         partitions of Dask are counted where they are.
     progress : callable, optional
-        Called as ``progress(1, rows)`` after each batch.
+        Called as ``progress(1, rows)`` after each batch; where the engine counts, once at the end.
 
     Returns
     -------
@@ -168,7 +177,14 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         if own.kind != "step":
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
     check_roles(partition, asked.cell, asked.key)
+    asked = asked._replace(positive=check_positive(asked.positive))
+    if asked.score is None:
+        raise InputTypeError("score is None; name the column of scores")
     if is_path(table):
+        if engine == "group-by":
+            raise InputError(
+                f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out"
+            )
         stream, named, _ = stream_to_count(table, asked, partition)
         return _count_stream(stream, partition, named, progress)
     table = unwrapped(table)
@@ -181,9 +197,13 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
         raise InputTypeError(_no_way(table, package, engine))
     else:
         return _count_stream(stream_of(table), partition, asked, progress)
-    for column in asked.columns.values():
-        check_column(f"the {type(table).__name__}", list(table.columns), column)
-    return count_all(table, partition, asked)
+    if not is_frame(table):
+        raise InputTypeError(f"table is a {type(table).__name__} of {package}; pass a DataFrame")
+    check_columns(f"the {type(table).__name__}", list(table.columns), asked.columns.values(), ignores_case=ignores_case(table))
+    tally = count_all(table, partition, asked)
+    if progress is not None:
+        progress(1, tally.n_rows)
+    return tally
 
 
 def _no_way(table: Any, package: str, engine: str) -> str:

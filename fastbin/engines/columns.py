@@ -6,14 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
 from fastbin._validation import ScoreRange, is_missing
-from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, refuse, strange_label
+from fastbin.engines.faults import (
+    INFINITE,
+    MISSING,
+    MOST_SAMPLES,
+    NAN,
+    NEGATIVE,
+    Fault,
+    outside,
+    real_weights,
+    refuse,
+    strange_label,
+)
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
-from fastbin.engines.tables import check_column
+from fastbin.engines.labels import unknown_positive
 
-NUMBERS = (FLOAT, INTEGER, BOOLEAN)
+NUMERIC = (FLOAT, INTEGER, BOOLEAN)
 
 # NULL, NaN, the two that labels should be, and one too many.
 MOST_LABELS = 5
@@ -34,24 +45,22 @@ class Columns(NamedTuple):
     def of(cls, frame: Frame, score: str, label: str, weight: str | None, score_range: ScoreRange, positive: Any) -> Columns:
         """Refuses what is missing or of the wrong kind. With `positive`, one query for the values of the labels."""
         kinds = frame.kinds()
-        for name in (score, label) if weight is None else (score, label, weight):
-            check_column("the table", list(kinds), name)
-        if kinds[score] not in NUMBERS:
+        if kinds[score] not in NUMERIC:
             raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
-        if weight is not None and kinds[weight] != INTEGER:
-            raise InputTypeError(
-                f"weight is {weight!r}, a column of {kinds[weight]}; where the engine counts, weights are integers, as sums of "
-                "other numbers depend on their order; fit to rows in memory, or round the weights"
-            )
+        if weight is not None and kinds[weight] == FLOAT:
+            raise real_weights(weight, kinds[weight])
+        if weight is not None and kinds[weight] not in NUMERIC:
+            raise InputTypeError(f"{weight} holds {kinds[weight]}, not whole numbers")
         if positive is not None:
             zero, one = _two_values(frame, label, positive)
-        elif kinds[label] in NUMBERS:
+        elif kinds[label] in NUMERIC:
             zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
         else:
             seen = _labels(frame.select(label=frame.column(label)))
+            one_of = f"positive={seen[-1]!r}" if 1 <= len(seen) <= 2 else "positive="
             raise InputTypeError(
                 f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; say which value "
-                f"is 1: positive={seen[-1] if seen else 'yes'!r}"
+                f"is 1: {one_of}"
             )
         return cls(score, label, weight, zero, one, score_range, positive)
 
@@ -62,13 +71,26 @@ class Columns(NamedTuple):
         columns = {"score": score, "one": frame.as_float(label == self.one)}
         good = (score >= low) & (score <= high) & ((label == self.zero) | (label == self.one))
         if self.weight is not None:
-            weight = frame.column(self.weight)
-            columns |= {"weight": frame.as_float(weight), "one": columns["one"] * frame.as_float(weight)}
+            weight = frame.as_float(frame.column(self.weight))
+            columns |= {"weight": weight, "one": columns["one"] * weight}
             good = good & (weight >= 0)
         return frame.select(**columns, good=good)
 
+    def count(self, frame: Frame) -> int:
+        """The samples by weights, exact up to 2**53, and beyond that more than 2**53. One query."""
+        assert self.weight is not None
+        column = frame.column(self.weight)
+        weight = frame.as_float(column)
+        half = frame.floor(weight * 0.5)
+        groups = frame.select(half=half, rest=weight - half, is_huge=column > MOST_SAMPLES).groups(
+            ["is_huge"], sums=["half", "rest"]
+        )
+        if groups["is_huge"].any():
+            return MOST_SAMPLES + 1
+        return int(groups["half"].sum()) + int(groups["rest"].sum())
+
     def refuse_bad_rows(self, frame: Frame) -> None:
-        """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of a label."""
+        """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of each kind."""
         kinds = self._faults(frame)
         groups = frame.select(**{f"is_{i}": condition for i, (_, _, condition) in enumerate(kinds)}).groups(
             [f"is_{i}" for i in range(len(kinds))]
@@ -81,7 +103,7 @@ class Columns(NamedTuple):
             n_rows = int(rows[is_so & ~told[column]].sum())
             told[column] |= is_so
             example = None
-            if n_rows and what == self._strange:
+            if n_rows and what not in (MISSING, NAN):
                 example = next(iter(_labels(frame.where(condition).select(label=frame.column(column)))), None)
             faults.append(Fault(column, what, n_rows, example))
         refuse(faults, int(rows.sum()))
@@ -94,16 +116,17 @@ class Columns(NamedTuple):
         """What may be wrong: the column, in words, and as a condition."""
         score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
         low, high = limits_of(self.score_range)
+        is_finite = (score <= GREATEST) & (score >= -GREATEST)
         faults = [
             (self.score, MISSING, frame.is_null(score)),
             (self.score, NAN, frame.is_nan(score)),
-            (self.score, INFINITE, (score > GREATEST) | (score < -GREATEST)),
-            (self.score, outside(self.score_range), (score < low) | (score > high)),
+            (self.score, INFINITE, ~is_finite),
+            (self.score, outside(self.score_range), is_finite & ((score < low) | (score > high))),
             (self.label, MISSING, frame.is_null(label)),
             (self.label, self._strange, ~((label == self.zero) | (label == self.one))),
         ]
         if self.weight is not None:
-            weight = frame.column(self.weight)
+            weight = frame.as_float(frame.column(self.weight))
             faults += [(self.weight, MISSING, frame.is_null(weight)), (self.weight, NEGATIVE, weight < 0)]
         return faults
 
@@ -116,12 +139,12 @@ def _labels(frame: Frame) -> list[Any]:
 
 def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
     """The other value and this one, as the column has them."""
-    found = _labels(frame.select(label=frame.column(name)))
-    seen = ", ".join(map(repr, found[:3]))
-    if len(found) > 2:
-        raise InputError(f"label is {name!r}, which holds {seen} and perhaps others; labels have two values")
+    label = frame.column(name)
+    found = _labels(frame.select(label=label))
     one = [value for value in found if value == positive]
-    if found and not one:
-        raise InputError(f"positive is {positive!r}, which is no value of {name!r}; it holds {seen}")
+    if len(found) > 2 and not one and isinstance(positive, str) == isinstance(found[0], str):  # there may be more
+        one = _labels(frame.where(label == positive).select(label=label))
     other = [value for value in found if value != positive]
+    if found and not one:
+        raise unknown_positive(positive, name, other)
     return (other or one or [positive])[0], (one or [positive])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
@@ -9,26 +10,30 @@ from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
 from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (
     BOOLEANS,
-    INTEGERS,
     NUMBERS,
     TEXTS,
-    WIDE_INTEGERS,
     Columns,
     check_types,
     fetched,
+    full_type_names,
     in_quotes,
+    is_whole,
     literal,
+    plain,
     selected,
     spark_functions,
     type_names,
     with_answer,
 )
-from fastbin.engines.scoring import KEY_DIGITS, MISSING, NO_KEY, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.scoring import KEY_DIGITS, NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import package_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+
+# Values of these types, in full, are made of others.
+_NESTED = re.compile(r"\[\d*\]$|^(STRUCT|MAP|UNION|array<|struct<|map<|variant)")
 
 # What a label is beside 0 and 1.
 NO_LABEL, NAN_LABEL, STRANGE = -1, -2, 2
@@ -60,14 +65,18 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, table: Any, partition: Partition, asked: Asked, engine: str) -> _Rows:
         """The columns that are asked for, of types that no cast makes something else of."""
-        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
+        full = full_type_names(table, engine)
         kinds = type_names(table, engine)
-        if asked.weight is not None and kinds[asked.weight] not in (*INTEGERS, *WIDE_INTEGERS):
-            raise real_weights(asked.weight, kinds[asked.weight])
+        if asked.weight is not None and not is_whole(full[asked.weight]):
+            raise real_weights(asked.weight, full[asked.weight])
+        if asked.by is not None and _NESTED.search(full[asked.by]):
+            raise InputTypeError(f"{asked.by} holds {full[asked.by]}, whose values are not compared; cast the column to text")
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
             raise InputTypeError(
                 f"label is {asked.label!r}, a column of type {kinds[asked.label]}; say which of its values is 1: positive="
             )
+        table = plain(table, dict.fromkeys(asked.columns.values()), engine, weight=asked.weight)
+        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}
         return cls(selected(table, chosen, engine), engine, asked)
 
@@ -114,7 +123,7 @@ class _Rows(NamedTuple):
         score = words.cast("c_score")
         lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
-        cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {MISSING}"]
+        cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
         if _compares_keys(partition) and self.asked.key is not None:
             kind = type_names(self.table, self.engine)["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
@@ -131,7 +140,11 @@ class _Rows(NamedTuple):
                 f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL THEN {NO_LABEL} "
                 f"WHEN isnan({label}) THEN {NAN_LABEL} ELSE {STRANGE} END"
             )
-        return f"CASE WHEN c_label = {literal(positive, self.engine)} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
+        one, kind = literal(positive, self.engine), type_names(self.table, self.engine)["c_label"]
+        # Engines would cast one of them, and fail where they cannot.
+        if kind in ((*NUMBERS, *BOOLEANS) if isinstance(positive, str) else TEXTS):
+            return f"CASE WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
+        return f"CASE WHEN c_label = {one} THEN 1 WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
 
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:

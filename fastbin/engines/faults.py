@@ -76,6 +76,17 @@ def real_weights(name: str, kind: object) -> InputTypeError:
     )
 
 
+def needs_rows(who: str, why: str) -> InputError:
+    """The error of a calibrator that counts do not decide; `why` is what it says of itself."""
+    why = why.replace("use fit, or", "collect the columns that are needed, or take")
+    return InputError(f"{who} asked for counts alone: {why}")
+
+
+def no_samples(name: str | None) -> InputError:
+    """The error of weights that are all 0."""
+    return InputError(f"weight is {name!r}, which is 0 for every row; a calibrator needs samples")
+
+
 def too_many_samples(name: str | None) -> InputError:
     """The error of weights that add up to more than doubles count."""
     return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning, InputError, InputTypeError
+from fastbin._fit.batches import Progress
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
+from fastbin.engines.faults import needs_rows
 from fastbin.engines.files import stream_file
-from fastbin.engines.tables import is_path, must_not_move, package_of, stream_of, unwrapped
+from fastbin.engines.labels import check_positive
+from fastbin.engines.tables import ENGINES, is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given
 from fastbin.multi.segmented import SegmentedBinning
-
-ENGINES = ("auto", "stream", "group-by")
-
-Progress = Callable[[int, int], object]
 
 
 def fit(
@@ -45,7 +43,7 @@ def fit(
     score, label : str
         The columns of scores and labels. Labels are 0 and 1, or true and false, or two other values (`positive`).
     weight : str, optional
-        A column of whole numbers: how often each row counts. At most 2**53 in all. Real weights are refused.
+        A column of whole numbers, or of booleans: how often each row counts. At most 2**53 in all. Real weights are refused.
     segment : str, optional
         A column of integers or texts: each of its values gets a model, as by `fastbin.multi.SegmentedBinning`. In CSV every
         value is text.
@@ -56,8 +54,8 @@ def fit(
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     engine : {"auto", "stream", "group-by"}
         "stream": rows come as Arrow batches into the counters of this process, which is the fastest on one machine.
-        "group-by": rows stay where they are, and the engine is asked for counts. "auto": "group-by" for Dask, Spark and Ibis,
-        else "stream".
+        "group-by": rows of a frame or a table stay where they are, and the engine is asked for counts. "auto": "group-by" for
+        Dask, Spark and Ibis, else "stream".
     progress : callable, optional
         Called with the number of the pass, from 1, and the rows seen in it, as they are read. CSV is parsed as a whole before
         the first pass, which is over what was parsed.
@@ -71,7 +69,7 @@ def fit(
     InputError
         For rows that are NULL, NaN, infinite, out of range or of another label, with the number of each kind; for a column that
         is absent or there twice; for an empty table; where a pass sees other rows than the one before, as in a query that draws
-        at random; for a reader that can be read once, where a second pass is needed.
+        at random; for a reader that can be read once, where a second pass is needed and the rows are more than are kept.
     InputTypeError
         For what is no table, and for columns of types that are no scores, labels, whole weights or keys of segments.
     MissingDependencyError
@@ -105,6 +103,10 @@ def fit(
     array([0.11, 0.93])
     """
     check_choice(engine, "engine", ENGINES)
+    positive = check_positive(positive)
+    for argument, name in (("score", score), ("label", label)):
+        if name is None:
+            raise InputTypeError(f"{argument} is None; name the column of {argument}s")
     method = _method_for(calibrator, segment)
     names = Names(score, label, weight, segment)
     table = table if is_path(table) else unwrapped(table)
@@ -149,16 +151,11 @@ def _fit_stream(
     if isinstance(method, Calibrator):
         method._told = told
         if method._why_all_rows() is None:
-            if reader.stream.once:
-                raise InputError(
-                    f"{reader.stream.called} can be read once, and this fit passes over the rows several times; pass the table "
-                    "behind it, or a function that returns it anew"
-                )
             return method._fit_source(StreamSource(reader, progress)).model_
     (scores, labels, *weights), segments = reader.all_rows(progress)
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
-        return method._fit_columns(Given(scores, labels, *weights), segments, told).model_
+        return method._fit_columns(Given(scores, labels, *weights), segments, told, str(reader.names.segment)).model_
     return method.fit(scores, labels, **weight).model_
 
 
@@ -174,7 +171,7 @@ def _fit_by_groups(
         return fit_segments(table, names, positive, method, told, progress)
     why = method._why_all_rows()
     if why is not None:
-        raise InputError(f"a {type(table).__name__} of {package_of(table)} is asked for counts alone: {why}")
+        raise needs_rows(f"a {type(table).__name__} of {package_of(table)} is", why)
     from fastbin.engines.group_by import group_by_source
 
     method._told = told

@@ -13,8 +13,12 @@ import numpy as np
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array
+from fastbin.engines.arrays import Names
+from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.tables import pyarrow
+from fastbin.engines.queries import own_name, plain
+from fastbin.engines.tables import check_columns, column_names, ignores_case, is_frame, package_of, pyarrow
+from fastbin.export.dialects import DIALECTS
 
 
 def narwhals() -> Any:
@@ -34,13 +38,9 @@ class NarwhalsFrame:
         self._frame, self._nw, self._decimals = frame, narwhals(), decimals
 
     @classmethod
-    def of(cls, table: Any) -> NarwhalsFrame:
-        """The frame behind a table that Narwhals accepts."""
-        nw = narwhals()
-        try:
-            frame = nw.from_native(table)
-        except TypeError as error:
-            raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
+    def of(cls, table: Any, names: Names) -> NarwhalsFrame:
+        """These columns of a table that Narwhals accepts, and nothing that could clash with what queries call theirs."""
+        frame = _frame_of(table, names)
         engine = frame.implementation
         if not (engine.is_pandas_like() or engine.is_pyarrow() or engine.is_dask()):
             return cls(frame)
@@ -50,7 +50,7 @@ class NarwhalsFrame:
         nw = self._nw
 
         def kind_of(dtype: Any) -> str:
-            if dtype.is_integer():
+            if dtype.is_integer() or (dtype.is_decimal() and getattr(dtype, "scale", None) == 0):
                 return INTEGER
             if dtype.is_numeric():
                 return FLOAT
@@ -107,16 +107,19 @@ class NarwhalsFrame:
         if most is not None:
             grouped = grouped.head(most)
         answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
-        table = answer.to_arrow()  # with an index of pandas, perhaps
+        pa = pyarrow()
+        try:
+            table = answer.to_arrow()  # with an index of pandas, perhaps
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"a column of the data frame holds values of several types: {error}") from error
         return {name: table.column(name).to_numpy() for name in (*keys, *columns)}
 
     def _like(self, table: Mapping[str, Array]) -> Any:
         """A small table in the same engine."""
         nw, engine = self._nw, self._frame.implementation
         if engine.is_duckdb():
-            fastbin_intervals = pyarrow().table(dict(table))  # noqa: F841
-            # A relation of the same connection; DuckDB finds the Arrow table by the name of the variable.
-            return nw.from_native(self._frame.to_native().query("fastbin_rows", "SELECT * FROM fastbin_intervals"))
+            # Only a relation knows its connection, and what may be read by name is a setting of that.
+            return nw.from_native(self._frame.to_native().query(own_name("fastbin_intervals"), _as_query(table)))
         if engine.is_ibis():
             import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
 
@@ -129,3 +132,45 @@ class NarwhalsFrame:
             return nw.from_native(dask.dataframe.from_pandas(pandas.DataFrame(dict(table)), npartitions=1))
         small = nw.from_dict(dict(table), backend=engine)
         return small.lazy() if isinstance(self._frame, nw.LazyFrame) else small
+
+
+def _frame_of(table: Any, names: Names) -> Any:
+    """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
+    if not is_frame(table):
+        raise InputTypeError(f"table is of type {type(table).__name__}, which is not asked by GROUP BY; leave engine out")
+    package = package_of(table)
+    wanted = check_columns("the table", column_names(table), names, ignores_case=ignores_case(table))
+    if package == "duckdb":
+        table = plain(table, wanted, "duckdb", weight=names.weight)
+    elif package == "pyarrow":
+        table = _checked(table.select(wanted), names)
+    elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
+        table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
+    elif package in ("pandas", "dask", "dask_expr"):
+        table = table[wanted].reset_index(drop=True)
+    try:
+        return narwhals().from_native(table).select(*wanted)
+    except TypeError as error:
+        raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
+
+
+def _checked(table: Any, names: Names) -> Any:
+    """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones."""
+    pa = pyarrow()
+    table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    types = table.schema
+    if names.weight is not None and pa.types.is_integer(types.field(names.weight).type):
+        greatest = pa.compute.max(table.column(names.weight)).as_py()
+        if greatest is not None and greatest > MOST_SAMPLES:
+            raise too_many_samples(names.weight)
+    at = types.get_field_index(names.score)
+    if not pa.types.is_integer(types.field(at).type):
+        return table
+    return table.set_column(at, names.score, table.column(at).cast(pa.float64(), safe=False))
+
+
+def _as_query(table: Mapping[str, Array]) -> str:
+    """A small table as a query of DuckDB; from texts, as it takes many constants slowly."""
+    literals = {name: ", ".join(DIALECTS["duckdb"].literals(column)) for name, column in table.items()}
+    kinds = {name: "BIGINT" if column.dtype.kind == "i" else "DOUBLE" for name, column in table.items()}
+    return "SELECT " + ", ".join(f"unnest(CAST('[{text}]' AS {kinds[name]}[])) AS {name}" for name, text in literals.items())

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._errors import InputTypeError
 from fastbin._typing import Array
+from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.queries import spark_functions
-from fastbin.engines.tables import pyarrow
+from fastbin.engines.queries import full_type_names, plain, spark_functions
+from fastbin.engines.tables import check_columns, ignores_case, is_frame, pyarrow
 
 KINDS = {
     "double": FLOAT, "float": FLOAT, "decimal": FLOAT, "tinyint": INTEGER, "smallint": INTEGER, "int": INTEGER,
@@ -40,13 +42,23 @@ class SparkFrame:
         self._frame, self._functions = frame, spark_functions(frame)
         self._known = _Known() if known is None else known
 
+    @classmethod
+    def of(cls, table: Any, names: Names) -> SparkFrame:
+        """These columns of a data frame."""
+        if not is_frame(table):
+            raise InputTypeError(f"table is a {type(table).__name__} of pyspark; pass a DataFrame, or (session, query)")
+        wanted = check_columns("the Spark frame", list(table.columns), names, ignores_case=ignores_case(table))
+        return cls(plain(table, wanted, "spark", weight=names.weight))
+
     @property
     def value_limit(self) -> int:
         return min(MOST_VALUES, VALUES_OF_A_PARTITION * self._known.n_partitions)
 
     def kinds(self) -> dict[str, str]:
-        types = {field.name: field.dataType.simpleString() for field in self._frame.schema.fields}
-        return {name: KINDS.get(kind.partition("(")[0], kind) for name, kind in types.items()}
+        types = full_type_names(self._frame, "spark")
+        return {
+            name: INTEGER if kind.endswith(",0)") else KINDS.get(kind.partition("(")[0], kind) for name, kind in types.items()
+        }
 
     def column(self, name: str) -> Any:
         return self._functions.col("`" + name.replace("`", "``") + "`")

@@ -22,8 +22,9 @@ from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
+from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
+from fastbin.engines.faults import MOST_SAMPLES, no_samples, too_many_samples
 from fastbin.engines.frames import Frame
 from fastbin.engines.score_cells import Cuts, cell_of
 from fastbin.engines.tables import package_of
@@ -49,19 +50,19 @@ def group_by_source(
     progress : callable, optional
         Called after each query with its number, from 1, and the number of rows of the table.
     """
-    frame = frame_of(table)
+    frame = frame_of(table, Names(score, label, weight))
     return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
 
 
-def frame_of(table: Any) -> Frame:
-    """A Spark data frame, or a table that Narwhals reads, as what queries are made of."""
+def frame_of(table: Any, names: Names) -> Frame:
+    """The columns of these names of a Spark data frame, or of a table that Narwhals reads, as what queries are made of."""
     if package_of(table) == "pyspark":
         from fastbin.engines.frames_spark import SparkFrame
 
-        return SparkFrame(table)
+        return SparkFrame.of(table, names)
     from fastbin.engines.frames_narwhals import NarwhalsFrame
 
-    return NarwhalsFrame.of(table)
+    return NarwhalsFrame.of(table, names)
 
 
 class GroupBySource:
@@ -102,6 +103,8 @@ class GroupBySource:
         self._n_rows = int(groups["rows"].sum())
         if self._n_rows == 0:
             raise InputError("table has no rows; a calibrator needs samples")
+        if self._columns.weight is not None and not groups["weight"].any():
+            raise no_samples(self._columns.weight)
         self._levels = [root.answered(groups["cell"], groups)]
         return Answer(self._cells(np.zeros(len(groups["cell"]), np.int64), groups), Values.none())
 
@@ -143,7 +146,8 @@ class GroupBySource:
     def _counts(self, groups: dict[str, Array]) -> tuple[Int64s, Int64s]:
         """Samples, and those with label 1."""
         samples = groups["rows" if self._columns.weight is None else "weight"]
-        if samples.sum() >= MOST_SAMPLES:  # sums of weights are doubles, which cannot wrap around
+        # Sums of weights are doubles, which cannot wrap around; what they round to 2**53 may be more.
+        if samples.sum() >= MOST_SAMPLES and self._columns.count(self._frame) > MOST_SAMPLES:
             raise too_many_samples(self._columns.weight)
         return samples.astype(np.int64), groups["one"].astype(np.int64)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Bools
 from fastbin._validation import is_missing, refuse_words
 from fastbin.engines.arrow_columns import as_numbers, coded, decoded, is_text
@@ -108,5 +108,19 @@ class Labels:
         """After the last row: refuse a positive value that no row has."""
         others = self._zeros
         if self._positive is not None and others and len(others) == len(self._counts):
-            seen = " and ".join(map(repr, others[:2])) + (", ..." if len(others) > 2 else "")
-            raise InputError(f"positive is {self._positive!r}, which is none of the labels in {self._name}: they are {seen}")
+            raise unknown_positive(self._positive, self._name, others)
+
+
+def unknown_positive(positive: Any, name: str, others: Sequence[Any]) -> InputError:
+    """The error of a positive value that no row has."""
+    seen = " and ".join(map(repr, others[:2])) + (", ..." if len(others) > 2 else "")
+    return InputError(f"positive is {positive!r}, which is none of the labels in {name}: they are {seen}")
+
+
+def check_positive(positive: Any) -> Any:
+    """Refuse what is no single value."""
+    if isinstance(positive, np.generic):
+        return positive.item()
+    if hasattr(positive, "__iter__") and not isinstance(positive, (str, bytes)):
+        raise InputTypeError(f"positive is of type {type(positive).__name__}; pass the one label that counts as 1")
+    return positive

@@ -12,7 +12,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import check_column, is_path, pyarrow, unwrapped
+from fastbin.engines.tables import check_column, ignores_case, is_path, pyarrow, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -72,7 +72,7 @@ def predict(
     Returns
     -------
     table
-        Of the type of `table`, with the float64 column `output` after its own columns.
+        Of the type of `table`, with the float64 column `output` after its own columns. Of what Narwhals wraps, the native type.
 
     Raises
     ------
@@ -111,8 +111,9 @@ def predict(
     table = unwrapped(table)
     kind = kind_of(table)
     names = list(_NAMES[kind](table))
-    require_columns(names, score=score, **check_roles(request.model, cell, key))
-    _refuse_clash(names, output, ignores_case=kind in ("duckdb", "spark"))
+    has_one_case = ignores_case(table)
+    require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
+    _refuse_clash(names, output, ignores_case=has_one_case)
     return _PREDICT[kind](table, request)
 
 
@@ -144,14 +145,14 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
     return {name: column for name, column in (("cell", cell), ("key", key)) if column is not None}
 
 
-def require_columns(names: Sequence[str], **columns: str) -> None:
+def require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str) -> None:
     """Refuse names that the table does not have."""
     for argument, column in columns.items():
         if not isinstance(column, str):
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
             raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
-        check_column("the table", names, column)
+        check_column("the table", names, column, ignores_case=ignores_case)
 
 
 def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> None:

@@ -6,12 +6,15 @@ holds in itself, as VALUES: nothing is created in the database.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
+from uuid import uuid4
 
 import numpy as np
 
 from fastbin._errors import InputTypeError
+from fastbin.engines.faults import MOST_SAMPLES
 from fastbin.engines.scoring import KEY_DIGITS
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.expressions import MOST_STEPS
@@ -33,8 +36,8 @@ INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "tinyint", "smallint", "int", "bigint",
 )  # fmt: skip
 
-# Which are counts, too, such as the sum of a column of integers.
-WIDE_INTEGERS = ("UBIGINT", "HUGEINT")
+# Which are integers, too, such as the sum of a column of them; greater ones than 64 bits hold are refused by their value.
+WIDE_INTEGERS = ("UBIGINT", "HUGEINT", "UHUGEINT")
 BOOLEANS = ("BOOLEAN", "boolean")
 
 # The rows of a query over tables, whose columns have names that clash with none of its own.
@@ -57,9 +60,45 @@ def in_quotes(name: str, engine: str) -> str:
 
 def type_names(table: Any, engine: str) -> dict[str, str]:
     """The types of all columns in the engine's words."""
+    return {name: kind.partition("(")[0] for name, kind in full_type_names(table, engine).items()}
+
+
+def full_type_names(table: Any, engine: str) -> dict[str, str]:
+    """The same with their parameters, as in "decimal(9,0)"."""
     if engine == "spark":
-        return {field.name: field.dataType.simpleString().partition("(")[0] for field in table.schema.fields}
-    return {name: str(kind).partition("(")[0] for name, kind in zip(table.columns, table.types, strict=True)}
+        return {field.name: field.dataType.simpleString() for field in table.schema.fields}
+    return {name: str(kind) for name, kind in zip(table.columns, table.types, strict=True)}
+
+
+def is_whole(kind: str) -> bool:
+    """Whether a type, in full, is one of whole numbers, or of booleans, which count as 0 and 1."""
+    name, _, digits = kind.partition("(")
+    return name in (*INTEGERS, *WIDE_INTEGERS, *BOOLEANS) or (name.lower() == "decimal" and digits.endswith(",0)"))
+
+
+def plain(table: Any, names: Iterable[str], engine: str, *, weight: str | None = None) -> Any:
+    """These columns of a table, of values that are compared and grouped as themselves.
+
+    Texts are by their bytes, whatever the collation of the column, or of the session. Values of an ENUM are texts. The column
+    of weights, if its numbers are whole, is a BIGINT, in which what is more than all samples may be is a little more than that.
+    """
+    kinds = full_type_names(table, engine)
+    chosen = {name: _by_bytes(in_quotes(name, engine), kinds[name]) for name in names}
+    if weight is not None and is_whole(kinds[weight]) and kinds[weight] not in INTEGERS:
+        number = in_quotes(weight, engine)
+        number = f"CAST({number} AS INT)" if kinds[weight] in BOOLEANS else number
+        # The next number is no double.
+        chosen[weight] = f"CASE WHEN {number} > {MOST_SAMPLES} THEN {MOST_SAMPLES + 2} ELSE CAST({number} AS BIGINT) END"
+    return selected(table, chosen, engine)
+
+
+def _by_bytes(expression: str, kind: str) -> str:
+    if kind.startswith("ENUM("):
+        return DIALECTS["duckdb"].bytewise.format(f"CAST({expression} AS VARCHAR)")
+    if kind == "VARCHAR":
+        return DIALECTS["duckdb"].bytewise.format(expression)
+    # Spark says so of all collations but that by bytes.
+    return f"{expression} COLLATE UTF8_BINARY" if kind.startswith("string collate") else expression
 
 
 def spark_functions(frame: Any) -> Any:
@@ -102,7 +141,8 @@ def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, wha
         tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
     else:
         assert columns.cell is not None
-        tables = sql_set(model, safe[columns.score], cell=safe[columns.cell], key=key, dialect=engine, what=what, source=SOURCE)
+        cell = _by_bytes(safe[columns.cell], full_type_names(table, engine)[columns.cell])
+        tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
 
@@ -113,7 +153,8 @@ def check_types(table: Any, model: BinnedModel | ModelSet, columns: Columns, eng
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if isinstance(model, ModelSet) and columns.cell is not None:
-        _require_cells(model, columns.cell, kinds[columns.cell])
+        kind = kinds[columns.cell]
+        _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
         _refuse_key(columns.key, kinds[columns.key], engine)
 
@@ -168,7 +209,13 @@ def run_over(table: Any, query: str, engine: str) -> Any:
     if engine == "spark":
         text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
         return table.sparkSession.sql(text, **{SOURCE: table})
-    return table.query(SOURCE, query)
+    own = own_name(SOURCE)
+    return table.query(own, query.replace(f"FROM {SOURCE} AS", f"FROM {own} AS"))
+
+
+def own_name(name: str) -> str:
+    """A name that no table of the user has."""
+    return f"{name}_{uuid4().hex}"
 
 
 def fetched(table: Any, engine: str) -> list[Any]:

@@ -19,7 +19,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 # Why a row has no answer; 0 where it has one.
-MISSING, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
+NO_SCORE, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
 N_REASONS = 5
 
 KEY_DIGITS = 16
@@ -91,7 +91,7 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
         numbers, known = (None, None) if cells is None else _find_models(model, cells)
         low, high, fallback = _ranges(model, numbers)
         inside = (column >= low) & (column <= high)
-    reasons = np.where(missing, MISSING, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
+    reasons = np.where(missing, NO_SCORE, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
     if known is not None:
         reasons[~known] = UNKNOWN
     key_array = None

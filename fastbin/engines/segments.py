@@ -24,10 +24,22 @@ from fastbin._validation import ScoreRange
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, refuse, too_many_samples
+from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, needs_rows, no_samples, refuse, too_many_samples
 from fastbin.engines.group_by import frame_of
-from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, fetched, in_quotes, literal, run_over, selected, type_names
-from fastbin.engines.tables import check_column, package_of
+from fastbin.engines.queries import (
+    INTEGERS,
+    SOURCE,
+    TEXTS,
+    WIDE_INTEGERS,
+    fetched,
+    in_quotes,
+    literal,
+    plain,
+    run_over,
+    selected,
+    type_names,
+)
+from fastbin.engines.tables import package_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -120,12 +132,12 @@ class _Query(NamedTuple):
                 "and Spark alone; let a table that streams do so, or collect the columns that are needed"
             )
         score_range = _score_range(method)
-        frame = frame_of(table)
+        frame = frame_of(table, names)
         columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
         assert names.segment is not None
-        check_column("the table", list(table.columns), names.segment)
+        table = plain(table, dict.fromkeys(name for name in names if name is not None), engine, weight=names.weight)
         kind = type_names(table, engine)[names.segment]
-        if kind not in (*INTEGERS, *TEXTS):
+        if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
             raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
         words = DIALECTS[engine]
         score, label = words.cast(in_quotes(names.score, engine)), in_quotes(names.label, engine)
@@ -135,7 +147,8 @@ class _Query(NamedTuple):
         good = f"{score} >= {low} AND {score} <= {high} AND ({label} = {zero} OR {label} = {one}) AND {weight} >= 0"
         segment = in_quotes(names.segment, engine)
         chosen = {
-            "c_segment": words.bytewise.format(segment) if kind in TEXTS else f"CAST({segment} AS BIGINT)",
+            # What 64 bits do not hold is refused by its value.
+            "c_segment": f"CAST({segment} AS BIGINT)" if kind in INTEGERS else segment,
             "c_score": f"{score} + {words.number(0.0)}",  # -0.0 is 0.0
             "c_one": f"CASE WHEN {label} = {one} THEN {weight} ELSE 0 END",
             "c_weight": weight,
@@ -160,9 +173,12 @@ class _Query(NamedTuple):
         if not found:
             raise InputError("table has no rows; a calibrator needs samples")
         by_key = {row[0]: (int(row[3]), int(row[4])) for row in found}
-        if sum(samples for samples, _ in by_key.values()) > MOST_SAMPLES:
+        n_samples = sum(samples for samples, _ in by_key.values())
+        if n_samples > MOST_SAMPLES:
             raise too_many_samples(self.columns.weight)
-        keys = in_order(by_key, self.segment)
+        if n_samples == 0:
+            raise no_samples(self.columns.weight)
+        keys = in_order(sorted(by_key), self.segment)  # as an engine gives groups in any order
         samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
         return keys, _Totals(samples, ones, n_rows)
 
@@ -203,8 +219,8 @@ class _Query(NamedTuple):
             "GROUP BY p.run, s.c_score),\n"
             "w AS (SELECT g.*, CAST(sum(CAST(equal AS DOUBLE)) OVER up_to AS BIGINT) - equal AS below, "
             "CAST(sum(CAST(equal_ones AS DOUBLE)) OVER up_to AS BIGINT) - equal_ones AS below_ones, "
-            "lead(1) OVER (PARTITION BY run ORDER BY score) IS NULL AS is_last "
-            "FROM g WINDOW up_to AS (PARTITION BY run ORDER BY score ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))\n"
+            "lead(1) OVER (PARTITION BY run ORDER BY score ASC) IS NULL AS is_last "
+            "FROM g WINDOW up_to AS (PARTITION BY run ORDER BY score ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))\n"
             f"SELECT {hint.format('r')}w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones "
             f"FROM w JOIN r ON w.run = r.run WHERE w.is_last OR {reached[1]} > {reached[0]}"
         )
@@ -222,7 +238,7 @@ def _score_range(method: SegmentedBinning) -> ScoreRange:
         )
     why = calibrator._why_all_rows()
     if why is not None:
-        raise InputError(f"segments are asked for counts alone: {why}")
+        raise needs_rows("segments are", why)
     return check_score_range(calibrator.score_range)
 
 

@@ -14,8 +14,14 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin.io import Table
 
+# How rows may be counted.
+ENGINES = ("auto", "stream", "group-by")
+
 # Rows of a batch. Smaller ones cost calls; larger ones leave the caches between the engine and the counters.
 BATCH_ROWS = 2**16
+
+# What tables are called that an engine may be asked about.
+_FRAMES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "DuckDBPyRelation")
 
 # Packages whose rows should not move: they are asked for counts.
 GROUP_BY_PACKAGES = ("dask", "dask_expr", "pyspark", "ibis")
@@ -35,24 +41,46 @@ class Stream(NamedTuple):
     read: Callable[[list[str]], Iterator[Any]]
     once: bool = False  # whether it can be read only once
     close: Callable[[], None] = lambda: None  # gives back what it holds besides the table
+    ignores_case: bool = False  # whether names that differ in their case alone are one
 
     def check_columns(self, *names: str | None) -> list[str]:
         """Those that are not ``None``, each once, if each is there once."""
-        wanted = [name for name in names if name is not None]
-        for name in wanted:
-            check_column(self.called, self.names, name)
-        return list(dict.fromkeys(wanted))
+        return check_columns(self.called, self.names, names, ignores_case=self.ignores_case)
 
 
-def check_column(called: str, names: Sequence[str], name: str) -> None:
+def check_columns(called: str, names: Sequence[str], wanted: Iterable[str | None], *, ignores_case: bool = False) -> list[str]:
+    """The wanted columns that are not ``None``, each once, if each is there once."""
+    found = [name for name in wanted if name is not None]
+    for name in found:
+        check_column(called, names, name, ignores_case=ignores_case)
+    return list(dict.fromkeys(found))
+
+
+def check_column(called: str, names: Sequence[str], name: str, *, ignores_case: bool = False) -> None:
     """Refuse the name of a column that a table does not have, or has twice."""
     if not isinstance(name, str):
         raise InputTypeError(f"{name!r} is no name of a column; {called} has {_list(names)}")
-    count = list(names).count(name)
-    if count > 1:
-        raise InputError(f"{called} has {count} columns named {name!r}; rename them")
-    if count == 0:
+    if name not in names:
         raise InputError(f"{called} has no column {name!r}; it has {_list(names)}")
+    same = [other for other in names if other == name or (ignores_case and other.lower() == name.lower())]
+    if len(same) > 1:
+        spelled = "" if len(set(same)) == 1 else f", which is one name where case is ignored ({', '.join(map(repr, same))})"
+        raise InputError(f"{called} has {len(same)} columns named {name!r}{spelled}; rename them")
+
+
+def column_names(table: Any) -> list[str]:
+    """The names of the columns of a table that is no stream; those that are there twice, twice."""
+    if hasattr(table, "collect_schema"):
+        return list(table.collect_schema().names())
+    return list(table.schema.names if package_of(table) == "pyarrow" else table.columns)
+
+
+def ignores_case(table: Any) -> bool:
+    """Whether the engine takes names that differ in their case alone for one."""
+    package = package_of(table)
+    if package == "pyspark":
+        return str(table.sparkSession.conf.get("spark.sql.caseSensitive")).lower() != "true"
+    return package == "duckdb"
 
 
 def _list(names: Sequence[str], limit: int = 30) -> str:
@@ -81,6 +109,11 @@ def unwrapped(table: Any) -> Any:
 def must_not_move(table: Any) -> bool:
     """Whether the rows of a table should stay where they are."""
     return package_of(table) in GROUP_BY_PACKAGES
+
+
+def is_frame(table: Any) -> bool:
+    """Whether this is a table of an engine, and no series, session, stream or function."""
+    return any(base.__name__ in _FRAMES for base in type(table).__mro__)
 
 
 def is_path(table: Any) -> bool:
@@ -146,7 +179,7 @@ def _of_duckdb(relation: Any) -> Stream | None:
         with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
             yield from sliced(batches)
 
-    return Stream("the DuckDB relation", relation.columns, read)
+    return Stream("the DuckDB relation", relation.columns, read, ignores_case=True)
 
 
 def _of_polars(frame: Any) -> Stream | None:
@@ -226,6 +259,11 @@ def _of_function(function: Callable[[], Any]) -> Stream:
             raise InputTypeError(f"table is a function that returned a {type(made).__name__}; {A_TABLE}")
         if is_path(made):
             raise InputTypeError("table is a function that returned a path; pass the path")
+        if must_not_move(made):
+            raise InputTypeError(
+                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows do not "
+                "stream; pass the frame"
+            )
         return stream_of(made)
 
     first = [call()]

@@ -110,12 +110,12 @@ class SegmentedBinning(Estimator[ModelSet]):
             warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
 
-    def _fit_columns(self, given: Given, segments: Any, told: list[str]) -> Self:
-        """As `fit`; what is to be warned of goes to `told`."""
+    def _fit_columns(self, given: Given, segments: Any, told: list[str], name: str = "segments") -> Self:
+        """As `fit`; what is to be warned of goes to `told`, and messages call the segments so."""
 
         def fit_all(method: BinaryMethod, kind: CellKind) -> FittedSet:
             check_same_index(scores=given.scores, labels=given.labels, segments=segments, sample_weight=given.sample_weight)
-            return fit_set(method, given, *code_cells(segments, "segments"), kind)
+            return fit_set(method, given, *code_cells(segments, name), kind)
 
         return self._fit_by(fit_all, told)
 

@@ -47,7 +47,7 @@ def test_the_model_has_the_bytes_of_the_fit_in_memory(spark: Any, name: str, cal
 def test_bad_rows_are_refused_with_their_number(spark: Any) -> None:
     scores = np.append(np.linspace(0, 1, 10), [np.nan, np.inf, 2.0, -1.0])
     table = spark.createDataFrame(pa.table({"p": scores, "y": np.where(np.arange(14) % 2, "yes", "no")}))
-    told = r"of 14 rows, p is NaN in 1, p is infinite in 1, p is outside \[0, 1\] in 2;"
+    told = r"of 14 rows, p is NaN in 1, p is infinite in 1 \(such as inf\), p is outside \[0, 1\] in 2 \(such as -1.0\);"
     with pytest.raises(fb.InputError, match=told):
         fb.engines.fit(table, score="p", label="y", positive="yes", calibrator=fb.UniformMassBinning(2))
 

@@ -114,7 +114,7 @@ WORDS = pa.array(np.where(LABELS, "yes", "no"))
     ("column", "positive", "message"),
     [
         (WORDS, None, "labels are 0 and 1, or False and True, and these are '.*' and '.*'; pass positive='yes'"),
-        (WORDS, "true", "positive is 'true', which is none of the labels in y: they are 'no' and 'yes'|'yes' and 'no'"),
+        (WORDS, "true", "positive is 'true', which is none of the labels in y: they are (?:'no' and 'yes'|'yes' and 'no')$"),
         (pa.array(["no"] * N), "yes", "positive is 'yes', which is none of the labels in y: they are 'no'"),
         (pa.array(["maybe", *WORDS.to_pylist()[1:]]), "yes", "y is neither 'yes' nor 'maybe' in [12],... .such as 'no'"),
         (pa.array([*WORDS.to_pylist()[:-2], None, "maybe"]), "yes", "y is NULL in 1, y is neither 'yes' nor 'no' in 1 "),
@@ -238,6 +238,32 @@ def test_a_reader_can_be_read_once() -> None:
     for calibrator in (None, fb.CertifiedCalibration(), fb.FixedWidthBinning()):
         with pytest.raises(fb.InputError, match=r"the reader can be read once, and .* pass the table behind it, or a function"):
             fit(reader(), calibrator=calibrator)
+
+
+def test_a_reader_whose_rows_are_kept_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a function that returns it: rows that fit into the room for later passes need no second pass over the reader."""
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * N)
+    for calibrator in (fb.UniformMassBinning(), fb.CertifiedCalibration(), fb.FixedWidthBinning()):
+        expected = calibrator.fit(SCORES, LABELS).model_
+        for table in (reader(), lambda: reader(), TABLE.to_reader()):
+            assert fit(table, calibrator=calibrator) == expected
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * N - 1)
+    with pytest.raises(fb.InputError, match=r"the reader can be read once, .* \(44,999 bytes\); pass the table behind it"):
+        fit(reader())
+
+
+@pytest.mark.parametrize("weight", [None, "n"])
+@pytest.mark.parametrize("positive", [None, "yes"])
+def test_bad_rows_of_a_reader_are_all_counted(positive: Any, weight: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "KEPT_BYTES", 2**20)
+    bad = with_bad_rows(p={3: None, 1500: NAN, 4000: 2.0}, n={3000: -1})
+    if positive is not None:
+        bad = bad.set_column(1, "y", pa.array(["maybe", *WORDS.to_pylist()[1:-1], None]))
+    message = r"of 5,000 rows, p is NULL in 1, p is NaN in 1, p is outside \[0, 1\] in 1 \(such as 2.0\)"
+    message += ", y is NULL in 1, y is neither 'yes' nor " if positive else ""
+    message += ".*n is negative in 1" if weight else ""
+    with pytest.raises(fb.InputError, match=message):
+        fit(bad.to_reader(700), positive=positive, weight=weight)
 
 
 @pytest.mark.parametrize("wrap", [lambda one: lambda: one, Exported], ids=["a function that returns the same", "an interface"])

@@ -16,6 +16,7 @@ import pytest
 import fastbin as fb
 from fastbin._fit.quantiles import Plan
 from fastbin._fit.rows import RowsSource, check_rows
+from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.frames_narwhals import NarwhalsFrame
 from fastbin.engines.group_by import GroupBySource, group_by_source
@@ -68,7 +69,7 @@ def source_of(
     table: Any, score_range: tuple[float, float] | None = (0.0, 1.0), *, weight: str | None = None, positive: Any = None,
     kind: type[NarwhalsFrame] = NarwhalsFrame,
 ) -> GroupBySource:  # fmt: skip
-    frame = kind.of(table)
+    frame = kind.of(table, Names("p", "y", weight))
     return GroupBySource(frame, Columns.of(frame, "p", "y", weight, score_range, positive))
 
 
@@ -89,8 +90,11 @@ def _grid(quick: Callable[[str, str], bool]) -> list[Any]:
 @pytest.mark.parametrize(("engine", "name", "calibrator"), _grid(lambda name, calibrator: calibrator in SOME_OF_DASK))
 def test_the_model_has_the_bytes_of_the_fit_in_memory(engine: str, name: str, calibrator: str) -> None:
     rows = hard_set(name)
-    source = source_of(ENGINES[engine](table_of(rows)), rows.score_range)
-    assert fitted(calibrator, name, source).to_bytes() == local_model(calibrator, name).to_bytes()
+    model = fb.engines.fit(
+        ENGINES[engine](table_of(rows)), score="p", label="y", calibrator=CALIBRATORS[calibrator](rows.score_range),
+        engine="auto" if engine == "dask" else "group-by",
+    )  # fmt: skip
+    assert model.to_bytes() == local_model(calibrator, name).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -111,8 +115,11 @@ def test_so_it_has_where_plans_have_to_be_refined(engine: str, name: str, calibr
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pandas", "pyarrow"])
 def test_integer_weights_are_frequencies(engine: str, calibrator: str, name: str) -> None:
     rows = hard_set(name)
-    source = source_of(ENGINES[engine](table_of(rows)), rows.score_range, weight="w")
-    assert fitted(calibrator, name, source).to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
+    model = fb.engines.fit(
+        ENGINES[engine](table_of(rows)), score="p", label="y", weight="w", engine="group-by",
+        calibrator=CALIBRATORS[calibrator](rows.score_range),
+    )  # fmt: skip
+    assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -220,11 +227,11 @@ NAN, INF = float("nan"), float("inf")
     [
         ("p", [None, None], r"of 12 rows, p is NULL in 2;"),
         ("p", [NAN], r"of 11 rows, p is (NaN|NULL) in 1;"),
-        ("p", [INF, -INF], r"of 12 rows, p is infinite in 2;"),
-        ("p", [1.5, -0.1, 2.0], r"of 13 rows, p is outside \[0, 1\] in 3;.*score_range=None"),
+        ("p", [INF, -INF], r"of 12 rows, p is infinite in 2 \(such as -inf\);"),
+        ("p", [1.5, -0.1, 2.0], r"of 13 rows, p is outside \[0, 1\] in 3 \(such as -0.1\);.*score_range=None"),
         ("y", [None], r"of 11 rows, y is NULL in 1;"),
         ("y", [2, 2], r"of 12 rows, y is neither 0 nor 1 in 2 \(such as 2(\.0)?\);.*positive="),
-        ("w", [-1, -2], r"of 12 rows, w is negative in 2;"),
+        ("w", [-1, -2], r"of 12 rows, w is negative in 2 \(such as -1\);"),
         ("w", [None], r"of 11 rows, w is NULL in 1;"),
     ],
 )  # fmt: skip
@@ -244,7 +251,10 @@ def test_bad_rows_are_refused_with_their_number(engine: str, column: str, bad: l
 
 def test_several_kinds_of_bad_rows_are_told_at_once() -> None:
     table = pl.DataFrame({"p": [0.1, None, 7.0, INF, NAN, 0.2], "y": [0.0, 1.0, 1.0, 0.5, None, 1.0]})
-    told = r"of 6 rows, p is NULL in 1, p is NaN in 1, p is infinite in 1, p is outside \[0, 1\] in 1, y is NULL in 1, y is nei"
+    told = (
+        r"of 6 rows, p is NULL in 1, p is NaN in 1, p is infinite in 1 \(such as inf\), "
+        r"p is outside \[0, 1\] in 1 \(such as 7.0\), y is NULL in 1, y is neither 0 nor 1 in 1 \(such as 0.5\); leave"
+    )
     with pytest.raises(fb.InputError, match=told):
         fb.UniformMassBinning(2)._fit_source(source_of(table))
 
@@ -258,7 +268,7 @@ def test_a_table_without_rows_is_refused(engine: str) -> None:
 
 def test_weights_that_are_all_zero_are_refused() -> None:
     table = pl.DataFrame({**ROWS, "w": [0] * 10})
-    with pytest.raises(fb.InputError, match="sample_weight is 0 for every row"):
+    with pytest.raises(fb.InputError, match="weight is 'w', which is 0 for every row"):
         fb.UniformMassBinning(2)._fit_source(source_of(table, weight="w"))
 
 
@@ -309,9 +319,10 @@ def test_a_query_that_fails_leaves_no_model() -> None:
         ({}, {"score": "q"}, fb.InputError, "no column 'q'; it has 'p', 'y'"),
         ({"p": ["a"] * 10}, {}, fb.InputTypeError, "score is 'p', a column of text; scores are numbers"),
         ({"y": ["no", "yes"] * 5}, {}, fb.InputTypeError, "a column of text such as 'no' and 'yes'.*positive='yes'"),
-        ({"y": ["no", "yes"] * 5}, {"positive": "y"}, fb.InputError, "positive is 'y', which is no value of 'y'; .*'yes'"),
-        ({"y": [1, 2, 3, 1, 2] * 2}, {"positive": 1}, fb.InputError, "holds 1, 2, 3 and perhaps others; labels have two"),
-        ({"w": [0.5] * 10}, {"weight": "w"}, fb.InputTypeError, "weight is 'w', a column of real numbers"),
+        ({"y": ["no", "yes"] * 5}, {"positive": "y"}, fb.InputError, "none of the labels in y: they are 'no' and 'yes'"),
+        ({"y": [1, 2, 3, 1, 2] * 2}, {"positive": 4}, fb.InputError, "positive is 4, which is none of the labels in y: they a"),
+        ({"y": list("abcdefghij")}, {}, fb.InputTypeError, r"text such as '.' and '.'; say .*: positive=$"),
+        ({"w": [0.5] * 10}, {"weight": "w"}, fb.InputTypeError, "w holds real numbers, real weights, and here"),
     ],
 )  # fmt: skip
 def test_columns_that_cannot_be_used_are_refused(columns: Any, options: Any, error: type[Exception], told: str) -> None:

@@ -45,9 +45,9 @@ def test_tables_whose_rows_should_stay(module: str) -> None:
 @pytest.mark.parametrize(
     ("calibrator", "message"),
     [
-        (fb.UniformMassBinning(scheme="ums"), "scheme 'ums' splits the samples at random and needs them all at once; use"),
+        (fb.UniformMassBinning(scheme="ums"), "scheme 'ums' splits the samples at random and needs them all at once; collect"),
         (fb.UniformMassBinning(edges_share=0.5), "edges_share picks samples at random and needs them all at once"),
-        (fb.IsotonicCalibration(), "IsotonicCalibration needs all rows at once, as it pools single scores; use fit, or"),
+        (fb.IsotonicCalibration(), "IsotonicCalibration needs all rows at once, as it pools single scores; collect"),
         (fb.VennAbers(), "VennAbers needs all rows at once, as it pools single scores"),
         (fb.ScalingBinning(), "ScalingBinning needs all rows at once, as it averages scaled scores"),
         (fb.PlattScaling(), "PlattScaling needs all rows at once, as its map is fitted to single scores"),
