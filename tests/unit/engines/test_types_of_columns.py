@@ -1,0 +1,243 @@
+"""Columns of all types: what counts as a score, a weight, a segment and a label, and what is refused in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+import fastbin as fb
+from hard_sets import FEWER_BINS
+
+pytestmark = [
+    *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
+    pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
+]
+
+N = 3000
+RNG = np.random.default_rng(5)
+SCORES = RNG.random(N) ** 3
+LABELS = RNG.random(N) < SCORES
+SEGMENTS = np.arange(N) % 3
+COLUMNS = {"p": SCORES, "y": LABELS, "s": SEGMENTS}
+CALIBRATOR = fb.UniformMassBinning(10)
+MODEL = CALIBRATOR.fit(SCORES, LABELS).model_
+
+
+def fit(table: Any, **options: Any) -> Any:
+    return fb.engines.fit(table, **{"score": "p", "label": "y", "calibrator": CALIBRATOR, "engine": "group-by", **options})
+
+
+def count(table: Any, **options: Any) -> Any:
+    return fb.engines.count(table, MODEL, **{"score": "p", **options})
+
+
+# ---------------------------------------------------------------------- types and values
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "pandas of Arrow", "polars", "duckdb"])
+def test_integers_that_doubles_do_not_hold_are_scores(kind: str) -> None:
+    scores = 2**53 + 1 + 2 * np.arange(N)
+    table = pa.table({"p": scores, "y": LABELS})
+    calibrator = fb.UniformMassBinning(5, score_range=None)
+    given = {
+        "pyarrow": lambda: table,
+        "pandas": table.to_pandas,
+        "pandas of Arrow": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars": lambda: pl.from_arrow(table),
+        "duckdb": lambda: duckdb.connect().from_arrow(table),
+    }[kind]()
+    assert fit(given, calibrator=calibrator) == calibrator.fit(scores.astype(np.float64), LABELS).model_
+
+
+ENGINES = {
+    "duckdb": lambda table: duckdb.connect().from_arrow(table),
+    "polars": pl.from_arrow,
+    "pyarrow": lambda table: table,
+    "pandas": lambda table: table.to_pandas(),
+    "stream": lambda table: table,
+}
+EVERY_ENGINE = pytest.mark.parametrize("engine", list(ENGINES))
+
+
+def weighted(engine: str, weights: Any, **options: Any) -> Any:
+    table = pa.table({"p": np.linspace(0, 1, len(weights)), "y": [0, 1] * (len(weights) // 2), "w": weights})
+    options = {"calibrator": fb.UniformMassBinning(2, score_range=None), "weight": "w", **options}
+    return fit(ENGINES[engine](table), engine="stream" if engine == "stream" else "group-by", **options)
+
+
+@EVERY_ENGINE
+def test_two_to_the_53_samples_are_not_too_many(engine: str) -> None:
+    model = weighted(engine, [2**52, 2**52 - 3, 2, 1])
+    assert model.n_samples == 2**53
+    for weights in ([2**52, 2**52 - 3, 3, 1], [2**53, 1, 0, 0], [2**53, 1, 1, 1], [2**53 + 1, 0, 0, 0], [2**60, 2**60, 2, 1]):
+        with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+            weighted(engine, weights)
+
+
+@EVERY_ENGINE
+def test_all_samples_may_have_one_score(engine: str) -> None:
+    """One cell holds them all: its sum is a double, which 2**53 and one more round to."""
+    table = pa.table({"p": [0.5] * 4, "y": [0, 1, 0, 1], "w": [2**52, 2**52 - 2, 1, 1]})
+    options = {"weight": "w", "calibrator": fb.UniformMassBinning(1), "engine": "stream" if engine == "stream" else "group-by"}
+    assert fit(ENGINES[engine](table), **options).n_samples == 2**53
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+        fit(ENGINES[engine](table.set_column(2, "w", pa.array([2**52, 2**52 - 2, 1, 2]))), **options)
+
+
+@EVERY_ENGINE
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 0), pa.decimal128(38, 0), pa.uint64(), pa.bool_()])
+def test_whole_weights_of_any_type(kind: pa.DataType, engine: str) -> None:
+    weights = np.arange(200) % 2 if kind == pa.bool_() else np.arange(200) % 5
+    if engine == "pandas" and pa.types.is_decimal(kind):  # which it holds as objects
+        with pytest.raises(fb.InputTypeError, match="w holds Object, not whole numbers"):
+            weighted(engine, pa.array(weights).cast(kind))
+        return
+    expected = weighted("stream", pa.array(weights))
+    assert weighted(engine, pa.array(weights).cast(kind)) == expected
+
+
+@EVERY_ENGINE
+def test_huge_weights_are_too_many(engine: str) -> None:
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+        weighted(engine, pa.array([2**64 - 1, 1], pa.uint64()))
+
+
+@EVERY_ENGINE
+def test_weights_that_are_no_numbers(engine: str) -> None:
+    with pytest.raises(fb.InputTypeError, match=r"w holds .*, not whole numbers"):
+        weighted(engine, ["1", "2"])
+    with pytest.raises(fb.InputTypeError, match=r"w holds .*, real weights, and here weights are counts .* BIGINT"):
+        weighted(engine, [1.0, 2.0])
+
+
+@EVERY_ENGINE
+def test_weights_that_are_all_zero(engine: str) -> None:
+    with pytest.raises(fb.InputError, match="weight is 'w', which is 0 for every row; a calibrator needs samples"):
+        weighted(engine, [0, 0])
+
+
+def test_weights_of_segments() -> None:
+    weights = np.arange(N) % 3
+    expected = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS, weights).model_
+    connection = duckdb.connect()
+    connection.register("given", pa.table({**COLUMNS, "w": weights}))
+    for kind in ("BIGINT", "HUGEINT", "UBIGINT", "DECIMAL(20, 0)"):
+        for segment in ("BIGINT", "HUGEINT", "UBIGINT", "UTINYINT"):
+            relation = connection.sql(f"SELECT p, y, s::{segment} AS s, w::{kind} AS w FROM given")
+            assert fit(relation, segment="s", weight="w").to_bytes() == expected.to_bytes()
+    zero = connection.sql("SELECT p, y, s, 0 AS w FROM given")
+    for engine in ("stream", "group-by"):
+        with pytest.raises(fb.InputError, match="weight is 'w', which is 0 for every row"):
+            fit(zero, segment="s", weight="w", engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [
+        (pa.array([2**64 - 1, 1], pa.uint64()), "days.* is 18446744073709551615"),
+        (pa.array(["", "a"]), r"days\[0\] is '', which is empty"),
+        (pa.array([0.5, 1.0]), "days"),
+    ],
+)
+def test_bad_segments_are_called_by_their_column(segments: pa.Array, message: str, engine: str) -> None:
+    relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
+    with pytest.raises(fb.FastbinError, match=message):
+        fit(relation, segment="days", calibrator=fb.UniformMassBinning(1), engine=engine)
+
+
+# ---------------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize("positive", [np.array([1]), [1], {1}, (1,), np.array(1)])
+def test_one_label_is_positive(positive: Any) -> None:
+    for engine in ("stream", "group-by"):
+        relation = duckdb.connect().from_arrow(pa.table(COLUMNS))
+        for call in (fit, count):
+            with pytest.raises(fb.InputTypeError, match=r"positive is of type .*; pass the one label that counts as 1"):
+                call(relation, label="y", positive=positive, engine=engine)
+
+
+def test_numbers_of_numpy_are_positive() -> None:
+    relation = duckdb.connect().from_arrow(pa.table({"p": SCORES, "y": np.where(LABELS, 7, -7)}))
+    for positive in (np.int8(7), np.float32(7)):
+        assert fit(relation, positive=positive) == MODEL
+        counts = count(relation, label="y", positive=positive, engine="group-by")
+        assert counts.label_sums.sum() == LABELS.sum()
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+@pytest.mark.parametrize(("labels", "positive"), [(["a", "b"], 5), (["a", "b"], True), ([3, 5], "a"), ([True, False], "yes")])
+def test_a_positive_label_of_another_type(labels: list[Any], positive: Any, engine: str) -> None:
+    relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
+    for call in (fit, count):
+        with pytest.raises(fb.InputError, match=f"positive is {positive!r}, which is none of the labels in y: they are "):
+            call(relation, label="y", positive=positive, engine=engine)
+
+
+@pytest.mark.parametrize("library", ["pandas", "dask"])
+def test_labels_of_several_types(library: str) -> None:
+    frame = pd.DataFrame({"p": [0.1, 0.2, 0.3], "y": ["a", 1, "a"]})
+    if library == "dask":
+        with pytest.importorskip("dask").config.set({"dataframe.convert-string": False}):
+            frame = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=1)
+    with pytest.raises(fb.InputTypeError, match="of several types"):
+        fit(frame, positive="a")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas", "stream"])
+def test_third_labels_are_counted(engine: str) -> None:
+    words = [*np.where(LABELS, "yes", "no")[:-3].tolist(), "maybe", "maybe", "maybe"]
+    table = pa.table({"p": SCORES, "y": words})
+    message = r"of 3,000 rows, y is neither 'yes' nor '(no|maybe)' in [0-9,]+ \(such as '(no|maybe)'\); leave such rows out"
+    with pytest.raises(fb.InputError, match=message):
+        fit(ENGINES[engine](table), positive="yes", engine="stream" if engine == "stream" else "group-by")
+
+
+def test_one_of_many_labels_is_not_suggested() -> None:
+    many = pa.table({"p": [0.1] * 10, "y": list("abcdefghij")})
+    with pytest.raises(fb.InputTypeError, match=r"say which value is 1: positive=$"):
+        fit(many)
+    with pytest.raises(fb.InputError, match="positive is 'z', which is none of the labels in y"):
+        fit(many, positive="z")
+    for engine in ("duckdb", "polars", "pyarrow", "pandas"):
+        with pytest.raises(fb.InputError, match="positive is 5, which is none of the labels in y"):
+            fit(ENGINES[engine](many), positive=5)
+    with pytest.raises(fb.InputError, match=r"of 10 rows, y is neither 'j' nor '[a-i]' in 8 "):
+        fit(many, positive="j")
+
+
+def test_values_that_are_not_compared() -> None:
+    for value, kind in (
+        ("[1, 2]", r"INTEGER\[\]"),
+        ("{'a': 1}", "STRUCT"),
+        ("MAP {'a': 1}", "MAP"),
+        ("[1, 2]::INT[2]", "INTEGER"),
+    ):
+        relation = duckdb.sql(f"SELECT 0.5 AS p, {value} AS day")
+        with pytest.raises(fb.InputTypeError, match=rf"day holds {kind}.*, whose values are not compared; cast the column to"):
+            count(relation, by="day", engine="group-by")
+
+
+def test_counts_without_labels_are_no_outcomes() -> None:
+    counts = count(pa.table(COLUMNS))
+    for counted in (fb.online.CalibrationMonitor(MODEL), fb.online.StreamingBinning(MODEL)):
+        with pytest.raises(fb.InputTypeError, match="label_sums is None; count with label=, the column of labels"):
+            counted.update_counts(counts.counts, counts.label_sums)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas", "stream"])
+def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
+    """Infinite scores and those that are no numbers are not out of range."""
+    table = pa.table({**COLUMNS, "p": np.concatenate([SCORES[:-3] / 2.0, [-np.inf, np.nan, 0.75]])})
+    narrow = fb.UniformMassBinning(10, score_range=(0.0, 0.6))
+    message = r"p is infinite in 1 \(such as -inf\), p is outside \[0, 0.6\] in 1 \(such as 0.75\); leave"
+    with pytest.raises(fb.InputError, match=message):
+        fit(ENGINES[engine](table), calibrator=narrow, engine="stream" if engine == "stream" else "group-by")
