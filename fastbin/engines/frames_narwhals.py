@@ -16,7 +16,7 @@ from fastbin._typing import Array
 from fastbin.engines.arrays import Names
 from fastbin.engines.faults import MOST_SAMPLES, too_many_samples
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.queries import own_name, plain
+from fastbin.engines.queries import plain
 from fastbin.engines.tables import check_columns, column_names, ignores_case, is_frame, package_of, pyarrow
 from fastbin.export.dialects import DIALECTS
 
@@ -119,7 +119,8 @@ class NarwhalsFrame:
         nw, engine = self._nw, self._frame.implementation
         if engine.is_duckdb():
             # Only a relation knows its connection, and what may be read by name is a setting of that.
-            return nw.from_native(self._frame.to_native().query(own_name("fastbin_intervals"), _as_query(table)))
+            one_row = self._frame.to_native().limit(0).aggregate("count(*)")
+            return nw.from_native(one_row.project(_unnested(table)))
         if engine.is_ibis():
             import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
 
@@ -169,8 +170,8 @@ def _checked(table: Any, names: Names) -> Any:
     return table.set_column(at, names.score, table.column(at).cast(pa.float64(), safe=False))
 
 
-def _as_query(table: Mapping[str, Array]) -> str:
-    """A small table as a query of DuckDB; from texts, as it takes many constants slowly."""
+def _unnested(table: Mapping[str, Array]) -> str:
+    """The columns of a small table as rows that DuckDB makes of one; from texts, as it takes many constants slowly."""
     literals = {name: ", ".join(DIALECTS["duckdb"].literals(column)) for name, column in table.items()}
     kinds = {name: "BIGINT" if column.dtype.kind == "i" else "DOUBLE" for name, column in table.items()}
-    return "SELECT " + ", ".join(f"unnest(CAST('[{text}]' AS {kinds[name]}[])) AS {name}" for name, text in literals.items())
+    return ", ".join(f"unnest(CAST('[{text}]' AS {kinds[name]}[])) AS {name}" for name, text in literals.items())

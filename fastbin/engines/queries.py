@@ -209,13 +209,8 @@ def run_over(table: Any, query: str, engine: str) -> Any:
     if engine == "spark":
         text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
         return table.sparkSession.sql(text, **{SOURCE: table})
-    own = own_name(SOURCE)
+    own = f"{SOURCE}_{uuid4().hex}"  # which no table of the user has
     return table.query(own, query.replace(f"FROM {SOURCE} AS", f"FROM {own} AS"))
-
-
-def own_name(name: str) -> str:
-    """A name that no table of the user has."""
-    return f"{name}_{uuid4().hex}"
 
 
 def fetched(table: Any, engine: str) -> list[Any]:

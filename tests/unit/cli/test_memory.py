@@ -119,14 +119,14 @@ def test_too_little_for_the_row_groups_of_a_file(monkeypatch: pytest.MonkeyPatch
     pq.write_table(pa.table(columns), "wide.parquet")
     monkeypatch.setattr("fastbin.cli._options.LEAST_MEMORY", 1)
     run("fit", "wide.parquet", "--memory-limit", "20MB")
-    told = refusal("predict", "m.fbm", "wide.parquet", "--seed", "1", "-o", "out.parquet", "--memory-limit", "20MB")
+    told = refusal("predict", "m.fbm", "wide.parquet", "--seed", "1", "-o", "out.parquet", "--memory-limit", "8MB")
     assert told == (
-        "not enough memory: the memory limit of 20,000,000 bytes leaves too little to read wide.parquet: half of it is for "
+        "not enough memory: the memory limit of 8,000,000 bytes leaves too little to read wide.parquet: half of it is for "
         "DuckDB, which needs more for row groups of 42 columns; raise --memory-limit"
     )
     assert not Path("out.parquet").exists()
     with pytest.raises(MemoryError, match=r"raise memory_limit$"):
-        list(open_table("wide.parquet", memory_limit=20_000_000).batches())
+        list(open_table("wide.parquet", memory_limit=8_000_000).batches())
 
 
 @pytest.mark.usefixtures("little")

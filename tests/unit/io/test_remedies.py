@@ -103,9 +103,9 @@ def test_remedies_are_those_of_the_interface() -> None:
 
 def test_a_pattern_without_quotes() -> None:
     for arguments in (
-        ["fit", "a.csv", "b.csv"],
-        ["predict", "m.fbm", "a.csv", "b.csv", "c.csv"],
-        ["report", "m.fbm", "a", "b"],
+        ["fit", "a.csv", "b.csv", "-o", "x.fbm"],
+        ["predict", "m.fbm", "a.csv", "b.csv", "c.csv", "-o", "x.csv"],
+        ["report", "m.fbm", "a", "b", "-o", "x.html"],
     ):
         told = refusal(*arguments, code=2)
         assert told.startswith("Got unexpected extra argument")
