@@ -11,11 +11,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from fastbin._dependencies import install_command
 from fastbin._files import TEMPORARIES
 
-INTERRUPTED = 130
 SHOW_CURSOR = b"\x1b[?25h"  # a spinner may have hidden it
 
 
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments and {"--cflags", "--libs"}.issuperset(arguments):
         with contextlib.suppress(BrokenPipeError):
             print(build_flags(arguments), flush=True)
-            return 0
-        os._exit(0)  # the reader is gone; at a normal exit Python would try to write again
+        return 0
     try:
         import click
         import rich
@@ -65,13 +64,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     del click, rich
     from fastbin.cli import command_line
 
-    code = command_line.run(list(arguments))
-    if code == INTERRUPTED:
-        # A thread of PyArrow may still wait for input; a normal exit of the interpreter would abort the process then.
-        sys.stdout.flush()
+    return command_line.run(list(arguments))
+
+
+def entry() -> NoReturn:
+    """The process ``fastbin``: the command line, then the end of the process without that of the interpreter.
+
+    A thread of PyArrow may still wait for standard input, or just be letting go of it, in Python code. A normal exit of the
+    interpreter ends such a thread in the middle of C++, which aborts the process.
+    """
+    code = main()
+    with contextlib.suppress(OSError):
         sys.stderr.flush()
-        os._exit(code)
-    return code
+    os._exit(code)
 
 
 def _complete_streams() -> None:
@@ -120,8 +125,8 @@ def _wait_for_the_end(source: int) -> None:
             os.write(2, SHOW_CURSOR)
         if number == signal.SIGINT:
             os.write(2, b"error: interrupted\n")
-    os._exit(INTERRUPTED if number == signal.SIGINT else 128 + number)
+    os._exit(128 + number)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,20 @@ def test_models_go_through_pipes() -> None:
     assert '"odds_ratio"' in adapted.stdout
     assert "With probability at least 90 %" in adapted.stderr  # what would be shown, beside the model
     assert "-" not in os.listdir()
+
+
+def test_an_error_while_more_input_is_awaited_ends_the_process_cleanly() -> None:
+    """A thread of PyArrow that waits for the rest of the input must not abort the process."""
+    streams: Any = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    with subprocess.Popen([*FASTBIN, "fit", "-", "-q", "-o", "none.fbm"], env=environment(), **streams) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        with suppress(BrokenPipeError):
+            process.stdin.write(b"p,y\nabc,1\n" + b"0.5,1\n" * 500_000)  # three blocks, of which the first is refused
+        message = process.stderr.read().decode()  # the input is still open
+    assert message == "error: standard input, row 1, column p: 'abc' is neither a number nor true or false\n"
+    assert process.returncode == 1
+    assert not Path("none.fbm").exists()
 
 
 def test_one_standard_input_for_one_use() -> None:
