@@ -237,11 +237,11 @@ class Calibrator(Estimator[BinnedModel]):
         """How many samples this configuration needs."""
         return 1
 
-    def _why_all_rows(self) -> str | None:
+    def _why_all_rows(self, remedy: str = "use fit") -> str | None:
         """Why this configuration needs all rows at once, and what to do; ``None`` where `_fit_source` can fit it to counts."""
         return (
-            f"{type(self).__name__} needs all rows at once, as {self._looks_at}; use fit, or a calibrator that counts decide, "
-            "such as CertifiedCalibration or UniformMassBinning"
+            f"{type(self).__name__} needs all rows at once, as {self._looks_at}; {remedy}, or take a calibrator that counts "
+            "decide, such as CertifiedCalibration or UniformMassBinning"
         )
 
     def _fit_source(self, source: Any, stacklevel: int = 3) -> Self:

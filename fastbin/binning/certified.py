@@ -167,7 +167,7 @@ class CertifiedCalibration(Binning):
         steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted_rows(source))
         return self._finish(checked, steps, n_bins, stacklevel)
 
-    def _why_all_rows(self) -> None:
+    def _why_all_rows(self, remedy: str = "use fit") -> None:
         return None
 
     def _least_samples(self) -> int:

@@ -71,7 +71,7 @@ class FixedEdges(Binning):
         n_samples = int(everything.counts[0])
         return self._fit_tally(lambda bins: tally_source(source, bins, everything), n_samples, score_range, stacklevel)
 
-    def _why_all_rows(self) -> None:
+    def _why_all_rows(self, remedy: str = "use fit") -> None:
         return None
 
     def _fit_tally(

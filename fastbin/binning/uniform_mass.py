@@ -224,14 +224,14 @@ class UniformMassBinning(Binning):
         self.model_ = checked.model(bins, len(ranks[-1]) + 1, stacklevel)
         return self
 
-    def _why_all_rows(self) -> str | None:
+    def _why_all_rows(self, remedy: str = "use fit") -> str | None:
         if self.scheme == "ums":
             return (
-                "scheme 'ums' splits the samples at random and needs them all at once; use fit, or scheme 'umd', which needs "
-                "no split (Gupta & Ramdas 2021)"
+                f"scheme 'ums' splits the samples at random and needs them all at once; {remedy}, or take scheme 'umd', which "
+                "needs no split (Gupta & Ramdas 2021)"
             )
         if self.edges_share != 1.0:
-            return "edges_share picks samples at random and needs them all at once; use fit, or edges_share=1"
+            return f"edges_share picks samples at random and needs them all at once; {remedy}, or take edges_share=1"
         return None
 
     def _least_samples(self) -> int:

@@ -78,7 +78,6 @@ def real_weights(name: str, kind: object) -> InputTypeError:
 
 def needs_rows(who: str, why: str) -> InputError:
     """The error of a calibrator that counts do not decide; `why` is what it says of itself."""
-    why = why.replace("use fit, or", "collect the columns that are needed, or take")
     return InputError(f"{who} asked for counts alone: {why}")
 
 

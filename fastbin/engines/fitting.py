@@ -17,7 +17,7 @@ from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.faults import needs_rows
 from fastbin.engines.files import stream_file
 from fastbin.engines.labels import check_positive
-from fastbin.engines.tables import ENGINES, is_path, must_not_move, package_of, stream_of, unwrapped
+from fastbin.engines.tables import ENGINES, how_to_bring, is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given
@@ -55,7 +55,8 @@ def fit(
     engine : {"auto", "stream", "group-by"}
         "stream": rows come as Arrow batches into the counters of this process, which is the fastest on one machine.
         "group-by": rows of a frame or a table stay where they are, and the engine is asked for counts. "auto": "group-by" for
-        Dask, Spark and Ibis, else "stream".
+        Dask, Spark and Ibis, else "stream". The rows of Dask stream where that is asked for, one partition after the other;
+        those of Spark and Ibis do not.
     progress : callable, optional
         Called with the number of the pass, from 1, and the rows seen in it, as they are read. CSV is parsed as a whole before
         the first pass, which is over what was parsed.
@@ -169,7 +170,7 @@ def _fit_by_groups(
         from fastbin.engines.segments import fit_segments
 
         return fit_segments(table, names, positive, method, told, progress)
-    why = method._why_all_rows()
+    why = method._why_all_rows(how_to_bring(table))
     if why is not None:
         raise needs_rows(f"a {type(table).__name__} of {package_of(table)} is", why)
     from fastbin.engines.group_by import group_by_source

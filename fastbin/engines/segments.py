@@ -39,7 +39,7 @@ from fastbin.engines.queries import (
     selected,
     type_names,
 )
-from fastbin.engines.tables import package_of
+from fastbin.engines.tables import how_to_bring, package_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -129,9 +129,9 @@ class _Query(NamedTuple):
         if engine is None:
             raise InputTypeError(
                 f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB "
-                "and Spark alone; let a table that streams do so, or collect the columns that are needed"
+                f"and Spark alone; {how_to_bring(table)}"
             )
-        score_range = _score_range(method)
+        score_range = _score_range(method, table)
         frame = frame_of(table, names)
         columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
         assert names.segment is not None
@@ -228,15 +228,15 @@ class _Query(NamedTuple):
         return np.array([tuple(row) for row in found], object).reshape(-1, 6)
 
 
-def _score_range(method: SegmentedBinning) -> ScoreRange:
+def _score_range(method: SegmentedBinning, table: Any) -> ScoreRange:
     """That of the calibrator, which must be one that such queries fit."""
     calibrator = UniformMassBinning() if method.calibrator is None else method.calibrator
     if type(calibrator) is not UniformMassBinning:
         raise InputError(
             f"calibrator is {type(calibrator).__name__}, and segments are fitted by GROUP BY with UniformMassBinning alone; "
-            "collect the columns that are needed first"
+            + how_to_bring(table)
         )
-    why = calibrator._why_all_rows()
+    why = calibrator._why_all_rows(how_to_bring(table))
     if why is not None:
         raise needs_rows("segments are", why)
     return check_score_range(calibrator.score_range)

@@ -23,7 +23,7 @@ BATCH_ROWS = 2**16
 # What tables are called that an engine may be asked about.
 _FRAMES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "DuckDBPyRelation")
 
-# Packages whose rows should not move: they are asked for counts.
+# Packages whose rows should not move: they are asked for counts, unless a call says otherwise.
 GROUP_BY_PACKAGES = ("dask", "dask_expr", "pyspark", "ibis")
 
 A_TABLE = (
@@ -111,6 +111,16 @@ def must_not_move(table: Any) -> bool:
     return package_of(table) in GROUP_BY_PACKAGES
 
 
+def streams(table: Any) -> bool:
+    """Whether the rows of a table come where they are asked for."""
+    return package_of(table) in _STREAMS or not must_not_move(table)
+
+
+def how_to_bring(table: Any) -> str:
+    """What messages say where the rows of a table are needed."""
+    return "pass engine='stream', which brings the rows here" if streams(table) else "collect the columns that are needed"
+
+
 def is_frame(table: Any) -> bool:
     """Whether this is a table of an engine, and no series, session, stream or function."""
     return any(base.__name__ in _FRAMES for base in type(table).__mro__)
@@ -135,7 +145,7 @@ def stream_of(table: Any) -> Stream:
         For what is no table, or one that does not stream.
     """
     package = package_of(table)
-    if package in GROUP_BY_PACKAGES:
+    if not streams(table):
         raise InputTypeError(f"table is a {type(table).__name__} of {package}, whose rows do not stream; leave engine out")
     make = _STREAMS.get(package)
     stream = None if make is None else make(table)
@@ -216,6 +226,19 @@ def _of_pandas(frame: Any) -> Stream | None:
     return Stream("the data frame", list(frame.columns), read)
 
 
+def _of_dask(frame: Any) -> Stream | None:
+    if not hasattr(frame, "columns"):
+        return None
+
+    def read(names: list[str]) -> Iterator[Any]:
+        for part in frame[names].to_delayed():  # one after the other: no more than one is in memory
+            stream = _of_pandas(part.compute())
+            assert stream is not None
+            yield from stream.read(names)
+
+    return Stream("the Dask frame", list(frame.columns), read)
+
+
 def _of_pyarrow(table: Any) -> Stream | None:
     pa = pyarrow()
     if isinstance(table, pa.RecordBatch):
@@ -261,8 +284,8 @@ def _of_function(function: Callable[[], Any]) -> Stream:
             raise InputTypeError("table is a function that returned a path; pass the path")
         if must_not_move(made):
             raise InputTypeError(
-                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows do not "
-                "stream; pass the frame"
+                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows should stay "
+                "where they are; pass the frame"
             )
         return stream_of(made)
 
@@ -280,5 +303,7 @@ _STREAMS: dict[str, Callable[[Any], Stream | None]] = {
     "duckdb": _of_duckdb,
     "polars": _of_polars,
     "pandas": _of_pandas,
+    "dask": _of_dask,
+    "dask_expr": _of_dask,
     "pyarrow": _of_pyarrow,
 }

@@ -31,6 +31,11 @@ def in_duckdb(table: pa.Table) -> Any:
     return connection, "SELECT * FROM kept"
 
 
+def in_dask(table: pa.Table) -> Any:
+    frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    return frames.from_pandas(table.to_pandas(), npartitions=3)
+
+
 ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "DuckDB": in_duckdb,
     "Polars lazy": lambda table: pl.from_arrow(table).lazy(),
@@ -40,6 +45,7 @@ ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "data set": pyarrow.dataset.dataset,
     "function": lambda table: lambda: pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=700)),
 }
+STREAMED = ENGINES | {"Dask": in_dask}  # whose rows come where that is asked for
 
 
 def as_table(name: str) -> pa.Table:
@@ -65,11 +71,12 @@ def tiny_caps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", STREAMED)
 def test_the_model_of_hard_rows(engine: str, name: str, calibrator: str) -> None:
     model = fb.engines.fit(
-        ENGINES[engine](as_table(name)), score="p", label="y", calibrator=CALIBRATORS[calibrator](hard_set(name).score_range)
-    )
+        STREAMED[engine](as_table(name)), score="p", label="y", engine="stream",
+        calibrator=CALIBRATORS[calibrator](hard_set(name).score_range),
+    )  # fmt: skip
     assert model.to_bytes() == local_model(calibrator, name).to_bytes()
 
 
@@ -111,7 +118,7 @@ def test_between_fixed_edges(name: str, weighted: bool) -> None:
         assert {one.filename for one in told_of_table} <= {__file__}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", STREAMED)
 @pytest.mark.parametrize(
     "calibrator",
     [
@@ -122,7 +129,8 @@ def test_between_fixed_edges(name: str, weighted: bool) -> None:
 )  # fmt: skip
 def test_calibrators_of_single_rows_read_them_all(engine: str, calibrator: Any) -> None:
     rows = hard_set("beta")
-    model = fb.engines.fit(ENGINES[engine](as_table("beta")), score="p", label="y", weight="n", calibrator=calibrator)
+    table = STREAMED[engine](as_table("beta"))
+    model = fb.engines.fit(table, score="p", label="y", weight="n", calibrator=calibrator, engine="stream")
     assert (
         model.to_bytes()
         == type(calibrator)(**calibrator.get_params()).fit(rows.scores, rows.labels, rows.repeats).model_.to_bytes()
@@ -132,14 +140,16 @@ def test_calibrators_of_single_rows_read_them_all(engine: str, calibrator: Any) 
 
 @pytest.mark.filterwarnings("ignore:.* of .* models, the first that of:fastbin.FastbinWarning")
 @pytest.mark.parametrize("keys", ["integers", "texts", "categories"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", STREAMED)
 def test_segments(engine: str, keys: str) -> None:
     rows = hard_set("heavy atoms")
     numbers = np.random.default_rng(3).integers(0, 12, len(rows.scores)) ** 2 // 11
     column = pa.array(numbers if keys == "integers" else [f"s{number}" for number in numbers])
     table = as_table("heavy atoms").append_column("s", column.dictionary_encode() if keys == "categories" else column)
     for calibrator in (None, fb.CertifiedCalibration(), fb.multi.SegmentedBinning(fb.UniformMassBinning(3), min_points=400)):
-        models = fb.engines.fit(ENGINES[engine](table), score="p", label="y", segment="s", calibrator=calibrator)
+        models = fb.engines.fit(
+            STREAMED[engine](table), score="p", label="y", segment="s", calibrator=calibrator, engine="stream"
+        )
         segmented = calibrator if isinstance(calibrator, fb.multi.SegmentedBinning) else fb.multi.SegmentedBinning(calibrator)
         assert models.to_bytes() == segmented.fit(rows.scores, rows.labels, column.to_pylist()).model_.to_bytes()
 

@@ -176,7 +176,7 @@ def test_other_calibrators_and_engines_are_refused_by_name() -> None:
         fit_there({"calibrator": fb.UniformMassBinning(2, scheme="ums")}, columns)
     dask = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
-    with pytest.raises(fb.InputTypeError, match="window functions, of DuckDB and Spark alone"):
+    with pytest.raises(fb.InputTypeError, match="window functions, of DuckDB and Spark alone; pass engine='stream'"):
         fb.engines.fit(dask.from_pandas(pd.DataFrame(columns), npartitions=1), score="p", label="y", segment="s")
 
 

@@ -26,16 +26,20 @@ def foreign(module: str, **members: Any) -> Any:
     return type("DataFrame", (), {"__module__": module, **members})()
 
 
-MUST_NOT_MOVE = (
+MUST_NOT_STREAM = (
     "pyspark.sql.dataframe", "pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe", "pyspark.pandas.frame",
-    "dask.dataframe.dask_expr._collection", "dask_expr._collection", "ibis.expr.types.relations",
+    "ibis.expr.types.relations",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("module", MUST_NOT_MOVE)
+@pytest.mark.parametrize("module", [*MUST_NOT_STREAM, "dask.dataframe.dask_expr._collection", "dask_expr._collection"])
 def test_tables_whose_rows_should_stay(module: str) -> None:
+    assert must_not_move(foreign(module, __arrow_c_stream__=lambda self: None))
+
+
+@pytest.mark.parametrize("module", MUST_NOT_STREAM)
+def test_tables_whose_rows_stay_whatever_is_asked_for(module: str) -> None:
     table = foreign(module, __arrow_c_stream__=lambda self: None)
-    assert must_not_move(table)
     with pytest.raises(
         fb.InputTypeError, match=f"table is a DataFrame of {module.partition('.')[0]}, whose rows do not stream"
     ):
@@ -45,9 +49,9 @@ def test_tables_whose_rows_should_stay(module: str) -> None:
 @pytest.mark.parametrize(
     ("calibrator", "message"),
     [
-        (fb.UniformMassBinning(scheme="ums"), "scheme 'ums' splits the samples at random and needs them all at once; collect"),
+        (fb.UniformMassBinning(scheme="ums"), "scheme 'ums' splits the samples at random and needs them all at once; {remedy}"),
         (fb.UniformMassBinning(edges_share=0.5), "edges_share picks samples at random and needs them all at once"),
-        (fb.IsotonicCalibration(), "IsotonicCalibration needs all rows at once, as it pools single scores; collect"),
+        (fb.IsotonicCalibration(), "IsotonicCalibration needs all rows at once, as it pools single scores; {remedy}"),
         (fb.VennAbers(), "VennAbers needs all rows at once, as it pools single scores"),
         (fb.ScalingBinning(), "ScalingBinning needs all rows at once, as it averages scaled scores"),
         (fb.PlattScaling(), "PlattScaling needs all rows at once, as its map is fitted to single scores"),
@@ -57,8 +61,12 @@ def test_tables_whose_rows_should_stay(module: str) -> None:
     ids=repr,
 )  # fmt: skip
 def test_what_counts_do_not_decide_is_refused_by_name(calibrator: Any, message: str) -> None:
-    for table, options in ((foreign("pyspark.sql.dataframe"), {}), (TABLE, {"engine": "group-by"})):
-        with pytest.raises(fb.InputError, match=r"is asked for counts alone: " + message):
+    for table, options, remedy in (
+        (foreign("pyspark.sql.dataframe"), {}, "collect the columns that are needed"),
+        (foreign("dask.dataframe.dask_expr._collection"), {}, "pass engine='stream', which brings the rows here"),
+        (TABLE, {"engine": "group-by"}, "pass engine='stream', which brings the rows here"),
+    ):
+        with pytest.raises(fb.InputError, match=r"is asked for counts alone: " + message.format(remedy=remedy)):
             fb.engines.fit(table, score="p", label="y", calibrator=calibrator, **options)
 
 

@@ -92,7 +92,7 @@ def test_too_few_samples() -> None:
 
 
 def test_sample_splitting_is_refused_with_the_remedy() -> None:
-    with pytest.raises(fb.InputError, match="needs them all at once; use fit, or scheme"):
+    with pytest.raises(fb.InputError, match="needs them all at once; use fit, or take scheme"):
         fit(in_batches(SCORES, LABELS), scheme="ums")
 
 
