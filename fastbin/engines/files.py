@@ -72,7 +72,15 @@ def _opened(path: str | os.PathLike[str] | Table, columns: Mapping[str, str]) ->
 
 def _typed(table: Table) -> Stream:
     """The columns of a file that knows their types."""
-    return Stream(table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS), once=not table.can_be_read_again)
+    return Stream(
+        table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS), once=not table.can_be_read_again,
+        most_kept=_half_of_limit(table),
+    )  # fmt: skip
+
+
+def _half_of_limit(table: Table) -> int | None:
+    """What rows that are kept may take; the other half is for the engine that reads."""
+    return None if table.memory_limit is None else table.memory_limit // 2
 
 
 class _Parsed:
@@ -94,16 +102,17 @@ class _Parsed:
 
     def stream(self, *, kept: bool) -> Stream:
         """A stream that can be read again if parsed rows are kept, of numbers alone."""
-        limit = None if self._table.memory_limit is None else self._table.memory_limit // 2
-        replay = Replay(self._parse, limit=limit) if kept else None
+        replay = Replay(self._parse, limit=_half_of_limit(self._table)) if kept else None
 
         def read(wanted: list[str]) -> Iterator[Any]:
             pa, names = pyarrow(), list(self.called.values())
             for arrays in self._parse() if replay is None else replay:
                 yield pa.RecordBatch.from_arrays([pa.array(array) for array in arrays], names).select(wanted)
 
-        close = replay.close if replay is not None else lambda: None
-        return Stream(self._table.path, list(self.called.values()), read, once=replay is None, close=close)
+        called, names = self._table.path, list(self.called.values())
+        if replay is None:
+            return Stream(called, names, read, once=True)
+        return Stream(called, names, read, close=replay.close, most_kept=0)  # as these rows are kept already
 
     def _parse(self) -> Generator[tuple[Any, ...], None, None]:
         label = "label" if "label" in self._numbers else None

@@ -42,6 +42,7 @@ class Stream(NamedTuple):
     once: bool = False  # whether it can be read only once
     close: Callable[[], None] = lambda: None  # gives back what it holds besides the table
     ignores_case: bool = False  # whether names that differ in their case alone are one
+    most_kept: int | None = None  # bytes of its rows that a fit may keep for later passes, where the table says so
 
     def check_columns(self, *names: str | None) -> list[str]:
         """Those that are not ``None``, each once, if each is there once."""

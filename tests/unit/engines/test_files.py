@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
 import fastbin as fb
+from fastbin._fit import batches
+from fastbin.io.ipc import IpcTable
 from fastbin.io.replay import Replay
 
 N = 3000
@@ -69,6 +72,19 @@ def test_what_is_parsed_is_kept_within_the_limit_of_the_table(monkeypatch: pytes
     assert not stored
     assert fit(fb.io.open_table("rows.csv", memory_limit=N)) == BINNING.fit(SCORES, LABELS).model_
     assert sum(stored) == N
+
+
+def test_rows_with_types_are_kept_within_the_limit_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the limit is for rows, of 9 bytes each here; there are enough of them for several passes."""
+    monkeypatch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr(batches, "MOST_LISTED", 20)
+    read, batches_of = [], IpcTable.batches
+    monkeypatch.setattr(IpcTable, "batches", lambda table, *given: read.append(table.path) or batches_of(table, *given))
+    feather.write_feather(pa.table(COLUMNS | {"y": LABELS.astype(bool)}), "rows.feather")
+    for limit, reads_again in ((None, False), (2 * N * 9, False), (2 * N * 9 - 2, True)):
+        read.clear()
+        assert fit(fb.io.open_table("rows.feather", memory_limit=limit)) == BINNING.fit(SCORES, LABELS).model_
+        assert (len(read) > 1) is reads_again
 
 
 def test_a_table_does_not_group() -> None:
