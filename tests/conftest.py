@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("fastbin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run, so that only a change makes a test fail; `.ci/thorough properties` looks for others.
+settings.register_profile("fastbin", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fastbin-random", settings.get_profile("fastbin"), derandomize=False)
 settings.load_profile("fastbin")
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # the examples of plots need no window

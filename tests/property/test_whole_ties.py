@@ -114,7 +114,11 @@ def test_importance_weights_move_no_edge(scheme: str, draw: st.DataObject) -> No
         return
     if expected.n_tied == 0:
         rule = RULE_WITHOUT_TIES[scheme]
-        twin: StepModel = uniform_mass(data.scores, data.labels, n_bins, scheme, rule, weights=data.weights)
+        try:
+            twin: StepModel = uniform_mass(data.scores, data.labels, n_bins, scheme, rule, weights=data.weights)
+        except ValueError:  # all that weighs something is a boundary, which no bin averages
+            assert model is None
+            return
         sums, weighted_sums = twin.weight_sums, twin.weighted_label_sums
     else:
         tally = Tally(expected.n_bins)

@@ -41,6 +41,10 @@ def test_known_common_radii(sizes: list[int], n_bins: int, hoeffding: float, lar
     assert guarantees.common_radius(counts, 0.1) == pytest.approx(common, abs=5e-4)
 
 
+# Of the chance of a failure, which may depend on the radius so little that this moves the radius by 1e-8.
+ROUNDING = 1e-15
+LARGEST_ALPHA = 0.5 - 2 * ROUNDING
+
 small_cells = st.lists(st.tuples(st.integers(0, 16), st.sampled_from([0.0, 0.0, 0.125])), min_size=1, max_size=4)
 
 
@@ -52,18 +56,18 @@ def test_the_common_radius_equals_the_exact_search(cells: list[tuple[int, float]
     radius = guarantees.common_radius(counts, alpha, shifts=shifts)
     # Cells that fail hardly ever enter with more than their chance.
     assert radius <= reference.common_radius(counts, alpha, shifts) + 1e-8
-    # The chance of a failure may depend on the radius so little that its own rounding moves the radius by 1e-8.
-    assert radius >= reference.common_radius(counts, alpha + 1e-15, shifts) - 3e-12
+    assert radius >= reference.common_radius(counts, alpha + ROUNDING, shifts) - 3e-12
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(1, 2000), min_size=1, max_size=20), st.floats(1e-6, 0.5))
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=20), st.floats(1e-6, LARGEST_ALPHA))
+@example([2], LARGEST_ALPHA)
 def test_the_common_radius_is_never_above_the_largest_at_sidak_and_never_below_the_largest_at_alpha(
     counts: list[int], alpha: float
 ) -> None:
     common, level = guarantees.common_radius(counts, alpha), intervals.sidak(alpha, len(counts))
-    assert common <= max(guarantees.exact_radius(count, level) for count in counts) + 2e-12
-    assert common >= max(guarantees.exact_radius(count, alpha) for count in counts) - 2e-12
+    assert common <= max(guarantees.exact_radius(count, level - ROUNDING) for count in counts) + 2e-12
+    assert common >= max(guarantees.exact_radius(count, alpha + ROUNDING) for count in counts) - 2e-12
 
 
 @pytest.mark.parametrize("count", [1, 7, 99, 1000])
