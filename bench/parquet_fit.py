@@ -3,8 +3,9 @@
     python bench/parquet_fit.py --rows 1e7
 
 Version 0.1.0 is commit 09d353b, which is built in an environment of its own (a minute or two; it needs a C compiler, Git and a
-package index). Both versions run in processes of their own, two threads each, once before the clock and then in turn; 0.1.0
-reads the file, this version reads it as a relation of DuckDB, and as a path. All models must have the same counts.
+package index). Both versions run in processes of their own, once before the clock and then in turn. 0.1.0 reads the file, with
+as many threads of PyArrow as there are cores; this version reads it as a relation of DuckDB, and as a path, with two threads.
+All models must have the same counts.
 """
 
 from __future__ import annotations
