@@ -69,8 +69,8 @@ class ArrayReader:
         if self._kept is not None:
             yield from self._kept
             return
-        most = self.stream.most_kept
-        reading, room, kept = _Reading(self), min(KEPT_BYTES, KEPT_BYTES if most is None else most), list[tuple[Array, ...]]()
+        reading, kept, most = _Reading(self), list[tuple[Array, ...]](), self.stream.most_kept
+        room = KEPT_BYTES if most is None else min(most, KEPT_BYTES)
         faults = FaultCounter(self) if self.stream.once else None  # there is no second pass to count them in
         with closing(self._columns()) as parts:
             for columns in parts:
