@@ -1,6 +1,7 @@
 """Write the golden files of a release: saved models, sets, streams, monitors and pickles, and what they answer.
 
-    python tests/golden/make_golden.py      # of the version that is installed, into tests/golden/VERSION/
+    python tests/golden/make_golden.py             # of the version that is installed, into tests/golden/VERSION/
+    python tests/golden/make_golden.py 08191bb     # of a commit whose files are in use, into tests/golden/08191bb/
 
 Run once, when a release is tagged, in an environment that has that release; tests/golden/README.md says what is kept. What a
 release does not offer any more is left out and named.
@@ -189,6 +190,13 @@ def sets() -> Iterator[tuple[str, Callable[[], Any]]]:
                 dict(zip("ab", fitted(), strict=False)), pool=fitted()[2], pooled_keys=["A", "c", "d"], unknown=u
             ),
         )
+    segments = np.where(DISTINCT < 0.5, "low", "high")
+    yield "segments", lambda: fb.multi.SegmentedBinning(fb.UniformMassBinning(3)).fit(TIED, TIED_LABELS, segments)
+    yield "segments-certified", lambda: fb.multi.SegmentedBinning(fb.CertifiedCalibration(2)).fit(TIED, TIED_LABELS, segments)
+    rows = np.stack([DISTINCT, (1.0 - DISTINCT) * TIED, (1.0 - DISTINCT) * (1.0 - TIED)], axis=1)
+    classes = np.where(LABELS == 1, 0, 1 + TIED_LABELS)
+    yield "top-label", lambda: fb.multi.TopLabelBinning(n_bins=2).fit(rows, classes)
+    yield "class-wise", lambda: fb.multi.ClassWiseBinning(n_bins=3).fit(rows, classes)
 
 
 # ------------------------------------------------------------------------------------------------- what they answer
@@ -301,7 +309,7 @@ KINDS = {
 
 
 def main() -> int:
-    folder = HERE / fb.__version__
+    folder = HERE / (sys.argv[1] if len(sys.argv) > 1 else fb.__version__)
     expected: dict[str, Any] = {"more": [hexed(TIED[300:350]), TIED_LABELS[300:350].tolist(), 8]}
     for kind, (suffix, cases, answers) in KINDS.items():
         (folder / kind).mkdir(parents=True, exist_ok=True)
