@@ -1,4 +1,4 @@
-"""Every finding about 0.1.0 is replayed by tests that exist: tests/docs/findings.md."""
+"""Every finding about 0.1.0, and about 0.2.0 before its release, is replayed by tests that exist: tests/docs/findings.md."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ EXPECTED = {
     *(f"E{i}" for i in range(1, 17)),
 }
 
+EXPECTED_LATER = {
+    *(f"F{i}" for i in range(1, 13)),
+    *(f"P{i}" for i in range(1, 15) if i != 2),
+    *(f"U{i}" for i in (1, 4, 6, 8, 9)),
+}
+
 
 def functions(path: Path) -> set[str]:
     """The functions that a file of tests defines: by parsing Python, by their braces in C."""
@@ -28,10 +34,17 @@ def functions(path: Path) -> set[str]:
 
 
 def test_every_row_is_there() -> None:
-    assert set(ROWS) == EXPECTED
+    assert set(ROWS) >= EXPECTED
+    assert set(ROWS) <= EXPECTED | EXPECTED_LATER
 
 
-@pytest.mark.parametrize("row", sorted(EXPECTED))
+def test_no_row_is_there_twice_or_malformed() -> None:
+    """Each line of a table is one that the pattern reads: three cells, with the row's letter and number in the first."""
+    lines = [line for line in TEXT.splitlines() if line.startswith("|") and not re.match(r"\| (row|---) \|", line)]
+    assert len(lines) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", sorted(ROWS))
 def test_the_named_tests_exist(row: str) -> None:
     named = re.findall(r"`([^`]+)`", ROWS[row])
     assert named
