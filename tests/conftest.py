@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,24 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--shuffle SEED``, by which `.ci/thorough order` finds tests that need what another test left."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="Run the files, and the tests of each, in this random order.")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Files stay whole, as each would set up its fixtures again and again. All workers find the same order."""
+    seed = config.getoption("shuffle")
+    if seed is not None:
+        rng = random.Random(seed)
+        files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+        rng.shuffle(files)
+        for tests in files:
+            rng.shuffle(tests)
+        items[:] = [test for tests in files for test in tests]
 
 
 @pytest.hookimpl(tryfirst=True)

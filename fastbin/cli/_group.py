@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # Commands that compare end with 1 where there is a difference, and with 2 where input is refused, as cmp and diff do.
 COMPARING = ("verify",)
+
+# By this variable a shell asks click for the script that completes commands, or for what completes a line.
+COMPLETION = "_FASTBIN_COMPLETE"
 
 # The order of use; a command that is not listed comes after these.
 ORDER = ("demo", "fit", "predict", "inspect", "assess", "report", "export", "verify", "bins", "adapt", "monitor")
@@ -52,6 +56,10 @@ Exit codes:
 \b
 C programs:
   cc main.c $(fastbin --cflags --libs)
+
+\b
+Completion, in ~/.bashrc (zsh_source, fish_source: other shells):
+  eval "$(_FASTBIN_COMPLETE=bash_source fastbin)"
 """
 
 
@@ -85,13 +93,13 @@ class CommandLine(click.Group):
     def run(self, arguments: list[str]) -> int:
         """Run a command; returns the exit code. An error is printed in one line."""
         try:
-            if not arguments:
+            if not arguments and not os.environ.get(COMPLETION):
                 click.echo(self.get_help(click.Context(self, info_name="fastbin")))
                 return USAGE
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
             code = result if isinstance(result, int) else 0
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            code = _print_error(error, USAGE if arguments[0] in COMPARING else REFUSED)
+            code = _print_error(error, USAGE if arguments and arguments[0] in COMPARING else REFUSED)
         return _flush(code)
 
 
@@ -110,7 +118,10 @@ def _flush(code: int) -> int:
 def _print_error(error: BaseException, refused: int = REFUSED) -> int:
     """Print what a command raised; returns the exit code, that for what is refused being given."""
     code, message = refused, str(error)
-    if isinstance(error, SystemExit):  # click's answer to a pipe that was closed while it wrote help
+    if isinstance(error, SystemExit):  # click's answer to a shell, or to a pipe that was closed while it wrote help
+        if error.code and os.environ.get(COMPLETION):
+            _print_line(f"{COMPLETION} is {os.environ[COMPLETION]!r}; give bash_source, zsh_source or fish_source")
+            return USAGE
         return 0
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         code, message = INTERRUPTED, "interrupted"

@@ -23,6 +23,7 @@ OF_TABLES = {"table": "table", "source": "source", "column": "output"}
 
 
 @click.command(
+    short_help="Write MODEL as SQL, ONNX, C, Java, JavaScript or JSON.",
     epilog=options.examples(
         "fastbin export credit.fbm --to sql --dialect postgresql --score p",
         "fastbin export credit.fbm -o credit.onnx",
@@ -31,7 +32,7 @@ OF_TABLES = {"table": "table", "source": "source", "column": "output"}
         "fastbin export regions.fbm -o regions.mjs",
         "fastbin export credit.fbm -o credit.json",
         "fastbin export credit.json -o credit.fbm",
-    )
+    ),
 )
 @options.model
 @click.option(

@@ -41,6 +41,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 
 
 @click.command(
+    short_help="Fit a model to scores with outcomes, and show its promise.",
     epilog=options.examples(
         "fastbin fit scores.csv --score p --label y",
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
@@ -53,7 +54,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
         "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
     )
     + "\n\n\b\nMethods:\n"
-    + METHOD_LINES
+    + METHOD_LINES,
 )
 @options.file
 @options.score

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    short_help="Show MODEL: its bins, intervals and certificate.",
     epilog=options.examples(
         "fastbin inspect credit.fbm",
         "fastbin inspect credit.fbm --alpha 0.05 --json | jq .certificate",
         "fastbin inspect regions.fbm --cell north",
-    )
+    ),
 )
 @options.model
 @options.option("--cell KEY", "Of a set: show the model of this cell.")

@@ -36,11 +36,12 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 
 
 @click.command(
+    short_help="Run an export of MODEL, and compare its answers.",
     epilog=options.examples(
         "fastbin verify credit.fbm --against credit.onnx",
         "fastbin verify credit.json --against credit.sql --score p",
         "fastbin verify set.fbm --against set.h --scores new.parquet --cell region",
-    )
+    ),
 )
 @options.model
 @options.option("--against FILE", "What was exported.", options.PATH, required=True)

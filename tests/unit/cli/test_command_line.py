@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,6 +111,80 @@ def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_group.pkgutil, "iter_modules", lambda paths: modules([*paths, str(tmp_path)]))
     assert CliRunner().invoke(command_line, ["shout"]).output == "AHOY\n"
     assert "Shout." in CliRunner().invoke(command_line, ["--help"]).output
+
+
+def test_summaries_fit_their_line() -> None:
+    listed = CliRunner().invoke(command_line, ["--help"]).output.partition("Commands:")[2].partition("Start here:")[0]
+    assert "..." not in listed
+
+
+# ---------------------------------------------------------------------- completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_of_a_shell_is_printed(shell: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "fastbin"],
+        env=environment() | {"_FASTBIN_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert f"_FASTBIN_COMPLETE={shell}_complete" in result.stdout
+    assert "_fastbin_completion" in result.stdout
+    assert "Usage:" not in result.stdout
+
+
+COMPLETED = [
+    ("fastbin f", {"fit"}),
+    ("fastbin fit --method c", {"certified"}),
+    ("fastbin fit --method um", {"umd", "ums", "umb"}),
+    ("fastbin fit --memory", {"--memory-limit"}),
+    ("fastbin export --dialect duck", {"duckdb"}),
+]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(("line", "expected"), COMPLETED)
+def test_lines_are_completed_by_the_protocol_of_click(shell: str, line: str, expected: set[str]) -> None:
+    words = line.split()
+    current = words[-1] if shell == "fish" else str(len(words) - 1)
+    asked = {"_FASTBIN_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": current}
+    result = CliRunner().invoke(command_line, [], env=asked)
+    assert result.exit_code == 0
+    if shell == "zsh":  # type, word and description, a line each
+        found = set(result.output.splitlines()[1::3])
+    else:
+        found = {each.partition(",")[2].partition("\t")[0] for each in result.output.splitlines()}
+    assert found == expected
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_itself_completes(tmp_path: Path) -> None:
+    (tmp_path / "fastbin").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fastbin "$@"\n')
+    (tmp_path / "fastbin").chmod(0o755)
+    script = (
+        'eval "$(_FASTBIN_COMPLETE=bash_source fastbin)"; COMP_WORDS=(fastbin fit --method ""); COMP_CWORD=3; '
+        '_fastbin_completion fastbin; echo "${COMPREPLY[*]}"; complete -p fastbin'
+    )
+    path = {"PATH": os.pathsep.join([str(tmp_path), os.environ["PATH"]])}
+    result = subprocess.run(["bash", "-c", script], env=environment() | path, capture_output=True, text=True)
+    assert result.stderr == ""
+    words, registered = result.stdout.splitlines()
+    assert {"certified", "umd", "isotonic", "platt"} <= set(words.split())
+    assert registered.endswith(" fastbin")
+
+
+def test_an_unknown_shell_is_told() -> None:
+    result = CliRunner().invoke(command_line, [], env={"_FASTBIN_COMPLETE": "tcsh_source"})
+    assert result.exit_code == 2
+    assert result.stderr == "error: _FASTBIN_COMPLETE is 'tcsh_source'; give bash_source, zsh_source or fish_source\n"
+
+
+def test_an_empty_variable_asks_for_nothing() -> None:
+    result = CliRunner().invoke(command_line, [], env={"_FASTBIN_COMPLETE": ""})
+    assert result.exit_code == 2
+    assert "Start here:" in result.output
 
 
 # ---------------------------------------------------------------------- failing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+def in_a_folder_of_its_own(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has a copy, so that none finds what another wrote."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
 def read_csv(text: str) -> dict[str, list[str]]:
@@ -262,8 +265,9 @@ def test_monitor_of_a_set() -> None:
     assert " of 'north' serves" in again.stdout
     monitor = fb.online.CalibrationMonitor.load("r.mon").attach(REGIONAL)
     assert monitor.n_samples == 5000
-    result = run("monitor", "b.fbm", "test.csv", "--segment", "branch", "--state", "r.mon", code=1)
-    assert "monitors another model than b.fbm" in result.output
+    run("fit", "fit.csv", "--segment", "branch", "-q", "-o", "branches.fbm")
+    result = run("monitor", "branches.fbm", "test.csv", "--segment", "branch", "--state", "r.mon", code=1)
+    assert "monitors another model than branches.fbm" in result.output
     classes = ["test_classes.csv", "--classes", "cat,dog,cow", "--label", "animal"]
     assert "No alarm" in run("monitor", "animals.fbm", *classes, "--interval-alpha", "0.05").stdout
     assert "the set is class-wise" in run("monitor", "wise.fbm", *classes, code=1).output
