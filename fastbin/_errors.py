@@ -1,14 +1,26 @@
-"""The errors that fastbin raises, each also of a built-in kind, and its warning."""
+"""The errors that fastbin raises, each also of a built-in kind, and its warning.
+
+Messages have names and values from files, tables and models in them. So they are printed, also in tracebacks and logs, with
+control characters as escapes.
+"""
 
 from __future__ import annotations
+
+from fastbin._shown import printable
 
 
 class FastbinError(Exception):
     """The base of all errors that fastbin raises."""
 
+    def __str__(self) -> str:
+        return printable(super().__str__(), keep="\n\t")
+
 
 class FastbinWarning(UserWarning):
     """A result that may not be the intended one; the message names what to check."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), keep="\n\t")
 
 
 class InputError(FastbinError, ValueError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from html import escape as escaped
+
+from fastbin._shown import printable
 
 LIGHT = "--good:#00664b;--bad:#a33d00;--open:#3d4a5c;--rule:#d5d5d5;--quiet:#5c5c5c"
 DARK = "--good:#58cda5;--bad:#ff9c66;--open:#a9bad0;--rule:#474b52;--quiet:#a6a9ae"
@@ -13,6 +15,11 @@ VERDICTS = {
     "confirmed": ("good", "&#10003;"), "contradicted": ("bad", "&#10007;"), "cannot tell": ("open", "?"),
     "no claim": ("open", "&#8211;"), "no certificate": ("open", "&#8211;"), "not tested": ("open", "?"),
 }  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Text as HTML that shows it: no markup, and control characters as escapes."""
+    return escaped(printable(text, keep="\n\t"))
 
 
 def themed(selector: str, light: str = LIGHT, dark: str = DARK) -> str:

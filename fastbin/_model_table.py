@@ -12,9 +12,9 @@ import numpy as np
 from fastbin import _html
 from fastbin._errors import GuaranteeError, MissingDependencyError
 from fastbin._schemes import SCHEMES
-from fastbin._shown import View
 from fastbin._tables import as_html, as_records, as_text, number_format
 from fastbin._typing import Float64s
+from fastbin._view import View
 from fastbin.guarantees.words import sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here

@@ -12,8 +12,8 @@ from fastbin import _html
 from fastbin._errors import GuaranteeError, MissingDependencyError
 from fastbin._model_table import bin_columns, counted
 from fastbin._schemes import SCHEMES
-from fastbin._shown import View
 from fastbin._tables import as_html, as_records, as_text, number_format
+from fastbin._view import View
 from fastbin.guarantees.words import rounded_up
 
 Models = Any  # a ModelSet, which lies above and hands itself down to here

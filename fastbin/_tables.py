@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import zip_longest
 from typing import Any
 
 from fastbin import _html
 from fastbin._dependencies import needed_for
+from fastbin._html import escape
+from fastbin._shown import printable
 
 Columns = Mapping[str, Sequence[Any]]
 """Plain Python values by the name of their column; a pair of numbers is an interval."""
@@ -99,11 +100,12 @@ def as_text(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | 
       0   0.25
       1    0.5
     """
-    rows = first_and_last(list(zip(*words.values(), strict=True)), most)
-    columns = list(zip_longest(*[tuple(words), *rows]))
+    head = [printable(title) for title in words]
+    rows = [[printable(word) for word in row] for row in first_and_last(list(zip(*words.values(), strict=True)), most)]
+    columns = list(zip_longest(head, *rows))
     widths = [max(map(len, column)) for column in columns]
     form = "  ".join(f"{{:{'<' if at < n_text else '>'}{width}}}" for at, width in enumerate(widths))
-    return "\n".join(form.format(*row).rstrip() for row in [tuple(words), *rows])
+    return "\n".join(form.format(*row).rstrip() for row in [head, *rows])
 
 
 def as_html(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | None = MOST_ROWS) -> str:
@@ -152,7 +154,7 @@ class Table:
 
     def __str__(self) -> str:
         words, n_text = self._words()
-        return f"{self._about()}\n\n{as_text(words, n_text=n_text)}"
+        return f"{printable(self._about())}\n\n{as_text(words, n_text=n_text)}"
 
     def _repr_html_(self) -> str:
         words, n_text = self._words()

@@ -32,9 +32,9 @@ from fastbin._schemes import (
     native_parts,
     rates_of_parts,
 )
-from fastbin._shown import Shown, View
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin._validation import ScoreRange
+from fastbin._view import Shown, View
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate

@@ -19,8 +19,8 @@ from fastbin._files import SupportsWrite, write_bytes
 from fastbin._frames import check_same_index, like
 from fastbin._native.model_set import NativeModelSet
 from fastbin._scalars import check_alpha, check_choice
-from fastbin._shown import Shown, View
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
+from fastbin._view import Shown, View
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:

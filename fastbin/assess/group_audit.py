@@ -14,6 +14,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
+from fastbin._shown import printable
 from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.certificate_check import check_certificate
@@ -87,7 +88,7 @@ class AuditedGroup(Table):
         return {**cells, **{word: getattr(self, name).tolist() for word, name in COLUMNS.items()}, "verdict": self.verdicts}
 
     def _about(self) -> str:
-        return f"{self.name}: {self.verdict}, {self.n_samples:,} test samples"
+        return f"{printable(self.name)}: {self.verdict}, {self.n_samples:,} test samples"
 
     def to_dict(self) -> dict[str, Any]:
         """The group as plain dicts, lists, strings and numbers, ready for JSON."""
@@ -160,10 +161,10 @@ class GroupAudit(Table):
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
             f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
-            f"largest is that of {worst.name}), with probability at least {100.0 * (1.0 - self.alpha):g} %."
+            f"largest is that of {printable(worst.name)}), with probability at least {100.0 * (1.0 - self.alpha):g} %."
         )
         if found:
-            where = "; ".join(f"{group.name} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
+            where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
             of_all = f"{len(found)} of {len(self.groups)} groups"
             return f"Contradicted in {of_all}: {where}{more} (p = {p_value}, level {self.alpha:g}). {certified}"

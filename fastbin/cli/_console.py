@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fastbin._shown import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as TextTable
+    from rich.text import Text
 
     from fastbin.io import Table
 
@@ -37,20 +40,26 @@ def console(*, stderr: bool = False) -> Console:
 def _console_class() -> type[Console]:
     from rich.console import Console
 
-    class QuietWhenClosed(Console):
-        """Writes nothing more after a broken pipe, and raises no error: the reader has seen enough, but work may be left."""
+    class OwnConsole(Console):
+        """Shows control characters of names and values as escapes, so that those it writes are its own.
+
+        Writes nothing more after a broken pipe, and raises no error: the reader has seen enough, but work may be left.
+        """
+
+        def render_str(self, text: str, **how: Any) -> Text:
+            return super().render_str(printable(text, keep="\n\t"), **how)
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
             discard(self.file)  # type: ignore[arg-type]
 
-    return QuietWhenClosed
+    return OwnConsole
 
 
 def say(text: str) -> None:
-    """Print text for programs, without wrapping or styles."""
+    """Print text for programs, without wrapping or styles; control characters as escapes."""
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(printable(text, keep="\n\t") + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
@@ -58,7 +67,7 @@ def say(text: str) -> None:
 
 def say_json(content: Mapping[str, Any]) -> None:
     """Print JSON; a number that JSON does not have is an error."""
-    say(json.dumps(content, indent=2, allow_nan=False))
+    say(json.dumps(content, indent=2, allow_nan=False).replace("\x7f", r"\u007f"))  # the one that JSON lets stand
 
 
 def discard(stream: TextIO) -> None:
@@ -77,7 +86,7 @@ def note(message: str) -> None:
 def working(what: str) -> contextlib.AbstractContextManager[object]:
     """Show a spinner with these words while the block runs."""
     shown = console(stderr=True)
-    return shown.status(what) if shown.is_terminal else contextlib.nullcontext()
+    return shown.status(shown.render_str(what)) if shown.is_terminal else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
@@ -88,10 +97,12 @@ def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Itera
     if small or not shown.is_terminal:
         yield lambda batches: batches
         return
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    with Progress(console=shown, transient=True) as progress:
-        task = progress.add_task(what, total=table.total)
+    # The usual columns, but for the first, which would read [words] in brackets as styles.
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=shown, transient=True) as progress:
+        task = progress.add_task(printable(what), total=table.total)
 
         def watched(batches: Iterable[Any]) -> Iterator[Any]:
             for batch in batches:
@@ -110,10 +121,16 @@ def counting_passes(what: str, n_rows: int | None) -> Iterator[Callable[[int, in
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,} rows"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=shown, transient=True) as progress:
-        task = progress.add_task(what, total=n_rows)
-        yield lambda n_passes, done: progress.update(task, description=f"{what}, pass {n_passes}", completed=done)
+        name = printable(what)
+        task = progress.add_task(name, total=n_rows)
+        yield lambda n_passes, done: progress.update(task, description=f"{name}, pass {n_passes}", completed=done)
 
 
 def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int | None = None) -> TextTable:
@@ -121,11 +138,11 @@ def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: i
     from rich import box
     from rich.table import Column, Table
 
-    columns = (Column(title, justify="right", no_wrap=True) for title in titles)
+    columns = (Column(printable(title), justify="right", no_wrap=True) for title in titles)
     table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     if max_rows is not None and len(rows) > max_rows:
         half = max_rows // 2
         rows = [*rows[:half], ["..."] * len(titles), *rows[len(rows) - half :]]
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     return table

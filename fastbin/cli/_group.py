@@ -16,6 +16,7 @@ import click
 from fastbin._dependencies import install_command
 from fastbin._errors import FastbinError
 from fastbin._native.owner import library_version
+from fastbin._shown import printable
 from fastbin.cli._console import discard
 from fastbin.cli._words import with_remedies
 
@@ -150,9 +151,9 @@ def _print_error(error: BaseException, refused: int = REFUSED) -> int:
 
 
 def _print_line(message: str) -> None:
-    """One line on standard error, if it is open. Bytes of a file name that are not text are shown as escapes."""
-    line = "error: " + " ".join(message.split())
+    """One line on standard error, if it is open. Control characters, and bytes that are not text, are shown as escapes."""
+    line = "error: " + " ".join(printable(message, keep="\n\t").split())
     try:
-        click.echo(line.encode("utf8", errors="backslashreplace").decode("utf8"), err=True)
+        click.echo(line, err=True)
     except OSError:
         discard(sys.stderr)

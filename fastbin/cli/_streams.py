@@ -13,6 +13,7 @@ import click
 
 from fastbin._errors import FormatError, InputError
 from fastbin._files import is_replaceable, read_bytes, replace_file
+from fastbin._shown import printable
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def display_name(path: str) -> str:
-    """The path, or "standard input"."""
-    return "standard input" if path == "-" else path
+    """The path as it is shown, or "standard input"."""
+    return "standard input" if path == "-" else printable(path)
 
 
 def check_inputs(**paths: str | tuple[str, ...] | None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._shown import printable
 from fastbin._typing import Array
 from fastbin.export.about import alpha_in, digest_in, gives_in, target_of
 from fastbin.export.dialects import DIALECTS
@@ -130,7 +131,7 @@ class Verification(NamedTuple):
             rows = f"{self.n_rows:,} rows ({self.n_given:,} given, {self.n_rows - self.n_given:,} at and beside the edges)"
             compared = f"{rows}, {', '.join(self.outputs)}, run by {self.engine}"
             lines += [f"{compared}: {'differences.' if self.mismatches else '0 differ.'}", *map(str, self.mismatches)]
-        return "\n".join(lines)
+        return printable("\n".join(lines), keep="\n")
 
 
 def verify(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -139,8 +138,8 @@ class Certificate:
 
 def promise_as_html(certificate: Any) -> tuple[str, str]:
     """The sentence of a certificate, and what it rests on, folded."""
-    reasons = _html.paragraph(f"{certificate.theorem}.") + _html.bullets(map(escape, certificate.assumptions))
-    return f"<p><strong>{escape(str(certificate))}</strong></p>", _html.folded("theorem and assumptions", reasons)
+    reasons = _html.paragraph(f"{certificate.theorem}.") + _html.bullets(map(_html.escape, certificate.assumptions))
+    return f"<p><strong>{_html.escape(str(certificate))}</strong></p>", _html.folded("theorem and assumptions", reasons)
 
 
 def certificate_of(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError
+from fastbin._shown import printable
 from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, Look
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
 
 def as_label(name: str) -> str:
     """A name that matplotlib shows as it is; between two dollars it would read mathematics."""
-    return name.replace("$", r"\$")
+    return printable(name).replace("$", r"\$")
 
 
 def few_ticks(ax: Axes) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from fastbin import _html
+from fastbin._shown import printable
 from fastbin._tables import Columns, Table, as_html, as_text
 from fastbin.report.scorecard import Scorecard
 
@@ -61,9 +61,9 @@ class Findings(Table):
         return {name: [entry.get(name) for entry in entries] for name in names}
 
     def __str__(self) -> str:
-        return "\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions])
+        return printable("\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions]), keep="\n")
 
     def _repr_html_(self) -> str:
         badge = f"<p>{_html.badge(self.verdict)}</p>"
-        cautions = _html.bullets(map(escape, self.cautions)) if self.cautions else ""
+        cautions = _html.bullets(map(_html.escape, self.cautions)) if self.cautions else ""
         return _html.notebook(badge, *map(_html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)

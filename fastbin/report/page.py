@@ -6,12 +6,11 @@ import datetime
 import hashlib
 import os
 from collections.abc import Iterable
-from html import escape
 from typing import Any
 
 from fastbin._docstrings import shared_docs
 from fastbin._files import SupportsWrite, write_bytes
-from fastbin._html import badge, bullets, facts_table, paragraph
+from fastbin._html import badge, bullets, escape, facts_table, paragraph
 from fastbin._native.owner import library_version
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html

@@ -1,0 +1,59 @@
+"""Text from files, tables and models is printed without what a terminal, a page or a log would take as a command."""
+
+from __future__ import annotations
+
+import traceback
+import unicodedata
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastbin as fb
+from fastbin._shown import printable
+
+COMMANDS = {
+    "\x1b]0;owned\x07": r"\x1b]0;owned\x07",
+    "\x9b31m": r"\x9b31m",  # C1: the same as ESC [
+    "\x7f\x08": r"\x7f\x08",
+    "a\rb\nc\td": r"a\rb\nc\td",
+    "\u202egnp.exe": r"\u202egnp.exe",
+    "\u2066\u200b\u2028\ufeff": r"\u2066\u200b\u2028\ufeff",
+    "\udcff": r"\udcff",
+    "\U000e0041": r"\U000e0041",  # a tag, which nobody sees
+    "\0": r"\x00",
+}
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_commands_are_shown_as_escapes(text: str) -> None:
+    assert printable(text) == COMMANDS[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "Größe", "名前\u3000x", "a\xa0b", "नमस्ते", "e\u0301", "🏦 €", "[bold]$x$", r"C:\new"]
+)
+def test_what_people_write_stays(text: str) -> None:
+    assert printable(text) == text
+
+
+@given(st.text(st.characters(codec=None)))
+def test_nothing_but_signs_and_spaces_is_left(text: str) -> None:
+    shown = printable(text)
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") for character in shown)
+    assert printable(shown) == shown
+    assert printable(text, keep="\n").count("\n") == text.count("\n")
+
+
+def test_errors_and_warnings_are_printed_so() -> None:
+    hostile = "\x1b]0;owned\x07\u202e"
+    for kind in (fb.FastbinError, fb.FastbinWarning, *fb.FastbinError.__subclasses__()):
+        assert str(kind(f"column {hostile}\nof a file")) == "column \\x1b]0;owned\\x07\\u202e\nof a file"
+    try:
+        raise fb.InputError(hostile)
+    except fb.InputError:
+        assert "\x1b" not in traceback.format_exc()
+    shown = warnings.formatwarning(fb.FastbinWarning(hostile), fb.FastbinWarning, __file__, 1, "")
+    assert "\x1b" not in shown
+    assert r"\x1b]0;" in shown
