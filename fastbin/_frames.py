@@ -246,28 +246,47 @@ def _like_arrow(pa: Any, given: Any, values: Array, names: Sequence[str]) -> Any
 def check_same_index(**columns: Any) -> None:
     """Refuse columns of pandas that belong to the same rows in another order.
 
-    Rows are matched by position. Two indices must be equal, or one of them the default one, 0, 1, ...; columns of other lengths
-    are left to `check_same_length`. O(n) for each index.
+    Rows are matched by position. Two indices must be equal, or one of them the default one, 0, 1, ..., and the other no
+    permutation of it; columns of other lengths are left to `check_same_length`. O(n) for each index.
     """
-    first_name, first = "", None
+    first: tuple[str, Any] | None = None
+    default: tuple[str, Any] | None = None
     for name, column in columns.items():
         kind = _kind_of(column)
-        if kind is None or kind.library != "pandas" or _is_default(column.index):
+        if kind is None or kind.library != "pandas":
             continue
         index = column.index
-        if first is None:
-            first_name, first = name, index
-        elif len(index) == len(first) and not index.equals(first):
-            at = _first_difference(index, first)
-            label, other = (labels[at : at + 1].tolist()[0] for labels in (index, first))
-            raise InputError(
-                f"{name} has the label {label!r} in its index at row {at}, and {first_name} has {other!r}; bring both into one "
-                f"order, or pass {name}.to_numpy() to fit by position"
-            )
+        if _is_default(index):
+            default = default or (name, index)
+        elif first is None:
+            first = name, index
+        elif len(index) == len(first[1]) and not index.equals(first[1]):
+            raise _other_order(name, index, *first)
+    if first is not None and default is not None and len(first[1]) == len(default[1]) and _is_shuffled(first[1]):
+        raise _other_order(*first, *default)
+
+
+def _other_order(name: str, index: Any, other_name: str, other: Any) -> InputError:
+    at = _first_difference(index, other)
+    label, other_label = (labels[at : at + 1].tolist()[0] for labels in (index, other))
+    return InputError(
+        f"{name} has the label {label!r} in its index at row {at}, and {other_name} has {other_label!r}; bring both into one "
+        f"order, or pass {name}.to_numpy() to fit by position"
+    )
 
 
 def _is_default(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _is_shuffled(index: Any) -> bool:
+    """Whether these labels are 0 to n - 1 in another order, as those of shuffled rows that had the default index."""
+    labels = np.asarray(index)
+    if labels.dtype.kind not in "iu" or not len(labels) or labels.min() != 0 or labels.max() != len(labels) - 1:
+        return False
+    is_there = np.zeros(len(labels), np.bool_)
+    is_there[labels] = True
+    return bool(is_there.all()) and bool((labels != np.arange(len(labels))).any())
 
 
 def _first_difference(index: Any, other: Any) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from fastbin._errors import FormatError
-from fastbin._files import SupportsRead, read_bytes
+from fastbin._files import SupportsRead
+from fastbin._saved import read_file
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -43,13 +43,7 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
     ...     fb.load(path) == model
     True
     """
-    data = read_bytes(path)
-    try:
-        return read(data)
-    except FormatError as error:
-        if hasattr(path, "read"):
-            raise
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
+    return read_file(path, read)
 
 
 def read(data: bytes) -> BinnedModel | ModelSet:

@@ -6,16 +6,14 @@ and files use the same bytes, and nothing is mirrored here.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fastbin._errors import GuaranteeError
-from fastbin._files import SupportsWrite, write_bytes
 from fastbin._frames import like
 from fastbin._native.model import NativeModel
+from fastbin._saved import Saved
 from fastbin._scalars import check_alpha
 from fastbin._schemes import (
     KINDS,
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
-class BinnedModel(NativeModel, Shown):
+class BinnedModel(Saved, NativeModel, Shown):
     """A calibrated step function: edges, one value per step, and a tally per bin.
 
     Not made directly: by `fit` of a calibrator (as its ``model_``), `fastbin.load`, `from_bytes` or `from_parts`. A sample with
@@ -354,32 +352,6 @@ class BinnedModel(NativeModel, Shown):
 
         table = guarantees.bin_sets(self._evidence(), alpha).astype(np.float64)
         return like(scores, self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_), ("0", "1"))
-
-    # ------------------------------------------------------------------ bytes
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> BinnedModel:
-        """The model in these bytes, as `to_bytes` made them.
-
-        Raises
-        ------
-        FormatError
-            If they are foreign, damaged, truncated or of a newer format; the message says which.
-        """
-        return cls._read(memoryview(data).cast("B") if len(data) else b"")
-
-    def save(self, path: str | os.PathLike[str] | SupportsWrite) -> None:
-        """Write the model to a path, under a temporary name that is renamed when all is written, or to a binary file object."""
-        write_bytes(path, self.to_bytes())
-
-    def __reduce__(self) -> tuple[Callable[[bytes], BinnedModel], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BinnedModel) and self.to_bytes() == other.to_bytes()
-
-    def __hash__(self) -> int:
-        return hash(self.to_bytes())
 
     def _view(self) -> View:
         from fastbin._model_table import VIEW

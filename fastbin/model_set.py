@@ -6,8 +6,7 @@ once (`fastbin.guarantees.certify_set`).
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from fastbin._cells import Key, check_key, in_order
 from fastbin._errors import InputError, InputTypeError
-from fastbin._files import SupportsWrite, write_bytes
 from fastbin._frames import check_same_index, like
 from fastbin._native.model_set import NativeModelSet
+from fastbin._saved import Saved
 from fastbin._scalars import check_alpha, check_choice
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
 from fastbin._view import Shown, View
@@ -31,7 +30,7 @@ SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted c
 UNKNOWN = ("refuse", "pool")
 
 
-class ModelSet(NativeModelSet, Shown):
+class ModelSet(Saved, NativeModelSet, Shown):
     """Models behind keys: the key of a row chooses the model that scores it.
 
     Parameters
@@ -360,26 +359,6 @@ class ModelSet(NativeModelSet, Shown):
         names, models = zip(*self.numbered, strict=True)
         words = {"names": list(names), "cells": SET_KINDS[self.kind], "class_wise": self.kind == "class-wise"}
         return list(models), words
-
-    # ------------------------------------------------------------------ bytes
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> ModelSet:
-        """The set in these bytes, as `to_bytes` made them; FormatError if they are foreign, damaged or of a newer format."""
-        return cls._read(memoryview(data).cast("B") if len(data) else b"")
-
-    def save(self, path: str | os.PathLike[str] | SupportsWrite) -> None:
-        """Write the set to a path, under a temporary name that is renamed when all is written, or to a binary file object."""
-        write_bytes(path, self.to_bytes())
-
-    def __reduce__(self) -> tuple[Callable[[bytes], ModelSet], tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModelSet) and self.to_bytes() == other.to_bytes()
-
-    def __hash__(self) -> int:
-        return hash(self.to_bytes())
 
     def _view(self) -> View:
         from fastbin._set_table import VIEW

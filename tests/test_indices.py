@@ -94,6 +94,48 @@ def test_two_indices_must_agree(call: Callable[..., Any], columns: dict[str, Any
         call(**given(**{first: INDEX, second: SHUFFLED}))
 
 
+@pytest.mark.parametrize(("call", "columns", "first", "second"), pairs())
+def test_shuffled_rows_do_not_meet_the_default_index(
+    call: Callable[..., Any], columns: dict[str, Any], first: str, second: str
+) -> None:
+    """The labels of shuffled rows are those of the default index: rows of one order are not given in another by position."""
+    order = np.array([2, 0, 1, *range(3, N)])
+
+    def given(name: str, order: Any = None) -> Any:
+        column = (pd.Series if columns[name].ndim == 1 else pd.DataFrame)(columns[name])
+        return column if order is None else column.iloc[order]
+
+    for plain, shuffled in ((first, second), (second, first)):
+        message = rf"^{shuffled} has the label 2 in its index at row 0, and {plain} has 0; .*{shuffled}\.to_numpy\(\) to fit"
+        with pytest.raises(fb.InputError, match=message):
+            call(**{**columns, plain: given(plain), shuffled: given(shuffled, order)})
+    call(**{**columns, first: given(first), second: given(second, order).to_numpy()})
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(pd.Index([0, 1, 2, 3]), id="in order, but no RangeIndex"),
+        pytest.param(pd.Index([1, 2, 3, 4]), id="another start"),
+        pytest.param(pd.Index([0, 0, 2, 3]), id="a label twice"),
+        pytest.param(pd.Index([9, 0, 5, 2]), id="rows of a larger frame"),
+        pytest.param(pd.Index([1.0, 0.0, 2.0, 3.0]), id="floats"),
+        pytest.param(pd.Index(["1", "0", "2", "3"]), id="texts"),
+    ],
+)
+def test_other_indices_meet_the_default_one_by_position(index: pd.Index) -> None:
+    scores, labels = pd.Series([0.1, 0.2, 0.3, 0.4]), pd.Series([0, 1, 0, 1])
+    fitted = fb.UniformMassBinning(1).fit(scores, labels.set_axis(index)).model_
+    assert fitted == fb.UniformMassBinning(1).fit(scores.set_axis(index), labels).model_
+    assert fitted == fb.UniformMassBinning(1).fit(scores, labels).model_
+
+
+def test_a_range_that_falls_is_a_shuffle() -> None:
+    scores, labels = pd.Series([0.1, 0.2, 0.3]), pd.Series([0, 1, 1])
+    with pytest.raises(fb.InputError, match=r"^labels has the label 2 in its index at row 0, and scores has 0"):
+        fb.UniformMassBinning(1).fit(scores, labels[::-1])
+
+
 @pytest.mark.parametrize(
     ("index", "other", "told"),
     [

@@ -158,17 +158,16 @@ cdef class ModelOwner:
         self._adopt(fastbin_model_create(&spec, &self.model))
         return self
 
-    @classmethod
-    def _read(cls, const unsigned char[::1] data):
-        """A model from the bytes of FORMAT.md."""
-        cdef ModelOwner self = cls.__new__(cls)
+    def _read_into(self, const unsigned char[::1] data):
+        """Fill an object that only __new__ made with the model in the bytes of FORMAT.md."""
         cdef const void *start = &data[0] if data.shape[0] else NULL
+        if self.model != NULL:
+            raise TypeError("a model is filled once")
         if start == NULL:
             raise FormatError("no bytes: an empty file is not a model")
         if bytes(data[:4]) == b"\x89FBT":
             raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
         self._adopt(fastbin_model_read(start, data.shape[0], &self.model))
-        return self
 
     cdef int _adopt(self, fastbin_status status) except -1:
         succeed(status)

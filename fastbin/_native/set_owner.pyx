@@ -190,16 +190,15 @@ cdef class SetOwner:
             PyMem_Free(made)
         return self
 
-    @classmethod
-    def _read(cls, const unsigned char[::1] data):
-        """A set from the bytes of FORMAT.md."""
-        cdef SetOwner self = cls.__new__(cls)
+    def _read_into(self, const unsigned char[::1] data):
+        """Fill an object that only __new__ made with the set in the bytes of FORMAT.md."""
+        if self.set != NULL:
+            raise TypeError("a set is filled once")
         if not data.shape[0]:
             raise FormatError("no bytes: an empty file is not a set of models")
         if bytes(data[:4]) == b"\x89FBM":
             raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
         self._adopt(fastbin_set_read(&data[0], data.shape[0], &self.set))
-        return self
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef fastbin_model_spec model
