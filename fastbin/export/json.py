@@ -26,11 +26,13 @@ from fastbin.export.json_values import (
     KEY_TEXT,
     NUMBER,
     TEXT,
+    WORD,
     Kind,
     list_of,
     read_object,
     refused,
     rows_of,
+    shown,
     unbounded,
 )
 from fastbin.export.steps import digest_of
@@ -41,7 +43,7 @@ VERSION = 1
 
 NUMBERS, INTEGERS = list_of(NUMBER, np.float64), list_of(INTEGER, np.int64)
 
-RATE_MEMBERS = {"origin": TEXT, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
+RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
 RATE = Kind(
     lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
     lambda value, place: ClassRate(*read_object(value, place, RATE_MEMBERS).values()),
@@ -54,10 +56,10 @@ RATES = Kind(
 
 # All members of a model, in their order. Those of `ABSENT` are there where they are not this.
 MODEL_MEMBERS = {
-    "kind": TEXT, "scheme": TEXT, "ties": TEXT, "map": TEXT, "map_parameters": list_of(NUMBER),
-    "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "out_of_range": TEXT, "n_bins_asked": INTEGER,
+    "kind": WORD, "scheme": WORD, "ties": WORD, "map": WORD, "map_parameters": list_of(NUMBER),
+    "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "out_of_range": WORD, "n_bins_asked": INTEGER,
     "n_samples": INTEGER, "n_positive": INTEGER, "n_tied": INTEGER, "seed": INTEGER, "delta": NUMBER, "odds_ratio": NUMBER,
-    "weights": TEXT, "edges_share": NUMBER, "clip": NUMBER, "fingerprint": KEY_TEXT, "rates": RATES, "note": TEXT,
+    "weights": WORD, "edges_share": NUMBER, "clip": NUMBER, "fingerprint": KEY_TEXT, "rates": RATES, "note": TEXT,
     "note_bytes": BYTES, "edges": NUMBERS, "edge_keys": list_of(KEY_TEXT, np.uint64), "values": NUMBERS, "first_step": INTEGERS,
     "counts": INTEGERS, "label_sums": INTEGERS, "weight_sums": NUMBERS, "weighted_label_sums": NUMBERS,
     "weight_square_sums": NUMBERS, "tie_counts": rows_of(INTEGER, 3, np.int64), "step_counts": INTEGERS,
@@ -130,7 +132,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     Raises
     ------
     FormatError
-        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the text of
+        For what is no JSON, NaN and Infinity included; -0.0; members that are unknown, missing or there twice, or that the text of
         this model leaves out; values of another type, infinite or out of range; parts that make no model; a digest that is not
         that of the model; a newer version. The message names the place, as in ``model.edges[3]``, where there is one.
     InputTypeError
@@ -164,11 +166,12 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     for other in KINDS:
         if other in document and word not in document:
             raise FormatError(f"fastbin is {word!r}, but what stands there is called {other!r}; the two must be the same word")
-    members = read_object(document, "", {"fastbin": TEXT, "version": INTEGER, "sha256": TEXT, word: KINDS[word]})
+    members = read_object(document, "", {"fastbin": WORD, "version": INTEGER, "sha256": WORD, word: KINDS[word]})
     made: BinnedModel | ModelSet = members[word]
     if digest_of(made) != members["sha256"]:
         raise FormatError(
-            f"sha256 is {members['sha256']!r}, but the {word} that stands there has {digest_of(made)!r}; the text was changed"
+            f"sha256 is {shown(members['sha256'])}, but the {word} that stands there has {digest_of(made)!r}; "
+            "the text was changed"
         )
     _check_canonical(document[word], KINDS[word].write(made), word)
     return made
@@ -243,8 +246,8 @@ def _parse(text: Any) -> Any:
         raise InputTypeError(f"text is a path; pass what the file holds: pathlib.Path({os.fspath(text)!r}).read_text()")
     if not isinstance(text, (str, bytes)):
         raise InputTypeError(f"text is of type {type(text).__name__}; pass the text of a model in JSON")
-    if isinstance(text, str) and text.lower().endswith(".json"):
-        raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({text!r}).read_text()")
+    if isinstance(text, str) and text[-5:].lower() == ".json":
+        raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
     try:
         decoded = text.decode("utf8") if isinstance(text, bytes) else text
         return standard_json.loads(decoded, object_pairs_hook=_object, parse_constant=_refuse_constant)
@@ -263,7 +266,7 @@ def _check_canonical(given: Any, own: Any, place: str) -> None:
     if isinstance(given, dict) and isinstance(own, dict):
         for name in given:
             if name not in own:
-                raise FormatError(f"{place} has a member {name!r}, which the text of this model leaves out; leave it out")
+                raise FormatError(f"{place} has a member {shown(name)}, which the text of this model leaves out; leave it out")
             _check_canonical(given[name], own[name], f"{place}.{name}")
     elif isinstance(given, list) and isinstance(own, list) and len(given) == len(own):
         for i, (each, expected) in enumerate(zip(given, own, strict=True)):
@@ -275,7 +278,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        raise FormatError(f"member {next(name for name, n in counts.items() if n > 1)!r} stands twice in one object")
+        raise FormatError(f"member {shown(next(name for name, n in counts.items() if n > 1))} stands twice in one object")
     return members
 
 
@@ -332,7 +335,7 @@ def _read_set(value: Any, place: str) -> ModelSet:
 
 MODEL = Kind(_model_members, _read_model)
 SET_MEMBERS = {
-    "kind": TEXT, "unknown": TEXT, "key_type": TEXT, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
+    "kind": WORD, "unknown": WORD, "key_type": WORD, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
     "columns": list_of(INTEGER, np.int32), "models": list_of(MODEL),
 }  # fmt: skip
 KINDS = {"model": MODEL, "set": Kind(_set_members, _read_set)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,10 @@ EXACT = 2**53
 
 DECIMAL = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
 KEY = re.compile(r"[0-9a-f]{16}\Z")
-HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2})+\Z")
+HEXADECIMAL = re.compile(r"[0-9a-f]+\Z")  # by single digits, as a repeated group takes memory for each repetition
+
+LONGEST_WORD = 64  # a digest; the words of the schema are shorter
+MOST_SHOWN = 60  # characters of a value in a message
 
 
 class Kind(NamedTuple):
@@ -31,16 +34,26 @@ class Kind(NamedTuple):
 
 def refused(place: str, value: Any, expected: str) -> FormatError:
     """The error for a value that is not what stands there."""
-    found = {dict: "an object", list: "a list", type(None): "null", bool: str(value).lower()}.get(type(value), repr(value))
-    return FormatError(f"{place} is {found if len(found) <= 60 else found[:57] + '...'}; {expected} is expected")
+    return FormatError(f"{place} is {shown(value)}; {expected} is expected")
+
+
+def shown(value: Any) -> str:
+    """A value in words, however large it is or deeply nested."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = repr(value[:MOST_SHOWN] if isinstance(value, str) else value)
+    is_whole = len(text) <= MOST_SHOWN and not (isinstance(value, str) and len(value) > MOST_SHOWN)
+    return text if is_whole else text[: MOST_SHOWN - 3] + "..."
 
 
 def _read_number(value: Any, place: str) -> float:
-    if type(value) is float and math.isfinite(value):
+    if type(value) is float and math.isfinite(value) and (value or math.copysign(1.0, value) > 0.0):
         return value
     if type(value) is int and abs(value) <= EXACT:  # 1 for 1.0, as some programs write it
         return float(value)
-    raise refused(place, value, "a finite number")
+    raise refused(place, value, "a finite number" if value != 0 else "0.0")
 
 
 def _read_integer(value: Any, place: str) -> int:
@@ -71,8 +84,14 @@ def _read_text(value: Any, place: str) -> str:
     return value
 
 
+def _read_word(value: Any, place: str) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_WORD:
+        raise refused(place, value, "a text" if not isinstance(value, str) else "a word of the schema")
+    return value
+
+
 def _read_bytes(value: Any, place: str) -> bytes:
-    if isinstance(value, str) and HEXADECIMAL.match(value):
+    if isinstance(value, str) and len(value) % 2 == 0 and HEXADECIMAL.match(value):
         return bytes.fromhex(value)
     raise refused(place, value, "a text of lower-case hexadecimal digits, two for each byte,")
 
@@ -91,7 +110,7 @@ def read_object(value: Any, place: str, members: dict[str, Kind], optional: froz
         raise refused(here, value, "an object")
     for name in value:
         if name not in members:
-            raise FormatError(f"{here} has a member {name!r}, which this version of fastbin does not know")
+            raise FormatError(f"{here} has a member {shown(name)}, which this version of fastbin does not know")
     for name in members:
         if name not in value and name not in optional:
             raise FormatError(f"{here} has no member {name!r}")
@@ -110,8 +129,9 @@ def list_of(kind: Kind, dtype: Any = None) -> Kind:
     """A list of values of one kind; with a dtype, an array."""
 
     def read(value: Any, place: str) -> Any:
-        entries = [kind.read(each, f"{place}[{i}]") for i, each in enumerate(_read_list(value, place))]
-        return entries if dtype is None else _array(entries, place, dtype)
+        given = _read_list(value, place)
+        entries = (kind.read(each, f"{place}[{i}]") for i, each in enumerate(given))
+        return list(entries) if dtype is None else _array(entries, len(given), place, dtype)
 
     def write(values: Any) -> list[Any]:
         return [kind.write(each) for each in (values.tolist() if isinstance(values, np.ndarray) else values)]
@@ -129,20 +149,24 @@ def rows_of(kind: Kind, width: int, dtype: Any) -> Kind:
         return [kind.read(each, f"{place}[{i}]") for i, each in enumerate(row)]
 
     def read(value: Any, place: str) -> Any:
-        rows = [read_row(each, f"{place}[{i}]") for i, each in enumerate(_read_list(value, place))]
-        return _array(rows, place, dtype).reshape(-1, width)
+        given = _read_list(value, place)
+        entries = (entry for i, each in enumerate(given) for entry in read_row(each, f"{place}[{i}]"))
+        return _array(entries, width * len(given), place, dtype).reshape(-1, width)
 
     return Kind(lambda rows: [[kind.write(each) for each in row] for row in rows.tolist()], read)
 
 
-def _array(entries: list[Any], place: str, dtype: Any) -> Any:
-    """Checked here, as NumPy 1 wraps integers around."""
-    if np.dtype(dtype).kind in "iu":
-        limits = np.iinfo(dtype)
-        for each in entries if not entries or not isinstance(entries[0], list) else (each for row in entries for each in row):
-            if not limits.min <= each <= limits.max:
+def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> Any:
+    """An array, without a second list of its entries. Integers are checked here, as NumPy 1 wraps them around."""
+    limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+
+    def checked() -> Iterator[Any]:
+        for each in entries:
+            if limits is not None and not limits.min <= each <= limits.max:
                 raise FormatError(f"{place} has an entry {each}, which {limits.bits} bits do not hold")
-    return np.array(entries, dtype)
+            yield each
+
+    return np.fromiter(checked(), dtype, n_entries)
 
 
 NUMBER = Kind(float, _read_number)
@@ -150,4 +174,5 @@ INTEGER = Kind(lambda value: int(value) if abs(int(value)) <= EXACT else str(int
 DECIMAL_TEXT = Kind(str, _read_decimal)
 KEY_TEXT = Kind(lambda key: f"{int(key):016x}", _read_key)
 TEXT = Kind(str, _read_text)
+WORD = Kind(str, _read_word)
 BYTES = Kind(bytes.hex, _read_bytes)
