@@ -132,9 +132,9 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     Raises
     ------
     FormatError
-        For what is no JSON, NaN and Infinity included; -0.0; members that are unknown, missing or there twice, or that the text of
-        this model leaves out; values of another type, infinite or out of range; parts that make no model; a digest that is not
-        that of the model; a newer version. The message names the place, as in ``model.edges[3]``, where there is one.
+        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the text of
+        this model leaves out; values of another type, infinite, -0.0 or out of range; parts that make no model; a digest
+        that is not that of the model; a newer version. The message names the place, as in ``model.edges[3]``, if it has one.
     InputTypeError
         If `text` is neither str nor bytes.
 
