@@ -1,4 +1,4 @@
-"""Atomic output: the only place where files are written.
+"""Atomic output, the only place where files are written; and input that reads no more than a file of ours would have.
 
 A regular file is replaced as a whole: a reader sees the old content or the new content, even after a crash. A device, a pipe or
 a descriptor would be destroyed by that; it is opened and written to.
@@ -15,12 +15,19 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 from fastbin._errors import InputTypeError
 
 TEMPORARIES: set[str] = set()
 """The named temporary files that exist now. The command line removes them when a signal ends it."""
+
+# What files of models, sets, streams and monitors begin with, and where their header has their length (csrc/FORMAT.md).
+MAGIC = b"\x89FB"
+LENGTH_AT = slice(16, 24)
+
+START_BYTES = 2**16  # enough to tell the format of any file
+PIECE_BYTES = 2**20
 
 MAX_LINKS = 40  # as on Linux; more must be a loop
 NAME_BYTES = 100  # of the target's name in a temporary file's name, which may have 255 bytes
@@ -39,8 +46,8 @@ class SupportsWrite(Protocol):
 class SupportsRead(Protocol):
     """A file object that gives bytes."""
 
-    def read(self) -> bytes:
-        """All that is left in it."""
+    def read(self, size: int, /) -> bytes | None:
+        """At most so many bytes; none at its end."""
 
 
 def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -> None:
@@ -105,8 +112,21 @@ def write_bytes(target: str | os.PathLike[str] | SupportsWrite, content: bytes) 
     target.write(content)
 
 
-def read_bytes(source: str | os.PathLike[str] | SupportsRead) -> bytes:
-    """The bytes of the file at a path, or what is left in a file object that is open for reading bytes.
+def read_saved(
+    source: str | os.PathLike[str] | SupportsRead, *, is_other: Callable[[bytes], bool] = lambda _: False
+) -> bytes | bytearray:
+    """The bytes of a saved model, set, stream or monitor, from a path or a file object that is open for reading bytes.
+
+    The header comes first and has the length: of a file that has another length no more is read than the beginning, and of a
+    pipe or a file object at most one byte beyond that length. What does not begin as our files do is not read on either, unless
+    it is another known format. The reader that gets such a beginning refuses it. Memory grows with what was really read,
+    whatever a header says.
+
+    Parameters
+    ----------
+    source : str, path-like, or binary file object
+    is_other : callable
+        Whether a file that begins with these bytes, up to 64 KiB, is of another format and is to be read as a whole.
 
     Raises
     ------
@@ -115,11 +135,36 @@ def read_bytes(source: str | os.PathLike[str] | SupportsRead) -> bytes:
     OSError
         If the file cannot be read.
     """
-    if not hasattr(source, "read"):
-        return Path(source).read_bytes()
-    content = source.read()
-    if not isinstance(content, bytes):
-        raise InputTypeError('the file is open for text; open it for bytes, with mode "rb"')
+    if hasattr(source, "read"):
+        return _read_saved(cast(SupportsRead, source), None, is_other)
+    with open(source, "rb") as file:
+        status = os.fstat(file.fileno())
+        return _read_saved(file, status.st_size if stat.S_ISREG(status.st_mode) else None, is_other)
+
+
+def _read_saved(file: SupportsRead, size: int | None, is_other: Callable[[bytes], bool]) -> bytes | bytearray:
+    """The same of an open file; `size` is how long it is, where that is known."""
+    content = _read_on(file, bytearray(), START_BYTES)
+    if not content.startswith(MAGIC):
+        return _read_on(file, content, None) if is_other(bytes(content)) else content
+    if len(content) < START_BYTES:  # all of it
+        return content
+    length = int.from_bytes(content[LENGTH_AT], "little")
+    is_cut = size is not None and size != length and length != len(content)
+    return content if is_cut else _read_on(file, content, length + 1)
+
+
+def _read_on(file: SupportsRead, content: bytearray, limit: int | None) -> bytearray:
+    """Append what follows until there are `limit` bytes. Memory grows with what was really read."""
+    while limit is None or len(content) < limit:
+        piece = file.read(PIECE_BYTES if limit is None else min(PIECE_BYTES, limit - len(content)))
+        if piece is None:
+            raise BlockingIOError(errno.EAGAIN, "the file has no bytes yet, and is open for reading without waiting")
+        if not isinstance(piece, bytes):
+            raise InputTypeError('the file is open for text; open it for bytes, with mode "rb"')
+        if not piece:
+            break
+        content += piece
     return content
 
 

@@ -46,6 +46,6 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
     return read_file(path, read)
 
 
-def read(data: bytes) -> BinnedModel | ModelSet:
+def read(data: bytes | bytearray) -> BinnedModel | ModelSet:
     """The model or the set in these bytes; FormatError as in `load`."""
     return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)

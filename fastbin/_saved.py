@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from fastbin._errors import FormatError
-from fastbin._files import SupportsRead, SupportsWrite, read_bytes, write_bytes
+from fastbin._files import SupportsRead, SupportsWrite, read_saved, write_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-def read_file(path: str | os.PathLike[str] | SupportsRead, read: Callable[[bytes], R]) -> R:
-    """What `read` makes of the bytes of a file; a FormatError names the path."""
-    data = read_bytes(path)
+def read_file(
+    path: str | os.PathLike[str] | SupportsRead, read: Callable[[bytes | bytearray], R], **options: Callable[[bytes], bool]
+) -> R:
+    """What `read` makes of the bytes of a file, which `read_saved` gets by these options; a FormatError names the path."""
+    data = read_saved(path, **options)
     try:
         return read(data)
     except FormatError as error:

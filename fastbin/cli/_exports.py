@@ -10,8 +10,7 @@ import click
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import FormatError, InputError
-from fastbin._files import read_bytes
-from fastbin.cli._streams import display_name, load_any, named, read_stdin
+from fastbin.cli._streams import display_name, named, read_file
 from fastbin.export import dialects
 
 if TYPE_CHECKING:
@@ -67,14 +66,9 @@ def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
     """The model or the set in a file, also of JSON; of another export, what it says of the model."""
     from fastbin._load import read
 
-    given = read_stdin() if path == "-" else None
-    try:
-        return load_any(path) if given is None else named(path, read, given)
-    except FormatError:
-        found = _described(path, read_bytes(path) if given is None else given)
-        if found is None:
-            raise
-        return found
+    data = read_file(path)
+    found = _described(path, data)
+    return named(path, read, data) if found is None else found
 
 
 def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | None:

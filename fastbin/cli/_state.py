@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastbin._errors import InputError
-from fastbin._files import TEMPORARIES, is_replaceable
+from fastbin._files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli._streams import display_name
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ class StateFile:
         self.content = self._read()
 
     def _read(self) -> bytes | None:
+        from fastbin.online.state import is_json
+
         with suppress(FileNotFoundError):
-            return Path(self.path).read_bytes()
+            return bytes(read_saved(self.path, is_other=is_json))
         return None
 
     def save(self, monitor: CalibrationMonitor) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._errors import FormatError, InputError
-from fastbin._files import is_replaceable, read_bytes, replace_file
+from fastbin._files import is_replaceable, read_saved, replace_file
 from fastbin._shown import printable
 from fastbin.cli._console import console
 
@@ -106,24 +106,24 @@ def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
     return None
 
 
-def read_stdin() -> bytes:
-    """The standard input, which is to be a model or an export."""
+def read_file(path: str) -> bytes:
+    """A file that is to be a model or an export, or the standard input. Of a file that can be neither only the beginning."""
+    from fastbin.export.about import is_export
+
+    if path != "-":
+        return bytes(read_saved(path, is_other=is_export))
     if sys.stdin is None:
         raise InputError("standard input is closed; name a model file")
-    return sys.stdin.buffer.read()
+    return bytes(read_saved(sys.stdin.buffer, is_other=is_export))
 
 
 def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
-    from fastbin._load import load, read
+    from fastbin._load import read
 
-    given = None if path != "-" else read_stdin()
-    try:
-        return load(path) if given is None else named(path, read, given)
-    except FormatError:
-        data = read_bytes(path) if given is None else given
-        if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
-            raise
+    data = read_file(path)
+    if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
+        return named(path, read, data)
     made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")
     raise FormatError(
         f"{display_name(path)} is a model in JSON, and its file is needed here; make it: fastbin export {path} -o {made}"

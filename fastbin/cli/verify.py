@@ -12,7 +12,6 @@ import click
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._files import read_bytes
 from fastbin.cli import _options as options
 from fastbin.cli._cells import as_keys, read_text
 from fastbin.cli._console import reading, say, say_json, working
@@ -82,7 +81,7 @@ def command(
         of_sql={"dialect": dialect, "outputs": outputs, "source": source}, alpha=alpha,
     ):  # fmt: skip
         raise click.UsageError(reason)
-    if chosen == "sql" and dialect is None and gives_in(read_bytes(against).decode("utf8", "replace")) is None:
+    if chosen == "sql" and dialect is None and gives_in(Path(against).read_bytes().decode("utf8", "replace")) is None:
         raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
     given: dict[str, Any] = {"score": rows.score or "p"}
     if scores is not None:

@@ -16,6 +16,9 @@ SIGNS = {
 DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
 ALPHA = re.compile(r"\bintervals at alpha ([0-9.e-]+)$", re.MULTILINE)
 
+# The first bytes of a graph in protobuf: the version of its format, and the field after it.
+GRAPH = re.compile(rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42\x72\xa2\xca]")
+
 # The last line of the comment of SQL. A query has the answers in a column of its own, which is named.
 GIVES = re.compile(r"^ *dialect (?P<dialect>\w+), gives (?P<what>\w+)(?: as (?P<answer>\w+))?$", re.MULTILINE)
 
@@ -41,6 +44,11 @@ def target_of(text: str | bytes, path: str = "") -> str | None:
         if "\0" in text:
             return "onnx"
     return next((target for target, sign in SIGNS.items() if re.match(sign, text, re.MULTILINE)), None)
+
+
+def is_export(start: bytes) -> bool:
+    """Whether a file that begins so may be an export, and is worth reading: JSON, a text that names its maker, or a graph."""
+    return start.lstrip()[:1] == b"{" or b"fastbin" in start.lower() or GRAPH.match(start) is not None
 
 
 def digest_in(content: str | bytes, target: str) -> str:

@@ -341,7 +341,7 @@ class CalibrationMonitor(State):
             If they are foreign, damaged, of a newer format, or a state that counting cannot lead to.
         """
         monitor = cls.__new__(cls)
-        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data))
+        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data) if isinstance(data, memoryview) else data)
         partition = state.stream.partition
         watched = None if partition.note.startswith(SET_NOTE) else watch(partition)
         monitor._set_up(state, mixture, alpha, interval_alpha, watched)

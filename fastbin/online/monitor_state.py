@@ -19,6 +19,7 @@ from fastbin._native.stream import read_monitor, write_monitor
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s, Int64s
 from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.state import is_json
 from fastbin.online.streaming import StreamingBinning
 
 Int32s = npt.NDArray[np.int32]
@@ -140,11 +141,11 @@ def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None,
     )
 
 
-def state_from_bytes(data: bytes) -> tuple[MonitorState, TwoSidedMixture, float, float | None]:
+def state_from_bytes(data: bytes | bytearray) -> tuple[MonitorState, TwoSidedMixture, float, float | None]:
     """The state in these bytes, the mixture of its tolerated intervals, alpha and interval_alpha."""
     if not data:
         raise FormatError("no bytes: an empty file is not a monitor")
-    parts = _from_json(data) if data.lstrip()[:1] == b"{" else read_monitor(data)
+    parts = _from_json(data) if is_json(data) else read_monitor(data)
     stream = StreamingBinning.from_bytes(parts["stream"])
     mixture = TwoSidedMixture(parts["tolerated"])
     state = MonitorState.over(stream, mixture)
@@ -160,7 +161,7 @@ def state_from_bytes(data: bytes) -> tuple[MonitorState, TwoSidedMixture, float,
 VERSION_0 = {"format": "fastbin-monitor", "version": 1}
 
 
-def _from_json(data: bytes) -> dict[str, Any]:
+def _from_json(data: bytes | bytearray) -> dict[str, Any]:
     """The parts in a state of 0.1.0. Writing them in the present format checks that they can be a state."""
     try:
         state = json.loads(data)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastbin._errors import FormatError
 from fastbin._files import replace_file
+from fastbin._saved import read_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+def is_json(start: bytes | bytearray) -> bool:
+    """Whether a file that begins so may be the state of a monitor of 0.1.0."""
+    return start.lstrip()[:1] == b"{"
 
 
 class State:
@@ -22,7 +26,7 @@ class State:
         def to_bytes(self) -> bytes: ...
 
         @classmethod
-        def from_bytes(cls, data: bytes) -> Self: ...
+        def from_bytes(cls, data: bytes | bytearray) -> Self: ...
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, under a temporary name that is renamed when all is written."""
@@ -31,10 +35,7 @@ class State:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except FormatError as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from None
+        return read_file(path, cls.from_bytes, is_other=is_json)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

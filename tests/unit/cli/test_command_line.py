@@ -217,10 +217,10 @@ def test_refused_input_exits_with_1_and_one_line() -> None:
 
 
 def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise fb.InputError("one\n  two")
 
-    monkeypatch.setattr("fastbin._load.load", fail)
+    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
     assert CliRunner().invoke(command_line, ["inspect", "m.fbm"]).stderr == "error: one two\n"
 
 
@@ -239,19 +239,19 @@ def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_other_errors_are_one_line_too(error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("fastbin._load.load", fail)
+    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
     result = CliRunner().invoke(command_line, ["inspect", "m.fbm"])
     assert (result.exit_code, result.stderr.strip()) == (code, f"error: {message}")
 
 
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("fastbin._load.load", fail)
+    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
     assert isinstance(CliRunner().invoke(command_line, ["inspect", "m.fbm"]).exception, ZeroDivisionError)
 
 
