@@ -284,9 +284,10 @@ class BinnedModel(Saved, NativeModel, Shown):
         kind : {"conditional", "marginal", "expected-ece", "ece"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
-        bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+        bound : {"clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
             "clopper-pearson", the default of "conditional" and "marginal", rests on the binomial distribution of this model's
-            tally, "data", the default of "ece", on its values; "a-priori" is what is known before any label is seen, the
+            tally; "hull", for the same kinds, is about 1 / count larger and holds for any distribution of scores; "data", the
+            default of "ece", rests on its values; "a-priori" is what is known before any label is seen, the
             default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before looking at the results.
 
         Returns

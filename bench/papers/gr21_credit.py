@@ -122,7 +122,7 @@ def draw_figure_1(results: Results, path: Path) -> None:
         curves = {f"n = {n:,}": results.curve(method, n) for n in results.sizes if n in (500, 1000, 2000, 4000, 10_000)}
         validity_plot(curves, max_epsilon=0.15, ax=ax)
         ax.set_title(f"{method}, 10 bins, CREDIT", fontsize="medium")
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=110, metadata={"Software": f"fastbin {fb.__version__}"})
     plt.close(fig)
 
 
@@ -143,7 +143,7 @@ def draw_comparison(results: Results, sizes: Sequence[int], path: Path) -> None:
             ax.set_title(f"n = {n:,}", fontsize="medium")
             if (row, column) != (0, len(sizes) - 1):  # the legend stands where the curves leave room
                 ax.get_legend().remove()
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=110, metadata={"Software": f"fastbin {fb.__version__}"})
     plt.close(fig)
 
 

@@ -74,7 +74,7 @@ def draw_figure_1(risks: Sequence[Risks], path: Path) -> None:
         ax.set_ylim(1e-8, 20.0)
         if n > 1000:
             ax.get_legend().remove()
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=110, metadata={"Software": f"fastbin {fb.__version__}"})
     plt.close(fig)
 
 
@@ -102,7 +102,7 @@ def draw_figure_2(risks: Sequence[Risks], path: Path) -> None:
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="#E3E3E3", linewidth=0.6)
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=110, metadata={"Software": f"fastbin {fb.__version__}"})
     plt.close(fig)
 
 
@@ -131,7 +131,7 @@ def draw_figure_4(run: Realisation, path: Path) -> None:
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="#E3E3E3", linewidth=0.6)
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=110, metadata={"Software": f"fastbin {fb.__version__}"})
     plt.close(fig)
 
 

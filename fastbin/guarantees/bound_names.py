@@ -7,10 +7,10 @@ from typing import Any
 from fastbin._errors import InputError
 from fastbin._scalars import check_choice
 
-# For each kind of certificate its bounds; the first is the default. "clopper-pearson" and "data" depend on the labels.
+# For each kind of certificate its bounds; the first is the default. "clopper-pearson", "hull" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {
-    "conditional": ("clopper-pearson", "a-priori", "hoeffding"),
-    "marginal": ("clopper-pearson", "a-priori", "hoeffding"),
+    "conditional": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
+    "marginal": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
     "ece": ("data", "a-priori", "hoeffding"),
     "expected-ece": ("a-priori", "hoeffding"),
 }
@@ -19,6 +19,7 @@ PRIOR_BOUNDS = ("a-priori", "hoeffding")
 
 _HINTS = {
     "clopper-pearson": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
+    "hull": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
     "data": "it is about the kind 'ece' alone, for the labels of a fitted model",
 }
 

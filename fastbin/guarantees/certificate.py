@@ -11,7 +11,7 @@ import numpy as np
 from fastbin import _html
 from fastbin._errors import GuaranteeError
 from fastbin._typing import Bools, Float64s
-from fastbin.guarantees.evidence import Evidence
+from fastbin.guarantees.evidence import Evidence, unwritten_end
 from fastbin.guarantees.words import name_bins, rounded_up, sureness
 
 
@@ -34,8 +34,8 @@ class Certificate:
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is.
     bound : str
-        Which computation gave epsilon: "clopper-pearson", "data", "a-priori" or "hoeffding" as `certify` explains them; for a
-        stream, where the promise holds at every number of samples at once, the method of its intervals: "beta-binomial",
+        Which computation gave epsilon: "clopper-pearson", "hull", "data", "a-priori" or "hoeffding" as `certify` explains them;
+        for a stream, where the promise holds at every number of samples at once, the method of its intervals: "beta-binomial",
         "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the
         weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
@@ -53,6 +53,13 @@ class Certificate:
     n_steps : int
         Of a model of two resolutions the number of its values, which are more than its bins: the promise is about the average
         of what is served in a bin. Else 0.
+    terms : tuple of (str, float)
+        Of a model of two resolutions the terms that add up to epsilon, in the bin where it is largest: from the mean label to
+        the end of its interval, from the mean served to the mean label (below 0 where they offset the first), and from what
+        is served on average in the population to that mean. Else empty.
+    silent : str
+        Scores of the outermost bin about which nothing is promised, as it has no edge there: "below the lowest calibration
+        score" (whole ties). Mostly empty.
 
     Examples
     --------
@@ -64,7 +71,7 @@ class Certificate:
     >>> print(certificate.explain())
     Theorem: Clopper & Pearson 1934 at level alpha for each bin; label sums are binomial given the scores: ...
     Assumptions:
-    - the calibration samples are independent draws from the population that will be scored
+    - the calibration samples are independent draws from the population that will be scored: one row an obligor, no ...
     - the scores were trained on other data
     - frequencies are taken given the bin where several bins share one value
     """
@@ -81,14 +88,23 @@ class Certificate:
     radii: tuple[float, ...] | None = None
     uncovered_bins: tuple[int, ...] = ()
     n_steps: int = 0
+    terms: tuple[tuple[str, float], ...] = ()
+    silent: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return plain | {"terms": [list(term) for term in self.terms]}
 
     def explain(self) -> str:
-        """The theorem and the assumptions: text of several lines, one for each assumption."""
-        return "\n- ".join([f"Theorem: {self.theorem}.\nAssumptions:", *self.assumptions])
+        """The theorem, what epsilon consists of where that is known, and the assumptions: a line for each."""
+        return "\n- ".join([f"Theorem: {self.theorem}.\n{self._sum_of_terms()}Assumptions:", *self.assumptions])
+
+    def _sum_of_terms(self) -> str:
+        if not self.terms:
+            return ""
+        terms = " ".join(f"{'-' if size < 0 else '+'} {abs(size):.5f} ({name})" for name, size in self.terms)
+        return f"Epsilon: {self.epsilon:.5f} = {terms.removeprefix('+ ')}.\n"
 
     def _repr_html_(self) -> str:
         return _html.notebook(*promise_as_html(self))
@@ -100,6 +116,8 @@ class Certificate:
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
+        if self.silent:
+            left_out += f" (nothing is promised {self.silent})"
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}."
         assert self.alpha is not None
@@ -151,6 +169,7 @@ def certificate_of(
         scheme=evidence.scheme,
         n_samples=int(evidence.n_samples),
         n_bins=int(evidence.n_bins),
+        silent=unwritten_end(evidence),
         uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
         assumptions=tuple(assumptions),
         **statement,

@@ -13,6 +13,7 @@ from fastbin._scalars import check_alpha, check_choice
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
+from fastbin.guarantees.assumptions import about_ties, assumptions_of, draws_from, sentences
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate, certificate_from_intervals, certificate_of, require_samples
 from fastbin.guarantees.ece import ece_bound
@@ -20,8 +21,10 @@ from fastbin.guarantees.evidence import (
     Evidence,
     Interior,
     as_evidence,
+    assumes_no_atoms,
     has_edges_of_others,
     has_whole_ties,
+    interior_for_any_law,
     is_moved,
     require_interior,
     require_means,
@@ -43,13 +46,16 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
         Failure probability, from 1e-100 to 1/2. Not used by "expected-ece".
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised; see `Certificate`.
-    bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+    bound : {"clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
         How it is computed. By default "clopper-pearson" for "conditional" and "marginal", "data" for "ece", "a-priori" for
         "expected-ece". Decide before looking at the result: the best of several is not a guarantee at alpha.
 
         * "clopper-pearson", for "conditional" and "marginal": the largest distance from a bin's value, whatever it is, to an
           end of its Clopper-Pearson interval, with Sidak's level over the bins that hold samples (for "marginal", alpha for
           each bin). Depends on the labels: smaller where they are nearly all alike.
+        * "hull", for the same: allows for scores at edges that have a probability of their own though no two samples showed it
+          (the hull over both labels that a sample at the edge may have). For any distribution, about 1 / count larger; where
+          nothing is assumed about ties, the same as "clopper-pearson".
         * "data", for "ece": `ece_bound` around the values as they are, whatever they are. Where these are the means of their
           bins it is the same as "a-priori".
         * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), for the ECE kinds `ece_bound` and the
@@ -96,10 +102,13 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
-    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": assumptions_of(evidence, kind)}
-    if bound == "clopper-pearson":
+    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": assumptions_of(evidence, kind, bound)}
+    if bound in ("clopper-pearson", "hull"):
+        if bound == "hull":
+            interior = interior_for_any_law(evidence, interior)
+            covered = interior.is_covered
         intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
-        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence)}"
+        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence, bound)}"
         return certificate_from_intervals(evidence, intervals, covered=covered, alpha=alpha, theorem=theorem, **statement)
     epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
     if kind == "ece" and bound != "hoeffding":  # allows for what empty bins can add
@@ -121,13 +130,16 @@ _BINOMIAL = {
 }
 _WHOLE = (
     "whole groups of equal scores at edges: the label sum of a bin with the samples that ranks placed at its edge, and that "
-    "without them, lie on the two sides of a binomial one (Gupta & Ramdas 2021, Lemma 2, given ties)"
+    "without them, lie on the two sides of a binomial one (fastbin, Theorem F1, after Gupta & Ramdas 2021, Lemma 2)"
 )
+_ANY_LAW = "label sums with a sample of either label at the edge lie on the two sides of a binomial one (fastbin, Theorem F2)"
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
 
-def binomial_law(evidence: Evidence) -> str:
+def binomial_law(evidence: Evidence, bound: str = "") -> str:
     """Why the label sums of the bins of this model are binomial, or lie beside such sums."""
+    if bound == "hull" and assumes_no_atoms(evidence):
+        return _ANY_LAW
     if has_whole_ties(evidence):
         return _WHOLE
     if evidence.scheme == "scaling-binning":
@@ -287,23 +299,6 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def assumptions_of(evidence: Evidence, kind: str) -> tuple[str, ...]:
-    """What must be true for a promise of this kind about the bins of this model."""
-    assumptions = [
-        "the calibration samples are independent draws from the population that will be scored",
-        "the scores were trained on other data",
-    ]
-    if evidence.ties in ("random", "isolate"):
-        assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
-    elif evidence.ties in ("upper", "lower") and not has_edges_of_others(evidence):
-        assumptions.append("no score at an edge has a positive probability of its own; no two samples share one there")
-    if evidence.delta > 0.0:
-        assumptions.append("values are randomised with keys that are uniform and independent of the sample")
-    if kind == "marginal":
-        assumptions.append("frequencies are taken given the bin where several bins share one value")
-    return tuple(assumptions)
-
-
 def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
     at_target = interval(evidence, alpha)  # first, because its error is the more precise one where there are no intervals
@@ -314,8 +309,8 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
         )
     assert evidence.rates is not None  # else there are no intervals
     assumptions = [
-        "the calibration samples are independent draws from the source population",
-        "the scores were trained on other data",
+        draws_from("the source population"),
+        *sentences("training"),
         "P(score | label) is the same in the target population, of which the promise speaks",
     ]
     for population, rate in zip(("source", "target"), evidence.rates, strict=True):
@@ -323,8 +318,7 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
             assumptions.append(f"P(Y = 1) at the {population} is as given")
         elif population == "target":
             assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
-    if evidence.ties in ("random", "isolate"):
-        assumptions.append("a score that equals an edge is scored with a key that is uniform and independent of the sample")
+    assumptions += about_ties(evidence)
     theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
     statement: dict[str, Any] = {"alpha": alpha, "kind": kind, "bound": bound, "theorem": theorem, "assumptions": assumptions}
     if has_steps(evidence):

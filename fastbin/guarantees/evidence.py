@@ -207,9 +207,35 @@ def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
     return Interior(Reading(own, least), Reading(own, most), boundary)
 
 
+def assumes_no_atoms(evidence: Evidence) -> bool:
+    """Whether edges lie at single samples of the tally: then their scores must not have a probability of their own."""
+    return evidence.ties in ("upper", "lower") and not has_edges_of_others(evidence)
+
+
+def interior_for_any_law(evidence: Evidence, interior: Interior) -> Interior:
+    """The two sides of a promise that holds though scores at edges may be atoms: fastbin, Theorem F2.
+
+    Where no two samples share the score of an edge, its bin has one sample more, at the edge, whose label may be 0 or 1.
+    """
+    if not assumes_no_atoms(evidence):
+        return interior
+    at_edge = np.ones_like(interior.counts)
+    at_edge[-1 if evidence.scheme == "umb" else 0] = 0  # nothing cuts off the end of the last bin
+    counts, most = interior.counts + at_edge, interior.second.label_sums + at_edge
+    return Interior(Reading(counts, interior.first.label_sums), Reading(counts, most), interior.has_boundary_label)
+
+
 def has_whole_ties(evidence: Evidence) -> bool:
     """Whether whole groups of two or more equal scores lie at edges, and the model says how many were sure to be there."""
     return evidence.ties == "whole"
+
+
+def unwritten_end(evidence: Evidence) -> str:
+    """Where a promise says nothing, because the outermost bin has no edge there: its heaviest scores hold all outer samples."""
+    if not has_whole_ties(evidence):
+        return ""
+    end, words = (-1, "above the highest") if evidence.scheme == "umb" else (0, "below the lowest")
+    return f"{words} calibration score" if np.asarray(evidence.tie_counts)[end, 0] > 0 else ""
 
 
 def refuse_whole_ties(evidence: Evidence, what: str) -> None:

@@ -13,9 +13,10 @@ from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha, check_choice
 from fastbin._typing import Float64s, Int64s
 from fastbin.guarantees.apriori import KINDS
+from fastbin.guarantees.assumptions import assumptions_of
 from fastbin.guarantees.bound_names import check_bound
 from fastbin.guarantees.certificate import Certificate, certificate_of
-from fastbin.guarantees.certify import assumptions_of, binomial_law, boundary_shifts, certify
+from fastbin.guarantees.certify import binomial_law, boundary_shifts, certify
 from fastbin.guarantees.evidence import (
     Evidence,
     Interior,
@@ -82,7 +83,7 @@ def certify_set(
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised, for all models at once; see `Certificate`. "marginal": for the cell of the next sample, so that each
         model has all of alpha. The kinds about the ECE bound it in each cell, and so its mean over all of them.
-    bound : {"clopper-pearson", "data", "a-priori", "hoeffding"}, optional
+    bound : {"clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
         As in `certify`, with the same defaults. With "a-priori" a conditional promise is the least epsilon that all bins of all
         models keep at once (`common_radius`), unless whole groups of equal scores lie at edges.
     class_wise : bool

@@ -130,7 +130,8 @@ class SetCertificate(Table):
         n_cells = self.n_models - pooled
         counted = f"{n_cells:,} {CELLS[self.cells][0] if n_cells == 1 else self.cells}"
         if pooled:
-            return f"{counted} and the pool" if n_cells else "the pool"
+            pool = "the pool (as mixed in calibration)"
+            return f"{counted} and {pool}" if n_cells else pool
         return counted
 
     def _left_out(self) -> str:
@@ -141,4 +142,8 @@ class SetCertificate(Table):
         parts = [f"{name_cells(whole)} without samples"] if whole else []
         if n_bins:
             parts.append(f"{n_bins:,} {'bin' if n_bins == 1 else 'bins'} without samples of their own")
-        return f", leaving out {' and '.join(parts)}" if parts else ""
+        left_out = f", leaving out {' and '.join(parts)}" if parts else ""
+        for where in dict.fromkeys(part.silent for _, part in self.parts if part.silent):
+            silent = [name for name, part in self.parts if part.silent == where]
+            left_out += f" (nothing is promised {where} of {name_cells(silent, 3)})"
+        return left_out

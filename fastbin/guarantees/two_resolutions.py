@@ -15,8 +15,9 @@ import numpy as np
 from fastbin._errors import GuaranteeError
 from fastbin._ranks import step_ranks
 from fastbin._typing import Float64s, Int64s
+from fastbin.guarantees.assumptions import assumptions_of
 from fastbin.guarantees.certificate import Certificate, certificate_of, require_samples
-from fastbin.guarantees.evidence import Evidence, has_whole_ties, require_interior
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_whole_ties, interior_for_any_law, require_interior
 from fastbin.guarantees.intervals import interval_of_interior
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.intervals._beta import beta_quantile
@@ -24,9 +25,11 @@ from fastbin.intervals._beta import beta_quantile
 # The share of a bin's failure probability that goes to the masses of its steps. From .05 to .2 epsilon changes by 1 %.
 SHARE_OF_MASSES = 0.1
 
+TERMS = ("Clopper-Pearson", "mean label against mean served", "masses of the steps")
+
 _THEOREM = (
-    "edge bound for values of any kind: Clopper & Pearson 1934{share}; masses of the steps are Beta distributed order "
-    "statistics, by a union bound over the cuts of a bin; label sums are {binomial}"
+    "edge bound for values of any kind (fastbin, {theorems}): Clopper & Pearson 1934{share}; masses of the steps are Beta "
+    "distributed order statistics, by a union bound over the cuts of a bin; label sums are {binomial}"
 )
 
 
@@ -38,13 +41,21 @@ def has_steps(evidence: Evidence) -> bool:
 def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
     interior = require_interior(evidence)
-    expected = "data" if kind == "ece" else "clopper-pearson"
-    if evidence.scheme != "certified" or kind == "expected-ece" or bound != expected:
+    expected = ("data",) if kind == "ece" else ("clopper-pearson", "hull")
+    if evidence.scheme != "certified" or kind == "expected-ece" or bound not in expected:
         raise GuaranteeError(
             f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model "
-            "were fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson', or kind='ece' with "
-            "bound='data'"
+            "were fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson' or 'hull', or kind='ece' "
+            "with bound='data'"
         )
+    for_any_law = bound == "hull" and assumes_no_atoms(evidence)
+    if for_any_law:
+        if getattr(evidence, "unlabelled_counts", None) is not None:
+            raise GuaranteeError(
+                "bound='hull' is not proved for a fit with unlabelled=, where the sample at an edge may have no label; take "
+                "bound='clopper-pearson', which assumes that scores at edges have no probability of their own"
+            )
+        interior = interior_for_any_law(evidence, interior)
     covered = interior.is_covered
     require_samples(covered)
     level = alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(covered)))
@@ -52,32 +63,35 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     low = high = np.asarray(evidence.values, np.float64)
     if has_steps(evidence) or has_whole_ties(evidence):
         # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
-        masses = StepMasses(evidence)
+        masses = StepMasses(evidence, for_any_law=for_any_law)
         low, high = masses.average_ends(SHARE_OF_MASSES * level)
         shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
         rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
     radii = np.where(covered, np.minimum(np.maximum(rates[:, 1] - low, high - rates[:, 0]), 1.0), 1.0)
+    widest = int(np.argmax(np.where(covered, radii, -1.0)))
     share = " at level alpha for each bin" if kind == "marginal" else ", with Sidak's level over the bins"
     binomial = "those of independent draws, or bounded by them where whole groups of equal scores lie at edges"
+    theorems = "Theorem F3"
+    if has_whole_ties(evidence) or for_any_law:
+        theorems = f"Theorems {'F2' if for_any_law else 'F1'} and F4"
+    elif getattr(evidence, "unlabelled_counts", None) is not None:
+        theorems = "Theorems F3 and F5"
     return certificate_of(
-        evidence, float(radii[covered].max()), covered, alpha=float(alpha), kind=kind, bound=bound,
-        theorem=_THEOREM.format(share=share, binomial=binomial), assumptions=_assumptions(evidence, kind),
+        evidence, float(radii[widest]), covered, alpha=float(alpha), kind=kind, bound=bound,
+        theorem=_THEOREM.format(theorems=theorems, share=share, binomial=binomial),
+        assumptions=assumptions_of(evidence, kind, bound),
         radii=tuple(radii.tolist()), n_steps=int(evidence.n_steps) if has_steps(evidence) else 0,  # type: ignore[attr-defined]
+        terms=_terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest])),
     )  # fmt: skip
 
 
-def _assumptions(evidence: Evidence, kind: str) -> list[str]:
-    assumptions = [
-        "the calibration samples are independent draws from the population that will be scored",
-        "the scores were trained on other data",
-    ]
-    if getattr(evidence, "unlabelled_counts", None) is not None:
-        assumptions.append("the scores without labels are draws of the same population, chosen without looking at labels")
-    if not has_whole_ties(evidence):
-        assumptions.append("no score at an edge has a positive probability of its own; no two samples share one there")
-    if kind == "marginal":
-        assumptions.append("frequencies are taken given the bin")
-    return assumptions
+def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float]) -> tuple[tuple[str, float], ...]:
+    """What the radius of a bin consists of, on the side where it is larger."""
+    mean = float(evidence.label_sums[at] / evidence.counts[at])
+    seen = float(evidence.bin_values[at])
+    is_upper = rate[1] - served[0] >= served[1] - rate[0]
+    sizes = (rate[1] - mean, mean - seen, seen - served[0]) if is_upper else (mean - rate[0], seen - mean, served[1] - seen)
+    return tuple(zip(TERMS, map(float, sizes), strict=True))
 
 
 class StepMasses:
@@ -88,7 +102,7 @@ class StepMasses:
     rank k counts from its lowest one. With ties a cut moves to the first of its equal scores, and several may become one.
     """
 
-    def __init__(self, evidence: Any, ranks: Int64s | None = None) -> None:
+    def __init__(self, evidence: Any, ranks: Int64s | None = None, *, for_any_law: bool = False) -> None:
         if evidence.step_counts is None:  # each bin is one step
             counts = np.asarray(evidence.counts, np.int64) + (np.asarray(evidence.tie_counts)[:, 0] > 0)
         else:
@@ -98,9 +112,9 @@ class StepMasses:
         self.first_step = np.asarray(evidence.first_step, np.int64)
         self.values = np.asarray(evidence.values, np.float64)
         self.samples = np.add.reduceat(counts, self.first_step)
-        self.tied = has_whole_ties(evidence)
+        self.tied = for_any_law or has_whole_ties(evidence)
         edge = (np.arange(len(self.samples)) > 0).astype(np.int64)  # without ties the boundary sample alone
-        self.sure = np.asarray(evidence.tie_counts, np.int64)[:, 0] if self.tied else edge
+        self.sure = np.asarray(evidence.tie_counts, np.int64)[:, 0] if has_whole_ties(evidence) else edge
         below = np.cumsum(self.samples) - self.samples
         if ranks is None:
             ranks = step_ranks(int(counts.sum()), int(evidence.n_bins_asked))

@@ -153,7 +153,7 @@ def draw(found: dict[str, dict[float, list[int | None]]]) -> None:
         ax.set(xscale="log", xlim=(30, N), ylim=(0, 1.02), xlabel="outcomes since the drift", title=f"tolerance {tolerance:g}")
     axes[0].set_ylabel("alarms raised")
     axes[1].legend(loc="upper left", fontsize=8, frameon=False)
-    figure.savefig(FIGURE, metadata={"Date": None})
+    figure.savefig(FIGURE, metadata={"Date": None, "Creator": f"fastbin {fb.__version__}"})
 
 
 def write(name: str, table: str) -> None:

@@ -133,7 +133,8 @@ def test_what_a_set_certificate_says() -> None:
     joint = guarantees.certify_set(models, 0.05, names=["north", "x", "it's", None], cells="segments")
     assert str(joint).startswith(
         "With probability at least 95 % over the 1,509 calibration samples, in each of the 22 bins of 2 segments and the pool "
-        "at once, leaving out 'x' without samples and 1 bin without samples of their own, the predicted probability is within"
+        "(as mixed in calibration) at once, leaving out 'x' without samples and 1 bin without samples of their own, the "
+        "predicted probability is within"
     )
     assert joint.uncovered == (("x", (0,)), ("it's", (1,)))
     assert joint.explain().count("\n- ") == len(joint.assumptions)
