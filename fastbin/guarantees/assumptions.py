@@ -31,7 +31,7 @@ ASSUMPTIONS = {
     ),
     "no atoms": Assumption(
         "no score at an edge has a positive probability of its own; no two samples share one there",
-        'edges at scores that no other sample has (`n_tied` = 0); nothing about ties where the hull is used (`n_tied` > 0, '
+        "edges at scores that no other sample has (`n_tied` = 0); nothing about ties where the hull is used (`n_tied` > 0, "
         'or `bound="hull"`)',
         '`bound="hull"` holds for any distribution',
     ),

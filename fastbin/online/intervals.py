@@ -63,6 +63,7 @@ def intersect(intervals: Float64s, within: Any) -> Float64s:
 
 def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64s, alpha: float, method: Method) -> Certificate:
     """See `StreamingBinning.certificate`; `model` is a snapshot, `scheme` that of its partition."""
+    from fastbin.guarantees.assumptions import sentences
     from fastbin.guarantees.certificate import certificate_from_intervals
 
     assumptions = [
@@ -70,7 +71,7 @@ def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64
         "which samples arrive does not depend on their labels given the bin",
     ]
     if model.ties in ("random", "isolate"):
-        assumptions.append("a score that equals an edge comes with a key that is uniform and independent of the sample")
+        assumptions += sentences("keys")
     certificate = certificate_from_intervals(
         model, intervals, alpha=alpha, kind="conditional", bound=method, theorem=THEOREMS[method], assumptions=assumptions
     )

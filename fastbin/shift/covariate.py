@@ -18,6 +18,7 @@ from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_r
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
+from fastbin.guarantees.assumptions import about_ties, draws_from
 from fastbin.guarantees.certificate import certificate_from_intervals
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
@@ -356,10 +357,11 @@ class ImportanceWeightedBinning(Calibrator):
         bound = check_choice(METHODS[0] if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [
-            "the calibration samples are independent draws from the source population",
+            draws_from("the source population"),
             "the scores and the weights came from other data",
             "P(Y | features) is the same in the target population, of which the promise speaks",
             "no weight in the population passes its bound",
+            *about_ties(self.model_),
         ]
         if weight_error is not None:
             assumptions.append(f"the weights are off by a factor of at most {float(weight_error):g}")

@@ -15,6 +15,7 @@ import numpy as np
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees
+from fastbin.guarantees.assumptions import ASSUMPTIONS
 from fastbin.intervals import (
     betting,
     betting_in_order,
@@ -46,6 +47,12 @@ def _share(value: float) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- promised before the labels
+
+
+def assumptions() -> str:
+    """What certificates assume, in their words."""
+    rows = [[sentence, where, otherwise] for sentence, where, otherwise in ASSUMPTIONS.values()]
+    return _markdown(["what is assumed", "in which certificates", "where it does not hold"], rows)
 
 
 def promised() -> str:
@@ -160,7 +167,7 @@ def weighted(repetitions: int) -> str:
 
 def tables(repetitions: int) -> dict[str, str]:
     """Every table by the name of its marker."""
-    result = {"promised": promised(), "weighted": weighted(min(repetitions, 2000))}
+    result = {"assumptions": assumptions(), "promised": promised(), "weighted": weighted(min(repetitions, 2000))}
     for n, n_bins in SIZES:
         result[f"conditional-{n}-{n_bins}"] = conditional(n, n_bins, repetitions)
     result["marginal-1000-10"] = marginal_and_ece(1000, 10, repetitions)

@@ -45,7 +45,7 @@ def test_given_edges_and_counts_the_assumption_is_needed() -> None:
     """What docs/guarantees.md says below Theorem F2."""
     found = {mass: misses_given_its_edge("clopper-pearson", 100, mass) for mass in np.arange(1, 60) / 1000}
     assert f"{max(found.values()):.3f}" == "0.166"
-    assert max(misses_given_its_edge("hull", 100, mass) for mass in found) < 0.02
+    assert f"{max(misses_given_its_edge('hull', 100, mass) for mass in found):.3f}" == "0.060"
 
 
 # ------------------------------------------------------------------------------------------------- small samples, exactly
@@ -75,11 +75,8 @@ def failures(found: tuple[Array, Array, Array, Array], masses: Array, rates: Arr
     cells = np.stack([masses * (1.0 - rates), masses * rates], axis=2).reshape(len(masses), -1)
     log_factorials = np.array([math.lgamma(k + 1.0) for k in range(int(counts.sum(axis=1).max()) + 1)])
     ways = log_factorials[counts.sum(axis=1)] - log_factorials[counts].sum(axis=1)
-    with np.errstate(divide="ignore"):
-        chances = np.exp(ways + np.log(np.maximum(cells, 1e-300)) @ counts.T)
-    mass, ones = (
-        np.concatenate([np.zeros((len(part), 1)), np.cumsum(part, axis=1)], axis=1) for part in (masses, masses * rates)
-    )
+    chances = np.exp(ways + np.log(np.maximum(cells, 1e-300)) @ counts.T)
+    mass, ones = (np.pad(np.cumsum(part, axis=1), ((0, 0), (1, 0))) for part in (masses, masses * rates))
     ends = np.stack([firsts[:, 1], np.full(len(firsts), masses.shape[1])], axis=1)
     of_bins = mass[:, ends] - mass[:, firsts]
     truth = (ones[:, ends] - ones[:, firsts]) / np.where(of_bins > 0.0, of_bins, 1.0)
@@ -105,10 +102,11 @@ def worst_law(found: list[tuple[Array, Array, Array, Array]], n_atoms: int) -> f
 @pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 @pytest.mark.parametrize("bound", ["hull", "clopper-pearson"])
-@pytest.mark.parametrize("n", [4, pytest.param(5, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.slow)])
-def test_no_law_of_a_few_atoms_breaks_the_promise_of_two_bins(n: int, bound: str, alpha: float) -> None:
+@pytest.mark.parametrize(("n", "n_atoms"), [(4, 3), *(pytest.param(n, 4, marks=pytest.mark.slow) for n in (4, 5, 6))])
+def test_no_law_of_a_few_atoms_breaks_the_promise_of_two_bins(n: int, n_atoms: int, bound: str, alpha: float) -> None:
     """Of "clopper-pearson" it is not proved that it cannot, over samples; the search found none."""
-    assert worst_law([fits_of_all_samples(n, 4, bound, alpha, seed) for seed in range(4)], 4) <= alpha
+    worst = worst_law([fits_of_all_samples(n, n_atoms, bound, alpha, seed) for seed in range(n_atoms)], n_atoms)
+    assert worst <= alpha, worst
 
 
 # ------------------------------------------------------------------------------------------------- larger samples
