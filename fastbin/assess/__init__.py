@@ -20,6 +20,7 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
+from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.group_audit import AuditedGroup, GroupAudit, audit_groups
 from fastbin.assess.groups import GroupTable, group_table
 from fastbin.assess.metrics import (
@@ -43,6 +44,7 @@ __all__ = [
     "AuditedGroup",
     "BrierDecomposition",
     "CertificateCheck",
+    "ChanceLevel",
     "GroupAudit",
     "GroupTable",
     "ReliabilityTable",

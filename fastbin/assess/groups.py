@@ -20,7 +20,7 @@ from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
-from fastbin.assess.samples import Samples, check_samples, rows_of_each
+from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
 from fastbin.guarantees.words import sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak
 
@@ -150,7 +150,7 @@ def group_table(
     groups: Any,
     *,
     grouping: str = "auto",
-    n_bins: int = 10,
+    n_bins: int = N_BINS,
     sample_weight: Any = None,
     positive: Any = None,
     alpha: float | None = 0.1,

@@ -16,13 +16,13 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_alpha
 from fastbin.assess.reliability import reliability_table
-from fastbin.assess.samples import check_samples, group_samples, grouped_samples
+from fastbin.assess.samples import N_BINS, Groups, Samples, check_samples, group_samples, grouped_samples
 from fastbin.assess.squared_error import PairSums, jackknife_variance, squared_error_interval
 
 
 @shared_docs(grouped_samples.__doc__)
 def ece(
-    predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None,
+    predictions: Any, labels: Any, p: float = 1.0, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
     positive: Any = None,
 ) -> float:  # fmt: skip
     """The plug-in l_p expected calibration error (Gupta & Ramdas 2021, Definition 3, equation (4)).
@@ -48,8 +48,9 @@ def ece(
 
     Notes
     -----
-    Biased: upwards where the predictions take few values, because the rates are noisy (`squared_ece` corrects for that), and
-    downwards where continuous predictions are averaged in bins. O(n log n) time, O(n) memory.
+    Biased: upwards, because the rates are noisy (``reliability_table(...).chance_level`` says how large it is for calibrated
+    predictions, and `squared_ece` has the noise taken out), and downwards where continuous predictions are averaged in bins.
+    O(n log n) time, O(n) memory.
 
     Examples
     --------
@@ -93,8 +94,8 @@ class SquaredEce:
 
 @shared_docs(grouped_samples.__doc__)
 def squared_ece(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None,
-    alpha: float = 0.1,
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
+    positive: Any = None, alpha: float = 0.1,
 ) -> SquaredEce:  # fmt: skip
     """The squared l_2 calibration error without the bias of noisy rates (Broecker 2012; Kumar, Liang & Ma 2019, section 5).
 
@@ -136,7 +137,11 @@ def squared_ece(
     (0.0093, True)
     """
     alpha = check_alpha(alpha)
-    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
+    return squared_ece_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive), alpha)
+
+
+def squared_ece_of(samples: Samples, groups: Groups, alpha: float) -> SquaredEce:
+    """`squared_ece` of samples that are checked and in groups."""
     residuals = samples.labels - samples.predictions
     pairs = PairSums.of(samples, groups, residuals)
     if not pairs.is_known.any():
@@ -208,8 +213,9 @@ class BrierDecomposition:
 
 @shared_docs(grouped_samples.__doc__)
 def brier_decomposition(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
-) -> BrierDecomposition:
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
+    positive: Any = None,
+) -> BrierDecomposition:  # fmt: skip
     """The Brier score as calibration, sharpness and uncertainty (Murphy 1973; with bins: Stephenson, Coelho & Jolliffe 2008).
 
     {Parameters}
@@ -230,7 +236,11 @@ def brier_decomposition(
     >>> round(parts.calibration - parts.sharpness + parts.uncertainty, 6), round(parts.score, 6)
     (0.22, 0.22)
     """
-    samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
+    return brier_parts_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive))
+
+
+def brier_parts_of(samples: Samples, groups: Groups) -> BrierDecomposition:
+    """`brier_decomposition` of samples that are checked and in groups."""
     weights = samples.row_weights
     masses = groups.sums(weights)
     seen = masses > 0.0
@@ -248,8 +258,9 @@ def brier_decomposition(
 
 @shared_docs(grouped_samples.__doc__)
 def sharpness(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
-) -> float:
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
+    positive: Any = None,
+) -> float:  # fmt: skip
     """The variance of the positive rates over the bins: how well the predictions separate samples (Sun, Song & Hero 2023).
 
     A plug-in estimate of Var E[Y | prediction]. Some software leaves the mean in, sum mass * rate^2, and so reports more.

@@ -12,15 +12,9 @@ from fastbin._classes import check_classes, check_matrix, default_classes, find_
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._frames import check_same_index
-from fastbin._scalars import check_choice, check_count
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_same_length, check_sample_weight
-from fastbin.assess.samples import Samples, check_samples, group_samples, rows_of_each
-
-# Gupta & Ramdas 2022: their experiments estimate every calibration error with 15 bins of equal mass, where it takes bins.
-N_BINS = 15
-SAMPLES_PER_VALUE = 10
-GROUPINGS = ("auto", "values", "uniform-mass", "fixed-width")
+from fastbin.assess.samples import N_BINS, Samples, check_samples, group_samples, rows_of_each
 
 
 def top_label_ece(
@@ -48,9 +42,8 @@ def top_label_ece(
     labels : array-like of shape (n,)
         The true classes, of the same kind; they need not be among the predicted ones.
     grouping : {"auto", "values", "uniform-mass", "fixed-width"}
-        How the samples of a predicted class are divided. "auto": by value where these n_c samples have at most n_c / 10
-        different probabilities, else in bins of equal counts, to the letter of the authors' code (a sample that equals the
-        last one of a bin lies in it). The others are those of `reliability_table`.
+        How the samples of a predicted class are divided, as in `reliability_table`: the same rule for every error of this
+        library. The authors' code takes single values from ten samples a value on, where most of the error can be noise.
     n_bins : int
         Where it takes bins; not more than there are samples of the class.
     sample_weight : array-like of shape (n,), optional
@@ -94,28 +87,9 @@ def top_label_ece(
 
 def _l1_error(samples: Samples, grouping: str, n_bins: int) -> float:
     """The plug-in l_1 calibration error of one class."""
-    if check_choice(grouping, "grouping", GROUPINGS) == "auto":
-        bins = _authors_bins(samples, check_count(n_bins, "n_bins"))
-    else:
-        bins = group_samples(samples, grouping, n_bins).bins
+    bins = group_samples(samples, grouping, n_bins).bins
     gaps = np.bincount(bins, samples.row_weights * (samples.predictions - samples.labels))
     return float(np.abs(gaps).sum() / samples.row_weights.sum())
-
-
-def _authors_bins(samples: Samples, n_bins: int) -> Array:
-    """The bin of each sample: that of its value, or one of `n_bins` cut from the sorted samples, the larger ones first.
-
-    A sample that equals the last one of a bin lies in it, unlike everywhere else in this library, where it lies above an edge.
-    """
-    values, bins = np.unique(samples.predictions, return_inverse=True)
-    n = samples.n_samples
-    if SAMPLES_PER_VALUE * len(values) <= n:
-        return bins
-    ranked = np.cumsum(np.bincount(bins, samples.frequencies).astype(np.int64))  # samples up to each value
-    size, larger = divmod(n, min(n_bins, n))
-    b = np.arange(1, min(n_bins, n))
-    last = np.searchsorted(ranked, b * size + np.minimum(b, larger))  # the value of the last sample of each bin
-    return np.searchsorted(last, bins)
 
 
 class _Rows(NamedTuple):

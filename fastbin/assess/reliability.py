@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_alpha
 from fastbin._tables import Columns, Table, as_records
-from fastbin._typing import Float64s, Int64s
-from fastbin.assess.samples import grouped_samples
+from fastbin._typing import Bools, Float64s, Int64s
+from fastbin.assess.chance import MOST_BINS, ChanceLevel, Noise
+from fastbin.assess.samples import N_BINS, Groups, Samples, grouped_samples
 from fastbin.guarantees.words import sureness
 from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
 
@@ -26,14 +28,15 @@ class ReliabilityTable(Table):
 
     Attributes
     ----------
-    grouping : {"values", "uniform-mass", "fixed-width"}
-        How predictions were divided.
+    grouping : {"values", "uniform-mass", "fixed-width", "shared"}
+        How predictions were divided. "shared": another predictor's predictions were, and these are compared in its bins.
     n_bins_asked : int
         The number of bins asked for; for "values" the number of distinct predictions.
     n_samples : int
         Test samples, frequencies included.
     lower, upper : float64 (n_rows,)
-        Where the bin begins (itself included) and ends (not included, but for the last bin). For "values" both are the value.
+        Where the bin begins (itself included) and ends (not included, but for the last bin). For "values" both are the value,
+        for "shared" the least and the largest prediction.
     mean_predictions, positive_rates : float64 (n_rows,)
         Weighted means over the bin. For "values" the mean prediction is the value itself, exactly.
     counts, label_sums : int64 (n_rows,)
@@ -48,6 +51,8 @@ class ReliabilityTable(Table):
     simultaneous : bool
     is_weighted : bool
         Whether the means are weighted by importance weights.
+    noise : Noise or None
+        From which `chance_level` is computed.
     """
 
     grouping: str
@@ -64,6 +69,17 @@ class ReliabilityTable(Table):
     alpha: float | None
     simultaneous: bool
     is_weighted: bool
+    noise: Noise | None = None
+
+    @cached_property
+    def chance_level(self) -> ChanceLevel | None:
+        """ChanceLevel or None: the ECE and the largest gap that a perfectly calibrated predictor would show in these bins.
+
+        The predictions are taken as the true frequencies, and labels are drawn. Each has an expectation and a 95 % point; for
+        the ECE the expectation is computed, the rest simulated (10,000 draws, fixed seed). With importance weights label sums
+        are taken as normal. None for a table of a fit, and for more than 1,000 bins.
+        """
+        return None if self.noise is None else self.noise.level()
 
     @property
     def gaps(self) -> Float64s:
@@ -102,11 +118,15 @@ class ReliabilityTable(Table):
         return {name: column.tolist() for name, column in columns.items()}
 
     def _about(self) -> str:
-        how = {"values": "by distinct prediction", "uniform-mass": "in bins of equal mass", "fixed-width": "in equal bins"}
+        how = {
+            "values": "by distinct prediction", "uniform-mass": "in bins of equal mass", "fixed-width": "in equal bins",
+            "shared": "in the bins of another predictor",
+        }  # fmt: skip
         about = f"{self.n_samples:,} {'weighted ' if self.is_weighted else ''}test samples {how[self.grouping]}"
         if self.intervals is not None:
             about += f"; {sureness(self.alpha or 1.0)} intervals{', all at once' if self.simultaneous else ' for each bin'}"
-        return f"{about}; mean gap (ECE) {self.ece():.4f}"
+        about += f"; mean gap (ECE) {self.ece():.4f}"
+        return about if self.chance_level is None else f"{about}; {by_chance(self.chance_level.ece, self.chance_level.ece_95)}"
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
         words, n_text = super()._words()
@@ -116,7 +136,13 @@ class ReliabilityTable(Table):
     def to_dict(self) -> dict[str, Any]:
         """The table as plain dicts, lists, strings and numbers, ready for JSON: one dict per row under "bins"."""
         head = {name: getattr(self, name) for name in ("grouping", "n_bins_asked", "n_samples", "alpha", "simultaneous")}
-        return {**head, "bins": as_records(self._columns())}
+        level = None if self.chance_level is None else self.chance_level._asdict()
+        return {**head, "chance_level": level, "bins": as_records(self._columns())}
+
+
+def by_chance(mean: float, point: float) -> str:
+    """The company of a calibration error, in words."""
+    return f"a perfectly calibrated predictor would show {mean:.4f} by chance, and more than {point:.4f} in one of 20 test sets"
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:
@@ -143,7 +169,7 @@ def reliability_table(
     labels: Any,
     *,
     grouping: str = "auto",
-    n_bins: int = 10,
+    n_bins: int = N_BINS,
     sample_weight: Any = None,
     positive: Any = None,
     alpha: float | None = 0.1,
@@ -186,17 +212,25 @@ def reliability_table(
     """
     alpha = None if alpha is None else check_alpha(alpha)
     samples, groups = grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)
-    totals, ones = groups.sums(samples.weights), groups.sums(samples.row_weights * samples.labels)
+    return table_of(samples, groups, n_bins, alpha=alpha, simultaneous=simultaneous, weight_bound=weight_bound)
+
+
+def table_of(
+    samples: Samples, groups: Groups, n_bins: int, *, alpha: float | None = None, simultaneous: bool = True,
+    weight_bound: Any = None,
+) -> ReliabilityTable:  # fmt: skip
+    """The table of samples that are checked and in groups, of which `n_bins` were asked for. O(n)."""
+    weights, by_value = samples.row_weights, groups.values is not None
+    totals, ones = groups.sums(samples.weights), groups.sums(weights * samples.labels)
     seen = totals > 0.0
     totals, ones, shares = totals[seen], ones[seen], totals[seen] / totals.sum()
     counts, label_sums = totals.astype(np.int64), ones.astype(np.int64)
     if samples.is_weighted:
         counts, label_sums = (groups.sums(terms)[seen].astype(np.int64) for terms in (None, samples.labels))
-    if groups.values is not None:
-        means, lower, upper = groups.values, groups.values, groups.values
-    else:
-        lower, upper = np.append(0.0, groups.edges)[seen], np.append(groups.edges, 1.0)[seen]
-        means = groups.sums(samples.predictions * samples.row_weights)[seen] / totals
+    lower, upper = _ends(samples, groups, seen)
+    means = groups.values
+    if means is None:
+        means = groups.sums(samples.predictions * weights)[seen] / totals
         means = np.clip(means, lower, upper)  # a sum of doubles may leave the bin by its last bit
     intervals = None
     if alpha is not None and (not samples.is_weighted or weight_bound is not None):
@@ -207,7 +241,7 @@ def reliability_table(
             intervals = clopper_pearson(label_sums, counts, level)
     return ReliabilityTable(
         grouping=groups.grouping,
-        n_bins_asked=groups.n_bins if groups.values is not None else n_bins,
+        n_bins_asked=groups.n_bins if by_value else n_bins,
         n_samples=samples.n_samples,
         lower=lower,
         upper=upper,
@@ -220,4 +254,27 @@ def reliability_table(
         alpha=alpha,
         simultaneous=simultaneous,
         is_weighted=samples.is_weighted,
+        noise=_noise(samples, groups, totals) if max(groups.n_bins, len(totals)) <= MOST_BINS else None,
     )
+
+
+def _ends(samples: Samples, groups: Groups, seen: Bools) -> tuple[Float64s, Float64s]:
+    """Where the bins begin and end."""
+    if groups.values is not None:
+        return groups.values, groups.values
+    if groups.grouping != "shared":
+        return np.append(0.0, groups.edges)[seen], np.append(groups.edges, 1.0)[seen]
+    least, most = np.ones(groups.n_bins), np.zeros(groups.n_bins)
+    np.minimum.at(least, groups.bins, samples.predictions)
+    np.maximum.at(most, groups.bins, samples.predictions)
+    return least[seen], most[seen]
+
+
+def _noise(samples: Samples, groups: Groups, totals: Float64s) -> Noise:
+    """From which the chance level follows; `totals` are the weights of the groups that hold rows."""
+    if samples.is_weighted:
+        terms = samples.row_weights**2 * samples.predictions * (1.0 - samples.predictions)
+        return Noise.of_weighted(totals, groups.sums(terms)[groups.sums() > 0.0])
+    if groups.values is not None:
+        return Noise.of_values(groups.values, totals)
+    return Noise.of_rows(groups.bins, samples.predictions, samples.frequencies, groups.n_bins)

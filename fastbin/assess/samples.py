@@ -21,6 +21,8 @@ from fastbin.model import BinnedModel
 
 # Sums of counts are made in doubles, which hold integers up to here.
 MAX_TOTAL = 2**53
+# The one rule of "auto": single values are bins where they are few and each has rows enough to say something.
+MOST_VALUES, LEAST_ROWS, N_BINS = 100, 50, 15
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Groups:
     """Which rows are averaged together.
 
     `bins` numbers the group of each row; `values` holds the prediction of each group where the grouping is by value, else None.
-    Groups without a row exist only for fixed-width bins.
+    Groups without a row exist only for fixed-width bins. Groups that another predictor defines are "shared".
     """
 
     grouping: str
@@ -132,6 +134,10 @@ class Groups:
     @property
     def n_bins(self) -> int:
         return len(self.edges) + 1
+
+    def shared(self) -> Groups:
+        """The same groups of rows, for another predictor."""
+        return Groups("shared", self.bins, self.edges, None)
 
     def sums(self, terms: Any = None) -> Float64s:
         """The sum of `terms` (1 each for None) over each group."""
@@ -145,7 +151,7 @@ def group_samples(samples: Samples, grouping: str, n_bins: int) -> Groups:
     values = None
     if grouping in ("auto", "values"):
         values = np.unique(samples.predictions)
-        if grouping == "auto" and len(values) > n_bins and 10 * len(values) > samples.n_samples:
+        if grouping == "auto" and not _say_something(samples, values):
             values = None
     if values is not None:
         grouping, edges = "values", values[1:]
@@ -163,6 +169,14 @@ def group_samples(samples: Samples, grouping: str, n_bins: int) -> Groups:
     return Groups(grouping, np.asarray(step.assign(samples.predictions)), edges, values)
 
 
+def _say_something(samples: Samples, values: Float64s) -> bool:
+    """Whether single values are few, and each has rows enough, for their rates to be more than noise."""
+    if len(values) > MOST_VALUES:
+        return False
+    rows = np.bincount(np.searchsorted(values, samples.predictions), samples.frequencies)
+    return bool(rows.min() >= LEAST_ROWS)
+
+
 @shared_docs(check_samples.__doc__)
 def grouped_samples(
     predictions: Any, labels: Any, grouping: str, n_bins: int, sample_weight: Any, positive: Any
@@ -177,8 +191,7 @@ def grouped_samples(
         "values": equal predictions form a bin, which is what calibration is about (Gupta & Ramdas 2021, Definition 2).
         "uniform-mass": bins of equal counts, whatever importance weights are. "fixed-width": bins of width 1 / n_bins. A
         prediction equal to an edge lies above it, so tied predictions share a bin, and there can be fewer bins than asked for.
-        "auto": "values" where there are at most `n_bins` distinct predictions, or ten or more samples for each on average; else
-        "uniform-mass".
+        "auto": "values" where there are at most 100 distinct predictions and each has at least 50 samples; else "uniform-mass".
     n_bins : int
         Of "uniform-mass" and "fixed-width".
     {sample_weight}

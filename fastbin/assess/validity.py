@@ -14,8 +14,8 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_count, check_unit_interval
 from fastbin._typing import Float64s
-from fastbin.assess.reliability import reliability_table
-from fastbin.assess.samples import grouped_samples
+from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.samples import N_BINS, grouped_samples
 from fastbin.guarantees.apriori import interior_counts
 from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.radius import worst_failure
@@ -70,8 +70,9 @@ class ValidityCurve:
 
 @shared_docs(grouped_samples.__doc__)
 def validity_curve(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
-) -> ValidityCurve:
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
+    positive: Any = None,
+) -> ValidityCurve:  # fmt: skip
     """The validity curve on test samples (Gupta & Ramdas 2021, equation (6)).
 
     {Parameters}
@@ -100,6 +101,11 @@ def validity_curve(
     table = reliability_table(
         predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
     )
+    return curve_of(table)
+
+
+def curve_of(table: ReliabilityTable) -> ValidityCurve:
+    """The validity curve of a table."""
     order = np.argsort(table.gaps, kind="stable")
     gaps = table.gaps[order]
     epsilons = np.unique(gaps)

@@ -83,7 +83,8 @@ def assess(
     level : float
         Of the test of the certificate, strictly between 0 and 1.
     n_bins : int, optional
-        Into how many bins predictions with many values are divided; by default as many as the model has, from 5 to 50.
+        Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
+        samples; 15 by default. All predictors are compared in the same bins.
     positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     engine, progress : optional
@@ -103,8 +104,8 @@ def assess(
     -----
     Counts, values, positive rates, their intervals, plug-in errors and the check of the certificate are those of `assess_model`
     on the rows, to the bit. What sums doubles over rows there is summed over counts here, and may differ in the last bits: the
-    Brier score, log loss, debiased error, and the mean predictions of bins in which several values are grouped (where there are
-    fewer than ten rows a value). Rows of a model that splits ties need the keys that they were served with.
+    Brier score, log loss, debiased error, chance levels, and the mean predictions of bins in which several values are grouped.
+    Rows of a model that splits ties need the keys that they were served with.
 
     O(n log n_bins) time for the counts, and O(n_bins) for the rest; what is collected are at most 3 counts for each step and
     label.

@@ -64,7 +64,7 @@ def coarser(table: ReliabilityTable) -> ReliabilityTable:
     return replace(
         table, grouping="uniform-mass", n_bins_asked=len(first), lower=table.lower[first],
         upper=table.upper[np.append(first[1:] - 1, -1)], mean_predictions=means, positive_rates=rates, counts=counts,
-        label_sums=label_sums, masses=masses, intervals=intervals,
+        label_sums=label_sums, masses=masses, intervals=intervals, noise=None,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
 from fastbin.assess import ReliabilityTable
+from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -41,7 +42,7 @@ def reliability_diagram(
     predictions: Given | Mapping[str, Given],
     labels: Any = None,
     *,
-    n_bins: int = 10,
+    n_bins: int = N_BINS,
     sample_weight: Any = None,
     alpha: float | None = 0.1,
     limit: float | None = None,
@@ -77,7 +78,7 @@ def reliability_diagram(
     more samples. For one table, a strip at the top shows the shares as bars. Marks of several that stand for one prediction
     are moved apart a little; of more than four, intervals are left out. Of a table of more than 120 rows, as of a model with
     many steps, neighbours are joined to 40 groups of equal mass. The gap is the mean distance of the points from the diagonal,
-    the plug-in expected calibration error.
+    the plug-in expected calibration error; beside it stands what a calibrated predictor would show by chance on average.
 
     Examples
     --------
@@ -162,6 +163,8 @@ def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int, *, 
     note = f"n = {counts[0]:,}" if len(set(counts)) == 1 else f"n = {min(counts):,} to {max(counts):,}"
     if len(tables) == 1:
         note += f", mean gap {_gap_of(table)}"
+        if table.chance_level is not None:
+            note += f" ({table.chance_level.ece:.2g} by chance)"
     if n_left_out > 0:
         note += f"; and {n_left_out:,} more"
     elif len(tables) <= MOST_WITH_INTERVALS and table.alpha is not None:
@@ -172,7 +175,7 @@ def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int, *, 
 def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> None:
     """Bars at the top of the diagram: as wide as the bin, or of one width around a single value."""
     span, look = high - low, look_of(ax)
-    if table.grouping == "values":
+    if table.grouping in ("values", "shared"):
         lefts, widths = table.mean_predictions - 0.006 * span, np.full(len(table.masses), 0.012 * span)
     else:
         lefts, widths = table.lower, table.upper - table.lower

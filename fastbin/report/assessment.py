@@ -24,7 +24,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.cautions import cautions_of
 from fastbin.report.findings import Findings
-from fastbin.report.scorecard import LeftOut, Scorecard, n_positive, predictions_given, rows_kept
+from fastbin.report.scorecard import ComparedBins, LeftOut, Scorecard, n_positive, predictions_given, rows_kept
 from fastbin.report.set_assessment import SetAssessment, assess_set
 
 Predictor = BinnedModel | Calibrator | Any
@@ -167,7 +167,8 @@ def assess_model(
     level : float
         Of the test of the certificate, strictly between 0 and 1.
     n_bins : int, optional
-        Into how many bins predictions with many values are divided; by default as many as the model has, from 5 to 50.
+        Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
+        samples; 15 by default. All predictors are compared in the same bins.
     keys, seed
         For scores that tie with an edge, as in `BinnedModel.predict`.
 
@@ -213,9 +214,9 @@ def _assess_one(
     seed = None if keys is not None else seed
     test = _TestSet.of(model, scores, labels, sample_weight, positive, keys)
     samples = test.samples
-    groups = n_bins if n_bins is not None else int(np.clip(model.n_bins, 5, 50))
-    bins = test.bins_of(model, seed)
-    scored = partial(Scorecard.of, samples=samples, alpha=alpha, n_bins=groups, evidence_bins=bins if model.has_steps else None)
+    bins, calibrated = test.bins_of(model, seed), test.predictions_of(model, seed, "calibrated")
+    compared = ComparedBins.of(calibrated, samples, n_bins, bins if model.has_steps else None)
+    scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(model, alpha)
     check = None
@@ -232,7 +233,7 @@ def _assess_one(
         is_weighted=samples.is_weighted,
         left_out=test.left_out,
         bin_counts=None if bins is None else np.bincount(bins, samples.frequencies, model.n_bins).astype(np.int64),
-        after=scored("calibrated", test.predictions_of(model, seed, "calibrated")),
+        after=scored("calibrated", calibrated, own=True),
         before=scored("score itself", samples.predictions) if are_probabilities else None,
         others=tuple(scored(name, test.predictions_of(other, seed, name)) for name, other in others.items()),
         certificates=certificates,

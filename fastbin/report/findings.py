@@ -7,6 +7,7 @@ from typing import Any
 from fastbin import _html
 from fastbin._shown import printable
 from fastbin._tables import Columns, Table, as_html, as_text
+from fastbin.assess.reliability import by_chance
 from fastbin.report.scorecard import Scorecard
 
 
@@ -47,7 +48,9 @@ class Findings(Table):
         ece = f"On {self.n_samples:,} test samples the {what} is {errors[0]:.4f}"
         if self.before is not None:
             ece += f", and that of the scores themselves {errors[1]:.4f}"
-        ece += " (plug-in estimates, which noise makes too large)."
+        level = self.after.chance_by_bin if by_bin else self.after.chance_level
+        ece += "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
+        ece += "."
         return (promise, *(() if self.check is None else (str(self.check),)), ece)
 
     def score_words(self) -> dict[str, list[str]]:

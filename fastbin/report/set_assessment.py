@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +18,8 @@ from fastbin._native.ties import row_keys
 from fastbin._scalars import check_seed
 from fastbin._typing import Array, Bools, Float64s, Int32s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight
+from fastbin.assess.chance import ChanceLevel
+from fastbin.assess.reliability import table_of
 from fastbin.assess.samples import Samples, rows_of_each
 from fastbin.assess.set_check import verdict_of
 from fastbin.assess.verdict import CONTRADICTED
@@ -27,7 +29,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.cautions import about_left_out, about_the_gain
 from fastbin.report.findings import Findings
-from fastbin.report.scorecard import LeftOut, Scorecard, n_positive, predictions_given, rows_kept
+from fastbin.report.scorecard import ComparedBins, LeftOut, Scorecard, n_positive, predictions_given, rows_kept
 
 # Of a cell, below which little can be said about it.
 FEW = 30
@@ -63,12 +65,19 @@ class CellResult:
     brier_before: float | None
     verdict: str | None
 
+    @property
+    def chance_level(self) -> ChanceLevel | None:
+        """What calibration error a calibrated predictor would show in the bins of this cell."""
+        return None if self.after is None else self.after.chance_level
+
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain dicts, lists, strings and numbers, ready for JSON."""
         names = ("cell", "n_bins", "n_fitted", "n_samples", "n_positive", "verdict")
         return {
             **{name: getattr(self, name) for name in names},
             "ece": None if self.after is None else self.after.ece(),
+            "ece_by_chance": None if self.chance_level is None else self.chance_level.ece,
+            "ece_by_chance_95": None if self.chance_level is None else self.chance_level.ece_95,
             "ece_before": None if self.before is None else self.before.ece(),
             "brier_score": self.brier,
             "brier_score_before": self.brier_before,
@@ -159,9 +168,7 @@ def assess_set(
     numbers, tie_keys, given = numbers[kept], tie_keys[kept], np.asarray(cells, dtype=object)[kept]
     samples = Samples(column[kept], ones[kept], None if weights is None else weights[kept])
     served = models.predict(samples.predictions, given, keys=tie_keys)
-    most = max(own.n_bins for _, own in models.numbered)
-    groups = n_bins if n_bins is not None else int(np.clip(most, 5, 50))
-    scored = partial(Scorecard.of, samples=samples, alpha=alpha, n_bins=groups)
+    scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=ComparedBins.of(served, samples, n_bins))
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates(models, alpha)
     check, known = None, numbers >= 0
@@ -170,9 +177,8 @@ def assess_set(
             models, samples.predictions, samples.labels, cells=given, certificate=certificates[0], alpha=level,
             sample_weight=samples.weights, keys=tie_keys,
         )  # fmt: skip
-    tabled = partial(assess.reliability_table, alpha=alpha, n_bins=groups)
     predicted = partial(_predictions_of, samples=samples, cells=given, keys=tie_keys, kept=kept)
-    results = _cell_results(models, samples, numbers, served, tabled, check, are_probabilities=are_probabilities)
+    results = _cell_results(models, samples, numbers, served, n_bins, check, alpha=alpha, before=are_probabilities)
     return SetAssessment(
         models=models,
         alpha=alpha,
@@ -181,7 +187,7 @@ def assess_set(
         is_weighted=samples.is_weighted,
         left_out=left_out,
         n_unknown=samples.take(~known).n_samples,
-        after=scored("calibrated", served),
+        after=scored("calibrated", served, own=True),
         before=scored("score itself", samples.predictions) if are_probabilities else None,
         others=tuple(scored(name, predicted(name, other)) for name, other in others.items()),
         cells=tuple(results),
@@ -202,27 +208,30 @@ def _predictions_of(name: str, other: Any, *, samples: Samples, cells: Array, ke
 
 
 def _cell_results(
-    models: ModelSet, samples: Samples, numbers: Int32s, served: Float64s, tabled: Callable[..., assess.ReliabilityTable],
-    check: assess.SetCheck | None, *, are_probabilities: bool,
+    models: ModelSet, samples: Samples, numbers: Int32s, served: Float64s, n_bins: int | None, check: assess.SetCheck | None,
+    *, alpha: float, before: bool,
 ) -> Iterator[CellResult]:  # fmt: skip
-    """What the test samples of each model show, in the order of the set."""
+    """What the test samples of each model show, in the order of the set; `before` if scores are probabilities."""
     rows_of = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
     nothing = np.empty(0, np.int64)
     for number, (cell, own) in enumerate(models.numbered):
-        seen = samples.take(rows_of.get(number, nothing))
-        predictions, has_rows = served[rows_of.get(number, nothing)], seen.n_samples > 0
+        rows = rows_of.get(number, nothing)
+        seen = samples.take(rows)
+        predictions, has_rows = served[rows], seen.n_samples > 0
         options: dict[str, Any] = {"sample_weight": seen.weights}
-        before = has_rows and are_probabilities
+        has_before = has_rows and before
+        bins = ComparedBins.of(predictions, seen, n_bins) if has_rows else None
+        calibrated = Samples(predictions, seen.labels, seen.weights)
         yield CellResult(
             cell=cell,
             n_bins=own.n_bins,
             n_fitted=own.n_samples,
             n_samples=seen.n_samples,
             n_positive=n_positive(seen),
-            after=tabled(predictions, seen.labels, **options) if has_rows else None,
-            before=tabled(seen.predictions, seen.labels, **options) if before else None,
+            after=None if bins is None else table_of(calibrated, bins.groups, bins.n_bins, alpha=alpha),
+            before=table_of(seen, bins.groups.shared(), bins.n_bins, alpha=alpha) if bins is not None and before else None,
             brier=assess.brier_score(predictions, seen.labels, **options) if has_rows else None,
-            brier_before=assess.brier_score(seen.predictions, seen.labels, **options) if before else None,
+            brier_before=assess.brier_score(seen.predictions, seen.labels, **options) if has_before else None,
             verdict=None if check is None else verdict_of(check[cell]),
         )
 

@@ -80,6 +80,7 @@ def cell_columns(cells: Sequence[CellResult]) -> dict[str, list[str]]:
         "label 1": [f"{cell.n_positive:,}" for cell in cells],
         "error before": text(None if cell.before is None else cell.before.ece() for cell in cells),
         "error after": text(None if cell.after is None else cell.after.ece() for cell in cells),
+        "by chance": text(None if cell.chance_level is None else cell.chance_level.ece for cell in cells),
         "Brier before": text(cell.brier_before for cell in cells),
         "Brier after": text(cell.brier for cell in cells),
         "promise": [cell.verdict or "" for cell in cells],

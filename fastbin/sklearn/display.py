@@ -11,6 +11,7 @@ from fastbin._errors import InputError
 from fastbin._frames import check_same_index
 from fastbin._typing import Array, Bools
 from fastbin.assess import ReliabilityTable, reliability_table
+from fastbin.assess.samples import N_BINS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, pos_label: Any = None, sample_weight: Any = None,
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = N_BINS, pos_label: Any = None, sample_weight: Any = None,
         alpha: float | None = 0.1, name: str | None = None, ax: Axes | None = None,
     ) -> Self:  # fmt: skip
         """Draw what a fitted classifier says about test rows.
@@ -90,7 +91,7 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true: Any, y_prob: Any, *, n_bins: int = 10, pos_label: Any = None, sample_weight: Any = None,
+        cls, y_true: Any, y_prob: Any, *, n_bins: int = N_BINS, pos_label: Any = None, sample_weight: Any = None,
         alpha: float | None = 0.1, name: str | None = None, ax: Axes | None = None,
     ) -> Self:  # fmt: skip
         """Draw probabilities and what came true; the order of the two is that of scikit-learn.

@@ -12,13 +12,15 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.assess.reliability import reliability_table
+from fastbin.assess.samples import N_BINS
 from fastbin.assess.validity import ValidityCurve, step_at, validity_curve
 
 
 @shared_docs(validity_curve.__doc__)
 def conditional_validity_curve(
-    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = 10, sample_weight: Any = None, positive: Any = None
-) -> ValidityCurve:
+    predictions: Any, labels: Any, *, grouping: str = "auto", n_bins: int = N_BINS, sample_weight: Any = None,
+    positive: Any = None,
+) -> ValidityCurve:  # fmt: skip
     """The conditional validity curve: 1 from the largest gap of any bin on, 0 before (Gupta & Ramdas 2021, section 4).
 
     On one test set it is a single step; averaged over many calibration and test sets (`mean_validity_curve`) it estimates the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ __all__ = [
     "auc_of_validity",
     "conditionally_valid",
     "ece",
+    "errors_by_chance",
+    "law_of_sum",
     "reliability_diagram",
     "risk_decomposition",
     "sharpness",
@@ -139,3 +142,23 @@ def risk_decomposition(masses: Sequence[Fraction], eta: Sequence[Fraction], valu
             [probability * (1 - value) ** 2 + (1 - probability) * value**2 for _, probability, value, _ in atoms]
         ),
     )
+
+
+def law_of_sum(frequencies: Sequence[Fraction]) -> list[Fraction]:
+    """The chances of 0, 1, ... ones among independent labels with these frequencies, one label after the other."""
+    law = [Fraction(1)]
+    for p in frequencies:
+        law = [(1 - p) * stay + p * rise for stay, rise in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    return law
+
+
+def errors_by_chance(bins: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """(l_1 calibration error, largest gap, chance) of every outcome, if the predictions in these bins are the frequencies."""
+    n, found = sum(map(len, bins)), []
+    laws = [law_of_sum(own) for own in bins]
+    for sums in itertools.product(*(range(len(law)) for law in laws)):
+        chance = math.prod((law[x] for law, x in zip(laws, sums, strict=True)), start=Fraction(1))
+        off = [abs(x - sum(own, Fraction(0))) for own, x in zip(bins, sums, strict=True)]
+        largest = max(distance / len(own) for distance, own in zip(off, bins, strict=True))
+        found.append((sum(off, Fraction(0)) / n, largest, chance))
+    return found

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
-__all__ = ["authors_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
+__all__ = ["binned_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
 
 
-def authors_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
-    """The l_1 calibration error as the code of Gupta & Ramdas 2022 divides the samples.
+def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
+    """The l_1 calibration error in the bins of grouping "auto".
 
-    Each distinct value is a bin where there are at most n / 10 of them. Else the sorted predictions are cut into `n_bins` lists
-    whose lengths differ by one at most, the longer ones first, and a bin reaches from above the last element of a list to the
-    last element of the next, itself included.
+    Each distinct value is a bin where there are at most 100 of them and each has at least 50 samples. Else the edges are the
+    sorted predictions number ceil(b n / n_bins), counted from 0, and a prediction equal to an edge lies above it.
     """
-    n, ordered = len(labels), sorted(predictions)
-    if len(set(predictions)) <= Fraction(n, 10):
-        lasts = sorted(set(predictions))
+    n, ordered, rows = len(labels), sorted(predictions), Counter(predictions)
+    if len(rows) <= 100 and min(rows.values()) >= 50:
+        edges = set(rows)
     else:
-        lasts, at, asked = [], 0, min(n_bins, n)
-        for b in range(asked):
-            at += n // asked + (1 if b < n % asked else 0)
-            lasts.append(ordered[at - 1])
+        asked = min(n_bins, n)
+        edges = {ordered[-(-b * n // asked)] for b in range(1, asked)}
     bins: dict[int, list[tuple[Fraction, int]]] = defaultdict(list)
     for prediction, label in zip(predictions, labels, strict=True):
-        bins[sum(last < prediction for last in lasts)].append((Fraction(prediction), label))
+        bins[sum(edge <= prediction for edge in edges)].append((Fraction(prediction), label))
+    # The lowest sample as an edge cuts nothing off.
     gaps = (abs(sum((prediction - label for prediction, label in group), Fraction(0))) for group in bins.values())
     return sum(gaps, Fraction(0)) / n
 
@@ -39,13 +37,13 @@ def top_label_ece(
     total, rows = Fraction(0), list(zip(probabilities, predicted, labels, strict=True))
     for named in set(predicted):
         own = [(probability, int(label == named)) for probability, guess, label in rows if guess == named]
-        total += len(own) * authors_ece([probability for probability, _ in own], [right for _, right in own], n_bins)
+        total += len(own) * binned_ece([probability for probability, _ in own], [right for _, right in own], n_bins)
     return total / len(rows)
 
 
 def class_wise_ece(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> Fraction:
     """The mean over the columns of the error of "the class is that of the column"."""
-    errors = [authors_ece([row[j] for row in rows], [int(label == j) for label in labels], n_bins) for j in range(len(rows[0]))]
+    errors = [binned_ece([row[j] for row in rows], [int(label == j) for label in labels], n_bins) for j in range(len(rows[0]))]
     return sum(errors, Fraction(0)) / len(errors)
 
 

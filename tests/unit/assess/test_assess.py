@@ -121,8 +121,8 @@ def test_auto_groups_by_value_where_values_repeat() -> None:
     rng = np.random.default_rng(0)
     continuous, labels = rng.random(1000), rng.integers(0, 2, 1000)
     assert assess.reliability_table(continuous, labels).grouping == "uniform-mass"
-    assert assess.reliability_table(np.round(continuous, 1), labels).grouping == "values"
-    assert assess.reliability_table(continuous[:10], labels[:10]).grouping == "values"
+    assert assess.reliability_table(np.tile(np.arange(10) / 10, 100), labels).grouping == "values"
+    assert assess.reliability_table(continuous[:10], labels[:10]).grouping == "uniform-mass"
     assert assess.reliability_table(np.round(continuous, 3), labels, n_bins=20).grouping == "uniform-mass"
     assert len(assess.reliability_table(continuous, labels, n_bins=20).counts) == 20
 
@@ -152,7 +152,8 @@ def test_to_dict_is_plain() -> None:
 
     content = json.loads(json.dumps(assess.reliability_table(PREDICTIONS, LABELS).to_dict()))
     assert [row["count"] for row in content["bins"]] == [9, 1]
-    assert content["grouping"] == "values"
+    assert content["grouping"] == "uniform-mass"
+    assert content["chance_level"]["ece"] < content["chance_level"]["ece_95"]
     assert content["bins"][0]["interval"][0] < 1 / 3 < content["bins"][0]["interval"][1]
 
 

@@ -103,7 +103,9 @@ def test_reliability_diagram_shows_rates_intervals_and_masses(ax: Any, data: tup
     assert max(ax.get_yticks()) <= 1.0 < ax.get_ylim()[1]  # above 1 lies the strip
     assert legend_of(ax) == []
     (note,) = ax.texts
-    assert note.get_text() == f"n = 2,000, mean gap {table.ece():.2g}\n90 % intervals, all at once"
+    assert note.get_text() == (
+        f"n = 2,000, mean gap {table.ece():.2g} ({table.chance_level.ece:.2g} by chance)\n90 % intervals, all at once"
+    )
 
 
 def test_several_tables_have_a_legend_and_no_strip(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:

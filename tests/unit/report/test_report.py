@@ -49,7 +49,9 @@ def test_numbers_are_those_of_the_diagnostics(model: fb.BinnedModel, found: Asse
     assert found.after.brier.score == assess.brier_score(predictions, labels)
     assert found.after.roc_auc == assess.roc_auc(predictions, labels)
     assert found.before is not None
-    assert found.before.ece == assess.ece(scores, labels, n_bins=6)
+    bins = assess.reliability_table(predictions, labels).counts  # the scores are compared in the bins of the probabilities
+    assert found.before.table.counts.tolist() == found.after.table.counts.tolist() == bins.tolist()
+    assert found.before.table.label_sums.tolist() == found.after.table.label_sums.tolist()
     assert found.before.n_values == 3000
     assert found.check is not None
     assert found.check.to_dict() == assess.check_certificate(model, scores, labels).to_dict()

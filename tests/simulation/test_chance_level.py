@@ -1,0 +1,45 @@
+"""The chance level of calibration errors against label sets that are drawn from the predictions themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fastbin import assess
+
+PREDICTORS = {
+    "uniform": lambda rng, n: rng.random(n),
+    "rare": lambda rng, n: rng.beta(0.3, 30.0, n),
+    "extreme": lambda rng, n: rng.beta(0.05, 0.05, n),
+    "ten values": lambda rng, n: rng.choice((np.arange(10) + 0.5) / 10, n),
+    "four rare values": lambda rng, n: rng.choice([1e-4, 1e-3, 0.01, 0.05], n, p=[0.4, 0.3, 0.2, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+@pytest.mark.parametrize(
+    ("n", "runs"), [pytest.param(600, 1000, id="fast"), pytest.param(20_000, 10_000, id="full", marks=pytest.mark.slow)]
+)
+def test_expectation_and_95_percent_point(name: str, n: int, runs: int) -> None:
+    rng = np.random.default_rng(7)
+    predictions = PREDICTORS[name](rng, n)
+    table = assess.reliability_table(predictions, rng.random(n) < predictions, alpha=None)
+    level = table.chance_level
+    assert level is not None
+    edges = table.lower[1:]
+    bins = np.searchsorted(edges, predictions, side="right")
+    order = np.argsort(bins, kind="stable")
+    starts = np.searchsorted(bins[order], np.arange(len(table.counts)))
+    errors, gaps = np.empty(runs), np.empty(runs)
+    for run in range(runs):
+        off = np.abs(np.add.reduceat((rng.random(n) < predictions)[order] - predictions[order], starts))
+        errors[run], gaps[run] = off.sum() / n, (off / table.counts).max()
+    for found, mean, point in ((errors, level.ece, level.ece_95), (gaps, level.max_gap, level.max_gap_95)):
+        noise = 4.0 * found.std() * math.sqrt(1.0 / runs + 1.0 / 10_000)
+        assert abs(found.mean() - mean) <= noise + 0.003 * mean
+        # Few sums are possible where labels are rare: the point may be one of them or the next.
+        step = 1e-9
+        assert np.mean(found > point + step) <= 0.05 + 4.0 * math.sqrt(0.05 * 0.95 * (1.0 / runs + 1e-4))
+        assert np.mean(found >= point - step - noise) >= 0.05 - 4.0 * math.sqrt(0.05 * 0.95 * (1.0 / runs + 1e-4))
