@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastbin._errors import FormatError
 from fastbin._files import SupportsRead, SupportsWrite, read_saved, write_bytes
@@ -74,6 +74,18 @@ class Saved:
     def save(self, path: str | os.PathLike[str] | SupportsWrite) -> None:
         """Write to a path, under a temporary name that is renamed when all is written, or to a binary file object."""
         write_bytes(path, self.to_bytes())
+
+    @property
+    def provenance(self) -> dict[str, Any] | None:
+        """How it came about, or ``None`` where that is not known.
+
+        "made_by" lists the steps, each with its whole configuration, and "version" is the fastbin that took the last one; the
+        rest is what the object says itself: "event", "n_samples" and "n_positive", and of a model "seed" and "fingerprint".
+        """
+        from fastbin._provenance import OF_MODEL, stated_by
+
+        stated = stated_by(self._provenance)  # type: ignore[attr-defined]
+        return None if stated is None else {**stated, **{name: getattr(self, name) for name in OF_MODEL if hasattr(self, name)}}
 
     def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

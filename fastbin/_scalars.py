@@ -104,6 +104,35 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
+# What a file holds of the name of an event.
+MOST_EVENT_BYTES = 256
+
+
+def check_event(event: Any, name: str = "event") -> bytes:
+    """The name of an event in UTF-8; empty where it is not known."""
+    if not isinstance(event, str):
+        raise InputTypeError(f"{name} must be text, got {event!r}")
+    try:
+        text = event.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name} is {event[:40]!r}, which holds half of a surrogate pair, no character") from None
+    if len(text) > MOST_EVENT_BYTES:
+        raise InputError(
+            f"{name} is {event[:40]!r}..., {len(text)} bytes in UTF-8; a model names its event in at most {MOST_EVENT_BYTES}: "
+            "give that label a shorter name"
+        )
+    return text
+
+
+def event_of(positive: Any) -> str:
+    """The name of the event that a positive label stands for; empty where none is said."""
+    if positive is None:
+        return ""
+    event = str(positive.item() if isinstance(positive, np.generic) else positive)
+    check_event(event, "positive")
+    return event
+
+
 def check_score_range(score_range: Any) -> ScoreRange:
     """``None`` for any finite score, else a pair (low, high)."""
     if score_range is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
+from fastbin._scalars import check_event
 from fastbin._typing import Array
 
 
@@ -60,8 +61,8 @@ WEIGHTS = {0: "given", 1: "estimated"}
 PARTS = (
     "edges", "edge_keys", "values", "counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums", "kind",
     "scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "score_range", "delta", "odds_ratio", "seed", "note",
-    "pairs", "rates", "out_of_range", "weights", "fingerprint", "first_step", "step_counts", "unlabelled_counts", "tie_counts",
-    "edges_share", "clip", "knots",
+    "event", "pairs", "rates", "out_of_range", "weights", "fingerprint", "first_step", "step_counts", "unlabelled_counts",
+    "tie_counts", "edges_share", "clip", "knots",
 )  # fmt: skip
 
 WORDS = {
@@ -206,6 +207,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         "score_min": low,
         "score_max": high,
         "note": note.encode(),
+        "event": check_event(parts["event"]),
         "source_rate": rate_part(None if rates is None else rates.source),
         "target_rate": rate_part(None if rates is None else rates.target),
     }

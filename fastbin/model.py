@@ -65,6 +65,8 @@ class BinnedModel(Saved, NativeModel, Shown):
     bin_edges, bin_edge_keys, bin_values : arrays of n_bins - 1 and n_bins
     edges_share, clip : float
     knots : float64 (k, 3), or None
+    event : str
+    provenance : dict, or None
 
     Notes
     -----
@@ -109,6 +111,8 @@ class BinnedModel(Saved, NativeModel, Shown):
         edges_share: float = 0.0,
         clip: float = 0.0,
         knots: Any = None,
+        event: str = "",
+        provenance: Any = None,
     ) -> BinnedModel:
         """A model from its parts, all of which are checked.
 
@@ -134,13 +138,22 @@ class BinnedModel(Saved, NativeModel, Shown):
         first_step, step_counts, unlabelled_counts, tie_counts, edges_share, clip, knots : optional
             As the attributes of these names. `first_step` and `step_counts` make a model of two resolutions, whose `counts`,
             `label_sums`, weight sums and `tie_counts` have one entry for each bin, and the others one for each step.
+        event : str
+            The name of the event that the values are the probability of; at most 256 bytes in UTF-8, "" for label 1.
+        provenance : dict, optional
+            As the attribute. What it says of the model must agree with the other parts.
 
         Raises
         ------
         InputError, InputTypeError
             If edges are not ascending and finite, values not in [0, 1], label sums not between 0 and the counts, ...
         """
-        return cls._create(**native_parts(**{name: given for name, given in locals().items() if name != "cls"}))
+        native = native_parts(**{name: given for name, given in locals().items() if name not in ("cls", "provenance")})
+        if provenance is not None:
+            from fastbin._provenance import OF_MODEL, text_of
+
+            native["provenance"] = text_of(provenance, **{name: native[name] for name in OF_MODEL} | {"event": event})
+        return cls._create(**native)
 
     @classmethod
     def _of(
@@ -157,7 +170,14 @@ class BinnedModel(Saved, NativeModel, Shown):
         """This model with some of its parts changed, by the names of `from_parts`."""
         word, parameters = self.map
         parts: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
-        return BinnedModel.from_parts(**{**parts, "map": word, "map_parameters": parameters, **changes})
+        more = {"map": word, "map_parameters": parameters, "provenance": self._provenance}
+        return BinnedModel.from_parts(**{**parts, **more, **changes})
+
+    def _derived(self, function: str, **changes: Any) -> BinnedModel:
+        """The same by a function, which is added to the provenance."""
+        from fastbin._provenance import with_step
+
+        return self._replace(**changes, provenance=with_step(self._provenance, function))
 
     def with_out_of_range(self, out_of_range: str) -> BinnedModel:
         """The same model with another policy for finite scores outside its range.
@@ -179,7 +199,17 @@ class BinnedModel(Saved, NativeModel, Shown):
         >>> model.with_out_of_range("clip").predict([-0.5, 1.5])
         array([0., 1.])
         """
-        return self._replace(out_of_range=out_of_range)
+        return self if out_of_range == self.out_of_range else self._derived("with_out_of_range", out_of_range=out_of_range)
+
+    def same_map(self, other: BinnedModel) -> bool:
+        """Whether another model gives every score and key the same probability, and the same Venn pair.
+
+        Compared are edges and their keys, values, pairs, the map of a smooth model, the range of scores with what happens
+        outside, and `delta`; not the evidence, the event or the provenance, which ``==`` compares as well.
+        """
+        names = ["kind", "score_range", "out_of_range", "delta", "edges", "edge_keys", "values", "pairs"]
+        names += ["map", "clip", "knots"] if self.kind == "smooth" else []
+        return isinstance(other, BinnedModel) and all(_is_same(getattr(self, name), getattr(other, name)) for name in names)
 
     # ------------------------------------------------------------------ words
 
@@ -363,3 +393,7 @@ class BinnedModel(Saved, NativeModel, Shown):
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
         bins += f", {self.n_steps} steps" if self.has_steps else ""
         return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(np.all(one == other))

@@ -58,6 +58,9 @@ class ModelSet(Saved, NativeModelSet, Shown):
         The classes in the order of the columns of a probability matrix, for sets of classes.
     n_models, n_bins, n_samples : int
         In all models together.
+    event : str
+        The event that the values of all models are the probability of; "" where it is not known, or differs.
+    provenance : dict, or None
 
     Raises
     ------
@@ -99,16 +102,16 @@ class ModelSet(Saved, NativeModelSet, Shown):
     @classmethod
     def _of(
         cls, models: Mapping[Any, Any], *, kind: str, unknown: str = "refuse", pool: Any = None,
-        pooled_keys: Iterable[Any] = (), columns: Iterable[Any] | None = None,
+        pooled_keys: Iterable[Any] = (), columns: Iterable[Any] | None = None, provenance: bytes = b"",
     ) -> ModelSet:  # fmt: skip
         """A set that `fastbin.multi` makes; `columns` are its keys in the order of the columns."""
         made = cls.__new__(cls)
-        made._set_up(models, pool, list(pooled_keys), unknown=unknown, kind=kind, columns=columns)
+        made._set_up(models, pool, list(pooled_keys), unknown=unknown, kind=kind, columns=columns, provenance=provenance)
         return made
 
     def _set_up(
         self, models: Mapping[Any, Any], pool: Any, pooled: list[Any], *, unknown: str, kind: str = "given",
-        columns: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None, provenance: bytes = b"",
     ) -> None:  # fmt: skip
         own = {check_key(key, "a key of models"): _as_binned(model, f"models[{key!r}]") for key, model in models.items()}
         keys = in_order([*own, *pooled], "keys")
@@ -126,7 +129,7 @@ class ModelSet(Saved, NativeModelSet, Shown):
         self._fill(
             every, texts or np.array(keys, np.int64), numbers, kind=list(SET_KINDS).index(kind),
             unknown=UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN)), pool=-1 if pool is None else len(ranked),
-            columns=np.array([place[key] for key in keys], np.int32) if place else None,
+            columns=np.array([place[key] for key in keys], np.int32) if place else None, provenance=provenance,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ what is in it
@@ -193,6 +196,17 @@ class ModelSet(Saved, NativeModelSet, Shown):
         """The samples of all fits; those of a class-wise set count once, as all its models have the same."""
         counts = [model.n_samples for _, model in self.numbered]
         return max(counts) if self.kind == "class-wise" else sum(counts)
+
+    def same_map(self, other: ModelSet) -> bool:
+        """Whether another set gives every row the same probability: its keys and columns, and the maps of its models."""
+        if not isinstance(other, ModelSet) or self.keys != other.keys:
+            return False
+        if (self.columns, self.unknown) != (other.columns, other.unknown):
+            return False
+        pairs = zip(self.numbered, other.numbered, strict=False)
+        return np.array_equal(self._model_of_key, other._model_of_key) and all(
+            name == its_name and model.same_map(its_model) for (name, model), (its_name, its_model) in pairs
+        )
 
     def __len__(self) -> int:
         return len(self.keys)

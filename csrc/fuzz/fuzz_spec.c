@@ -129,7 +129,7 @@ static void take_resolution(input *in, fastbin_model_spec *spec, arrays *a) {
 }
 
 static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
-  static const char note[] = "a note";
+  static const char note[] = "a note", event[] = "d\xc3\xa9" "faut", text[FASTBIN_MAX_PROVENANCE_SIZE + 1] = "{}";
   uint8_t rest;
   memset(spec, 0, sizeof *spec);
   spec->struct_size = sizeof *spec;
@@ -153,6 +153,10 @@ static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   if (rest & 1) spec->note_size = sizeof note - 1;
   if (rest & 2) spec->note = note;
   if (rest & 4) spec->struct_size = take_byte(in);
+  if (rest & 8) spec->event_size = take_byte(in) % sizeof event; /* every other length ends within a character */
+  if (rest & 16) spec->event = event;
+  if (rest & 32) spec->provenance_size = rest & 128 ? sizeof text : take_byte(in);
+  if (rest & 64) spec->provenance = text;
   take_evidence(in, spec, a);
   take_resolution(in, spec, a);
 }

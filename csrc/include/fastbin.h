@@ -142,7 +142,8 @@ typedef enum fastbin_status {
   FASTBIN_ERROR_MAP = 45,           /* map parameters, clip or knots that are not finite, out of bounds, or given where they
                                        should be unused, or a map where there can be none */
   FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or the class
-                                       rates impossible, or a tally of more samples than n_samples */
+                                       rates impossible, a tally of more samples than n_samples, or an event or a provenance
+                                       that is too long or not UTF-8 */
   FASTBIN_ERROR_SET = 47,           /* the keys, model numbers or columns of a fastbin_set_spec are not those of a set */
   /* The bytes given to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
@@ -249,6 +250,8 @@ typedef enum fastbin_weights {
 #define FASTBIN_KEY_BELOW (UINT64_MAX)   /* ties go below it */
 #define FASTBIN_MAX_BINS 16777216        /* 2^24; of steps, too */
 #define FASTBIN_MAX_KNOTS 1000           /* of a spline */
+#define FASTBIN_MAX_EVENT_SIZE 256       /* bytes of the name of an event */
+#define FASTBIN_MAX_PROVENANCE_SIZE 65536 /* bytes of a provenance */
 
 /*
  * Everything a model is made of. Fill one (zero it first, set struct_size, the range and odds_ratio) to create a model;
@@ -332,11 +335,18 @@ typedef struct fastbin_model_spec {
                                  [0, 1/2) */
   const double *knots;        /* SPLINE: position in the logit, value in the logit and second derivative of each knot, 3 n_knots
                                  in all, at most 1e100 in size; positions ascending, the first and last derivative 0 */
+  const char *event;          /* the name of the event that the values are the probability of, such as the label that counted as
+                                 1: UTF-8, not NUL-terminated; any character, control characters and NUL too, so escape it where
+                                 it is printed. NULL when event_size is 0: the event is "label 1" */
+  size_t event_size;          /* at most FASTBIN_MAX_EVENT_SIZE bytes */
+  const char *provenance;     /* how the model came about, as canonical JSON that the fitting program wrote (FORMAT.md,
+                                 "Provenance"): UTF-8, not NUL-terminated, not interpreted. NULL when provenance_size is 0 */
+  size_t provenance_size;     /* at most FASTBIN_MAX_PROVENANCE_SIZE bytes */
 } fastbin_model_spec;
 
 /*
  * Copy a spec into a new model, checking all of it, and prepare the search. Reads nothing beyond the arrays that the spec
- * describes. O(n_steps) time. Memory: the arrays, the note, for the search 16 to 60 bytes a step and a table of at most 128 KB
+ * describes. O(n_steps) time. Memory: the arrays, the texts, for the search 16 to 60 bytes a step and a table of at most 128 KB
  * (at most 16 KB up to 512 steps; five times as much, up to 80 KB, on some processors).
  */
 FASTBIN_API fastbin_status fastbin_model_create(const fastbin_model_spec *spec, fastbin_model **model);
@@ -353,7 +363,7 @@ FASTBIN_API fastbin_status fastbin_model_describe(const fastbin_model *model, fa
 /* Bytes and files (FORMAT.md is the specification)                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes that fastbin_model_write() will write: about 250, plus 24 to 128 a step, plus the note. O(1). NULL: 0. */
+/* The number of bytes that fastbin_model_write() will write: about 250, plus 24 to 128 a step, plus the texts. O(1). NULL: 0. */
 FASTBIN_API size_t fastbin_model_size(const fastbin_model *model);
 
 /*
@@ -506,6 +516,8 @@ typedef struct fastbin_set_spec {
                                    model i. Described: never NULL */
   const int32_t *columns;       /* TOP_LABEL and CLASS_WISE: n_keys: the column of the table of probabilities that belongs to
                                    each key. NULL: key i has column i, which is also how that is described */
+  const char *provenance;       /* of the set as a whole, as in fastbin_model_spec; FASTBIN_ERROR_ORIGIN if it cannot be one */
+  size_t provenance_size;
 } fastbin_set_spec;
 
 /* Copy a spec, its models included, into a new set, checking all of it (FASTBIN_ERROR_SET). *set is NULL on failure.

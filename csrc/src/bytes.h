@@ -15,7 +15,7 @@
 #define HEADER_SIZE 24
 #define SECTION_HEADER_SIZE 16
 #define CHECKSUM_SIZE 8
-#define MAX_SECTIONS 16
+#define MAX_SECTIONS 24
 
 /* A reader that does not know the section must refuse the file. Without the flag it skips the section. */
 #define MUST_UNDERSTAND 1u

@@ -18,7 +18,8 @@
 #define CLIP_SIZE 8
 
 /* In the order in which they are written. Evidence without which an interval would come out wrong must be understood. */
-enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, PRNT, NOTE, N_SECTIONS };
+enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, PRNT, NOTE, EVNT, PROV,
+               N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [CORE] = {TAG('C', 'O', 'R', 'E'), MUST_UNDERSTAND}, [EDGE] = {TAG('E', 'D', 'G', 'E'), MUST_UNDERSTAND},
@@ -29,6 +30,7 @@ static const section_kind sections[N_SECTIONS] = {
     [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND}, [CLIP] = {TAG('C', 'L', 'I', 'P'), MUST_UNDERSTAND},
     [SPLN] = {TAG('S', 'P', 'L', 'N'), MUST_UNDERSTAND}, [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND},
     [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},               [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
+    [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},               [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
 
 static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
@@ -53,6 +55,8 @@ static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   sizes[RULE] = spec->out_of_range || spec->weights ? RULE_SIZE : 0;
   sizes[PRNT] = spec->fingerprint ? PRNT_SIZE : 0;
   sizes[NOTE] = spec->note_size;
+  sizes[EVNT] = spec->event_size;
+  sizes[PROV] = spec->provenance_size;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -130,6 +134,10 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       return put_u64(at, spec->fingerprint);
     case NOTE:
       return put_bytes(at, spec->note, size);
+    case EVNT:
+      return put_bytes(at, spec->event, size);
+    case PROV:
+      return put_bytes(at, spec->provenance, size);
     case N_SECTIONS:
       break;
   }
@@ -249,6 +257,8 @@ static int sections_fit(const payload *payloads, const fastbin_model_spec *spec)
   shape.weight_sums = payloads[WGHT].start ? some_doubles : NULL;
   shape.pairs = payloads[PAIR].start ? some_doubles : NULL;
   shape.note_size = payloads[NOTE].size;
+  shape.event_size = payloads[EVNT].size;
+  shape.provenance_size = payloads[PROV].size;
   section_sizes(&shape, sizes);
   return fastbin_sizes_are(payloads, sizes, N_SECTIONS);
 }
@@ -333,6 +343,10 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
   spec->knots = decode_doubles(&payloads[SPLN], &scratch, &canonical);
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
+  spec->event = (const char *)payloads[EVNT].start;
+  spec->event_size = payloads[EVNT].size;
+  spec->provenance = (const char *)payloads[PROV].start;
+  spec->provenance_size = payloads[PROV].size;
   if (!canonical) return FASTBIN_ERROR_CONTENT;
   status = fastbin_make_model(spec, is_one_of_many, model);
   return status == FASTBIN_OK || status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;

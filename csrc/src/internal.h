@@ -82,6 +82,10 @@ static inline int32_t fastbin_first_step(const fastbin_model_spec *spec, int32_t
 fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec);
 int fastbin_known_enumerators(const fastbin_model_spec *spec);
 
+/* utf8.c: whether bytes are UTF-8; whether they can be the provenance of a model or a set. */
+int fastbin_is_utf8(const char *text, size_t size);
+int fastbin_provenance_can_be(const char *text, size_t size);
+
 /* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header pass. */
 #define FIRST_SPEC_SIZE offsetof(fastbin_model_spec, pairs)
 

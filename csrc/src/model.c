@@ -59,7 +59,11 @@ static const uint64_t *copy_keys(unsigned char **free_part, const uint64_t *from
   return to;
 }
 
-/* Fills model->spec with a copy of `spec` whose arrays (all but the note) lie at free_part. Returns the rest of that. */
+static const char *copy_text(unsigned char **free_part, const char *from, size_t size) {
+  return size > 0 ? memcpy(take(free_part, size, 1), from, size) : NULL;
+}
+
+/* Fills model->spec with a copy of `spec` whose arrays (all but the texts) lie at free_part. Returns the rest of that. */
 static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *spec, unsigned char *free_part) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
@@ -95,7 +99,7 @@ static size_t bin_of_step_words(const fastbin_model_spec *spec) {
   return spec->first_step ? ((size_t)spec->n_steps + 1) / 2 : 0;
 }
 
-/* Numbers of 8 bytes, then the tables of the index, which end with narrower ones, then the note. */
+/* Numbers of 8 bytes, then the tables of the index, which end with narrower ones, then the texts. */
 static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, size_t *bytes) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
   size_t n_bins = (size_t)spec->n_bins;
@@ -107,7 +111,8 @@ static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, si
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) && add_size(bytes, n_bins, of_bins * sizeof(double)) &&
          add_size(bytes, n_values, of_values * sizeof(double)) &&
          add_size(bytes, (size_t)spec->n_knots, 3 * sizeof(double)) && fastbin_add_index_size(bytes, ix, spec) &&
-         add_size(bytes, bin_of_step_words(spec), sizeof(int64_t)) && add_size(bytes, spec->note_size, 1);
+         add_size(bytes, bin_of_step_words(spec), sizeof(int64_t)) && add_size(bytes, spec->note_size, 1) &&
+         add_size(bytes, spec->event_size, 1) && add_size(bytes, spec->provenance_size, 1);
 }
 
 /* The bin of each step, at free_part. */
@@ -161,10 +166,12 @@ fastbin_status fastbin_make_model(const fastbin_model_spec *given, int is_one_of
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
   made->index = plan;
-    free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
+  free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
   free_part = fill_bin_of_step(made, free_part);
   free_part = fastbin_fill_index(&made->index, &made->spec, free_part);
-  made->spec.note = spec->note_size > 0 ? memcpy(free_part, spec->note, spec->note_size) : NULL;
+  made->spec.note = copy_text(&free_part, spec->note, spec->note_size);
+  made->spec.event = copy_text(&free_part, spec->event, spec->event_size);
+  made->spec.provenance = copy_text(&free_part, spec->provenance, spec->provenance_size);
   *model = made;
   return FASTBIN_OK;
 }

@@ -71,6 +71,7 @@ static int set_bytes(const fastbin_set_spec *spec, size_t *bytes) {
       !add_size(bytes, (size_t)spec->n_models, sizeof(fastbin_model *)) || !add_size(bytes, n_keys, 2 * sizeof(int32_t))) {
     return 0;
   }
+  if (!add_size(bytes, spec->provenance_size, 1)) return 0;
   if (spec->key_type == FASTBIN_KEYS_INT) return add_size(bytes, n_keys, sizeof(int64_t));
   return add_size(bytes, n_keys + 1, sizeof(uint64_t)) && spec->text_offsets[n_keys] <= SIZE_MAX &&
          add_size(bytes, (size_t)spec->text_offsets[n_keys], 1);
@@ -105,6 +106,7 @@ static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_
   free_part += n_keys * sizeof *model_of_key;
   if (spec->columns) own->columns = take_copy(&free_part, spec->columns, n_keys * sizeof *spec->columns);
   if (spec->text) own->text = take_copy(&free_part, spec->text, (size_t)spec->text_offsets[n_keys]);
+  own->provenance = spec->provenance_size > 0 ? take_copy(&free_part, spec->provenance, spec->provenance_size) : NULL;
 }
 
 fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *const *models, fastbin_set **set) {
@@ -114,6 +116,7 @@ fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *
   size_t bytes;
   if (status != FASTBIN_OK) return status;
   if (!fastbin_keys_can_be(&spec) || !models_can_be(&spec)) return FASTBIN_ERROR_SET;
+  if (!fastbin_provenance_can_be(spec.provenance, spec.provenance_size)) return FASTBIN_ERROR_ORIGIN;
   if (!set_bytes(&spec, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;

@@ -11,12 +11,13 @@
 
 #define HEAD_SIZE 32
 
-enum section { HEAD, KEYS, CELL, COLS, OFFS, MODS, N_SECTIONS };
+enum section { HEAD, KEYS, CELL, COLS, OFFS, MODS, PROV, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [HEAD] = {TAG('H', 'E', 'A', 'D'), MUST_UNDERSTAND}, [KEYS] = {TAG('K', 'E', 'Y', 'S'), MUST_UNDERSTAND},
     [CELL] = {TAG('C', 'E', 'L', 'L'), MUST_UNDERSTAND}, [COLS] = {TAG('C', 'O', 'L', 'S'), MUST_UNDERSTAND},
     [OFFS] = {TAG('O', 'F', 'F', 'S'), MUST_UNDERSTAND}, [MODS] = {TAG('M', 'O', 'D', 'S'), MUST_UNDERSTAND},
+    [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
 
 static const container_kind set_kind = {'T', 1, N_SECTIONS, sections};
@@ -34,6 +35,7 @@ static void section_sizes(const fastbin_set_spec *spec, size_t *sizes) {
   sizes[OFFS] = 8 * ((size_t)spec->n_models + 1);
   sizes[MODS] = 0;
   for (int32_t i = 0; i < spec->n_models; i++) sizes[MODS] += fastbin_model_size(spec->models[i]);
+  sizes[PROV] = spec->provenance_size;
 }
 
 static unsigned char *put_head(unsigned char *at, const fastbin_set_spec *spec) {
@@ -72,7 +74,6 @@ static unsigned char *put_models(unsigned char *at, const fastbin_set_spec *spec
 
 static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
   const fastbin_set_spec *spec = content;
-  (void)size;
   switch ((enum section)section) {
     case HEAD:
       return put_head(at, spec);
@@ -88,6 +89,8 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       return put_offsets(at, spec);
     case MODS:
       return put_models(at, spec);
+    case PROV:
+      return put_bytes(at, spec->provenance, size);
     case N_SECTIONS:
       break;
   }
@@ -135,6 +138,8 @@ static fastbin_status take_head(const payload *payloads, fastbin_set_spec *spec)
   if (payloads[COLS].start && payloads[COLS].size != 8 * n_keys) return FASTBIN_ERROR_CONTENT;
   spec->n_models = (int32_t)n_models;
   spec->n_keys = (int32_t)n_keys;
+  spec->provenance = (const char *)payloads[PROV].start;
+  spec->provenance_size = payloads[PROV].size;
   return FASTBIN_OK;
 }
 

@@ -297,11 +297,19 @@ static fastbin_status validate_rates(const fastbin_model_spec *spec) {
   return fabs(spec->odds_ratio - odds_ratio) <= 1e-9 * odds_ratio ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
 }
 
+static fastbin_status validate_texts(const fastbin_model_spec *spec) {
+  if (spec->event_size > 0 && !spec->event) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->provenance_size > 0 && !spec->provenance) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->event_size > FASTBIN_MAX_EVENT_SIZE || !fastbin_is_utf8(spec->event, spec->event_size)) return FASTBIN_ERROR_ORIGIN;
+  return fastbin_provenance_can_be(spec->provenance, spec->provenance_size) ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
+}
+
 fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
   /* validate_shape() first, as the others read through its pointers; validate_origin() before validate_tally() subtracts. */
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
       validate_shape, validate_range, validate_first_steps, validate_edges, validate_values, validate_origin,
       validate_rates, validate_tally, validate_weights,     validate_ties,  validate_steps,  validate_map,
+      validate_texts,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

@@ -58,6 +58,8 @@ static inline fastbin_set_spec text_set_spec(void) {
   spec.text_offsets = offsets;
   spec.model_of_key = model_of_key;
   spec.columns = columns;
+  spec.provenance = "{\"version\":\"0.2.0\"}";
+  spec.provenance_size = 19;
   return spec;
 }
 

@@ -70,6 +70,10 @@ static inline fastbin_model_spec full_spec(void) {
   spec.source_ones = 6;
   spec.weights = FASTBIN_WEIGHTS_ESTIMATED;
   spec.fingerprint = UINT64_C(0x0123456789ABCDEF);
+  spec.event = "d\xc3\xa9" "faut\x1b";
+  spec.event_size = 8;
+  spec.provenance = "{\"version\":\"0.2.0\"}";
+  spec.provenance_size = 19;
   return spec;
 }
 

@@ -148,13 +148,13 @@ static fastbin_status status_with(size_t offset, uint64_t number, int width) {
 }
 
 /* Payloads, after FORMAT.md: CORE begins at 40, EDGE at 176, EKEY at 216, VALU at 256, TALY at 304, WGHT at 384,
-   RATE at 496, PAIR at 568, RULE at 648, PRNT at 672, NOTE at 696. */
+   RATE at 496, PAIR at 568, RULE at 648, PRNT at 672, NOTE at 696, EVNT at 728, PROV at 752. */
 static void test_contradictions(void) {
   CHECK(status_with(8, 1, 4) == FASTBIN_OK); /* shows that seal() is right */
   CHECK(status_with(8, 2, 4) == FASTBIN_ERROR_FORMAT_VERSION);
   CHECK(status_with(8, 0, 4) == FASTBIN_ERROR_CONTENT);
-  CHECK(status_with(12, 10, 4) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(12, 12, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with(12, 14, 4) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(12, UINT32_MAX, 4) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(32, UINT64_MAX, 8) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(32, 0, 8) == FASTBIN_ERROR_CONTENT);
@@ -186,6 +186,10 @@ static void test_contradictions(void) {
   CHECK(status_with(652, 0, 4) == FASTBIN_ERROR_CONTENT);                   /* a section that says nothing */
   CHECK(status_with(672, 0, 8) == FASTBIN_ERROR_CONTENT);                   /* no fingerprint */
   CHECK(status_with(710, 1, 1) == FASTBIN_ERROR_CONTENT);                   /* filling behind the note */
+  CHECK(status_with(728, 0xFF, 1) == FASTBIN_ERROR_CONTENT);                /* an event and a provenance that are not UTF-8 */
+  CHECK(status_with(752, 0x80, 1) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with(720, 257, 8) == FASTBIN_ERROR_CONTENT);                 /* an event longer than the file */
+  CHECK(status_with(3, 'V', 1) == FASTBIN_ERROR_FORMAT_VERSION);            /* a vector model */
 }
 
 /* Inserts a section of one word in front of the checksum. */
@@ -211,6 +215,9 @@ static void test_sections_of_later_versions(void) {
   CHECK(status_with_section("NOTE", 1) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with_section("VALU", 1) == FASTBIN_ERROR_CONTENT); /* twice */
   CHECK(status_with_section("CORE", 1) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with_section("EVNT", 0) == FASTBIN_OK); /* three control characters are an event */
+  CHECK(status_with_section("EVNT", 1) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with_section("PROV", 1) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with_section("TALY", 0) == FASTBIN_ERROR_CONTENT); /* not the size of two bins */
 }
 

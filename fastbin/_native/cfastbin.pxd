@@ -68,6 +68,10 @@ cdef extern from "fastbin.h" nogil:
         double edges_share
         double clip
         const double *knots
+        const char *event
+        size_t event_size
+        const char *provenance
+        size_t provenance_size
 
     ctypedef struct fastbin_rows:
         size_t struct_size
@@ -97,6 +101,8 @@ cdef extern from "fastbin.h" nogil:
         const uint64_t *text_offsets
         const int32_t *model_of_key
         const int32_t *columns
+        const char *provenance
+        size_t provenance_size
 
     const int FASTBIN_FLOAT64
     const int FASTBIN_FLOAT32
@@ -108,6 +114,8 @@ cdef extern from "fastbin.h" nogil:
     const int FASTBIN_KEYS_TEXT
     const int FASTBIN_UNKNOWN_REFUSE
     const int FASTBIN_MAX_KEY_SIZE
+    const int FASTBIN_MAX_EVENT_SIZE
+    const int FASTBIN_MAX_PROVENANCE_SIZE
 
     const char *fastbin_version()
     const char *fastbin_status_string(fastbin_status status)

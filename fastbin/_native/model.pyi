@@ -2,7 +2,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 from fastbin._native.owner import ModelOwner
 from fastbin._typing import Float64s, Int64s, UInt64s
@@ -24,6 +24,9 @@ class NativeModel(ModelOwner):
     def step(
         self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> npt.NDArray[np.int32]: ...
+    event: Final[str]
+    _provenance: Final[bytes]
+    def _with_texts(self, event: bytes, provenance: bytes) -> Self: ...
     has_steps: Final[bool]
     first_step: Final[Int64s]
     bin_edges: Final[Float64s]

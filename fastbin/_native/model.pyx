@@ -2,6 +2,7 @@
 
 cimport cython
 cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -224,6 +225,28 @@ cdef class NativeModel(ModelOwner):
         if entries.shape[0] != self.spec.n_bins or entries.shape[1] == 0:
             raise InputError(f"table must have one row per bin ({self.spec.n_bins}), got shape {tuple(table.shape)}")
         return self._score(TABLE_ROWS, scores, keys, seed, nan, None, &entries[0, 0], entries.shape[1])
+
+    # ------------------------------------------------------------------ texts
+
+    @property
+    def event(self):
+        """str: the name of the event that the values are the probability of; "" where it is not known: label 1."""
+        return self.spec.event[: self.spec.event_size].decode() if self.spec.event_size else ""
+
+    @property
+    def _provenance(self):
+        return self.spec.provenance[: self.spec.provenance_size] if self.spec.provenance_size else b""
+
+    def _with_texts(self, bytes event, bytes provenance):
+        """The same model about another event, and with another provenance. O(n_steps), and faster than from its parts."""
+        cdef NativeModel other = type(self).__new__(type(self))
+        cdef fastbin_model_spec spec = self.spec
+        if self.model == NULL:
+            self._refuse_empty()
+        spec.event, spec.event_size = PyBytes_AS_STRING(event), len(event)
+        spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
+        other._adopt(fastbin_model_create(&spec, &other.model))
+        return other
 
     # ------------------------------------------------------------------ evidence bins, where steps are finer
 

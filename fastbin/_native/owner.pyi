@@ -55,6 +55,7 @@ class ModelOwner:
         out_of_range: int = 0, weights: int = 0, fingerprint: int = 0, first_step: Array | None = None,
         step_counts: Array | None = None, unlabelled_counts: Array | None = None, tie_counts: Array | None = None,
         edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None,
+        event: bytes = b"", provenance: bytes = b"",
     ) -> Self: ...  # fmt: skip
     def _read_into(self, data: bytes | memoryview) -> None: ...
     def to_bytes(self) -> bytes: ...

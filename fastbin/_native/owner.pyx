@@ -109,6 +109,7 @@ cdef class ModelOwner:
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
         const int64_t[::1] first_step=None, const int64_t[::1] step_counts=None, const int64_t[::1] unlabelled_counts=None,
         const int64_t[:, ::1] tie_counts=None, double edges_share=0.0, double clip=0.0, const double[:, ::1] knots=None,
+        bytes event=b"", bytes provenance=b"",
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -132,8 +133,7 @@ cdef class ModelOwner:
             spec.tie_counts = &tie_counts[0, 0]
         if knots is not None and knots.shape[0]:
             spec.n_knots, spec.knots = <int32_t>knots.shape[0], &knots[0, 0]
-        spec.edges_share, spec.clip = edges_share, clip
-        spec.n_bins_asked = n_bins_asked
+        spec.edges_share, spec.clip, spec.n_bins_asked = edges_share, clip, n_bins_asked
         if edges is not None and edges.shape[0]:
             spec.edges = &edges[0]
         if edge_keys is not None and edge_keys.shape[0]:
@@ -150,6 +150,8 @@ cdef class ModelOwner:
         spec.delta, spec.odds_ratio, spec.seed = delta, odds_ratio, seed
         spec.n_samples, spec.n_positive, spec.n_tied = n_samples, n_positive, n_tied
         spec.note, spec.note_size = PyBytes_AS_STRING(note), len(note)
+        spec.event, spec.event_size = PyBytes_AS_STRING(event), len(event)
+        spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
         if pairs is not None:
             spec.pairs = &pairs[0, 0]
         spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones = source_rate

@@ -9,6 +9,7 @@ cdef class SetOwner:
     cdef fastbin_set *set
     cdef fastbin_set_spec spec
     cdef bint needs_keys
+    cdef bint has_one_event  # or none at all
     cdef object __weakref__
 
     cdef int _make(self, fastbin_set_spec *spec, keys, model_of_key, columns) except -1

@@ -7,7 +7,7 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 import numpy as np
 
@@ -117,7 +117,10 @@ cdef class SetOwner:
             spec.columns = &columns_of[0]
         return self._adopt(fastbin_set_create(spec, &self.set))
 
-    def _fill(self, list models, keys, model_of_key=None, *, int kind=0, int unknown=0, int pool=-1, columns=None):
+    def _fill(
+        self, list models, keys, model_of_key=None, *, int kind=0, int unknown=0, int pool=-1, columns=None,
+        bytes provenance=b"",
+    ):
         """Make the set of these models, which are copied; `model_of_key` and `columns` are int32, one for each key."""
         cdef fastbin_set_spec spec
         cdef ModelOwner model
@@ -132,6 +135,7 @@ cdef class SetOwner:
             memset(&spec, 0, sizeof(spec))
             spec.kind, spec.unknown, spec.pool = kind, unknown, pool
             spec.n_models, spec.models = <int32_t>len(models), <const fastbin_model *const *>pointers
+            spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
             self._make(&spec, keys, model_of_key, columns)
         finally:
             PyMem_Free(pointers)
@@ -143,6 +147,7 @@ cdef class SetOwner:
         const int32_t[::1] ties, const int64_t[::1] n_bins_asked, const int64_t[::1] n_samples, const int64_t[::1] n_positive,
         const int64_t[::1] n_tied, const uint64_t[::1] fingerprints, int scheme, uint64_t seed, double score_min,
         double score_max, int out_of_range, double edges_share, int kind=0, int unknown=0, int pool=-1, columns=None,
+        bytes event=b"", bytes provenance=b"",
     ):
         """A set of step models of one resolution, whose arrays follow each other in arrays of all.
 
@@ -165,6 +170,7 @@ cdef class SetOwner:
         shape.struct_size, shape.odds_ratio, shape.edges_share = sizeof(shape), 1.0, edges_share
         shape.scheme, shape.seed, shape.out_of_range = scheme, seed, out_of_range
         shape.score_min, shape.score_max = score_min, score_max
+        shape.event, shape.event_size = PyBytes_AS_STRING(event), len(event)
         if edges.shape[0]:
             flat.edges, flat.edge_keys = &edges[0], &edge_keys[0]
         if tie_counts is not None and tie_counts.shape[0]:
@@ -183,6 +189,7 @@ cdef class SetOwner:
             memset(&spec, 0, sizeof(spec))
             spec.kind, spec.unknown, spec.pool = kind, unknown, pool
             spec.n_models, spec.models = <int32_t>n, <const fastbin_model *const *>made
+            spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
             self._make(&spec, keys, model_of_key, columns)
         finally:
             for i in range(n_made):
@@ -201,14 +208,21 @@ cdef class SetOwner:
         self._adopt(fastbin_set_read(&data[0], data.shape[0], &self.set))
 
     cdef int _adopt(self, fastbin_status status) except -1:
-        cdef fastbin_model_spec model
+        cdef fastbin_model_spec model, first
         cdef int32_t i
         succeed(status)
         self.spec.struct_size = sizeof(fastbin_set_spec)
         fastbin_set_describe(self.set, &self.spec)
+        self.has_one_event = True
         for i in range(self.spec.n_models):
             if describe_model(self.spec.models[i], &model):
                 self.needs_keys = True
+            if i == 0:
+                first = model
+            elif model.event_size != first.event_size:
+                self.has_one_event = False
+            elif model.event_size and memcmp(model.event, first.event, first.event_size):
+                self.has_one_event = False
         return 0
 
     def to_bytes(self):
@@ -231,6 +245,18 @@ cdef class SetOwner:
     def n_models(self):
         """int: the number of models, that of the pool included."""
         return self.spec.n_models
+
+    @property
+    def event(self):
+        """str: the name of the event that all values are the probability of; "" where models differ, or none has one."""
+        cdef fastbin_model_spec model
+        self._refuse_empty()
+        describe_model(self.spec.models[0], &model)
+        return model.event[: model.event_size].decode() if self.has_one_event and model.event_size else ""
+
+    @property
+    def _provenance(self):
+        return self.spec.provenance[: self.spec.provenance_size] if self.spec.provenance_size else b""
 
     @property
     def _codes(self):

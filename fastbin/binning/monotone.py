@@ -53,4 +53,4 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     if model.delta > 0.0:
         raise InputError(f"delta is {model.delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
     seen = model.step_counts if model.has_steps else model.counts if model.weight_sums is None else model.weight_sums
-    return model._replace(values=rising(model.values, np.ones(model.n_steps) if seen is None else seen))
+    return model._derived("monotone_model", values=rising(model.values, np.ones(model.n_steps) if seen is None else seen))

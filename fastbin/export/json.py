@@ -60,14 +60,16 @@ MODEL_MEMBERS = {
     "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "out_of_range": WORD, "n_bins_asked": INTEGER,
     "n_samples": INTEGER, "n_positive": INTEGER, "n_tied": INTEGER, "seed": INTEGER, "delta": NUMBER, "odds_ratio": NUMBER,
     "weights": WORD, "edges_share": NUMBER, "clip": NUMBER, "fingerprint": KEY_TEXT, "rates": RATES, "note": TEXT,
-    "note_bytes": BYTES, "edges": NUMBERS, "edge_keys": list_of(KEY_TEXT, np.uint64), "values": NUMBERS, "first_step": INTEGERS,
-    "counts": INTEGERS, "label_sums": INTEGERS, "weight_sums": NUMBERS, "weighted_label_sums": NUMBERS,
-    "weight_square_sums": NUMBERS, "tie_counts": rows_of(INTEGER, 3, np.int64), "step_counts": INTEGERS,
-    "unlabelled_counts": INTEGERS, "pairs": rows_of(NUMBER, 2, np.float64), "knots": rows_of(NUMBER, 3, np.float64),
+    "note_bytes": BYTES, "event": TEXT, "provenance": TEXT, "edges": NUMBERS, "edge_keys": list_of(KEY_TEXT, np.uint64),
+    "values": NUMBERS, "first_step": INTEGERS, "counts": INTEGERS, "label_sums": INTEGERS, "weight_sums": NUMBERS,
+    "weighted_label_sums": NUMBERS, "weight_square_sums": NUMBERS, "tie_counts": rows_of(INTEGER, 3, np.int64),
+    "step_counts": INTEGERS, "unlabelled_counts": INTEGERS, "pairs": rows_of(NUMBER, 2, np.float64),
+    "knots": rows_of(NUMBER, 3, np.float64),
 }  # fmt: skip
 COLUMNS = tuple(MODEL_MEMBERS)[list(MODEL_MEMBERS).index("edges") :]
 ABSENT: dict[str, Any] = {
     "weights": "given", "edges_share": 0.0, "clip": 0.0, "fingerprint": 0, "rates": None, "note": "", "note_bytes": b"",
+    "event": "", "provenance": "",
     **dict.fromkeys(COLUMNS),
 }  # fmt: skip
 
@@ -205,9 +207,10 @@ def _model_members(model: BinnedModel) -> dict[str, Any]:
     parts: dict[str, Any] = {
         name: getattr(model, name)
         for name in MODEL_MEMBERS
-        if name not in ("map", "map_parameters", "score_min", "score_max", "note", "note_bytes")
+        if name not in ("map", "map_parameters", "score_min", "score_max", "note", "note_bytes", "provenance")
     }
     parts |= {"map": word, "map_parameters": parameters, "score_min": low, "score_max": high}
+    parts["provenance"] = model._provenance.decode()
     try:
         parts["note"] = model._note.decode("utf8")
     except UnicodeDecodeError:
@@ -234,6 +237,8 @@ def _set_members(models: ModelSet) -> dict[str, Any]:
         parts["model_of_key"] = models._model_of_key
     if models._columns is not None:
         parts["columns"] = models._columns
+    if models._provenance:
+        parts["provenance"] = models._provenance.decode()
     parts["models"] = [model for _, model in models.numbered]
     return _written(parts, SET_MEMBERS)
 
@@ -299,11 +304,12 @@ def _read_model(value: Any, place: str) -> BinnedModel:
         if getattr(rates, side).origin not in tuple(RATE_ORIGINS.values())[1:]:
             raise refused(f"{place}.rates.{side}.origin", getattr(rates, side).origin, "given, counted or estimated")
     score_range = members.pop("score_min"), members.pop("score_max")
+    provenance = members.pop("provenance", "").encode()
     parts = {**{name: absent for name, absent in ABSENT.items() if name != "note_bytes"}, **members}
     for name in ("edges", "values"):
         parts[name] = np.zeros(0) if parts[name] is None else parts[name]
     try:
-        native = {**native_parts(**parts, score_range=score_range), "note": note}
+        native = {**native_parts(**parts, score_range=score_range), "note": note, "provenance": provenance}
     except (InputError, InputTypeError) as error:
         raise FormatError(f"{place}: {error}") from None
     try:
@@ -314,7 +320,7 @@ def _read_model(value: Any, place: str) -> BinnedModel:
 
 
 def _read_set(value: Any, place: str) -> ModelSet:
-    members = read_object(value, place, SET_MEMBERS, frozenset({"model_of_key", "columns"}))
+    members = read_object(value, place, SET_MEMBERS, frozenset({"model_of_key", "columns", "provenance"}))
     for name, words in (("kind", tuple(SET_KINDS)), ("unknown", UNKNOWN), ("key_type", ("integer", "text"))):
         if members[name] not in words:
             raise refused(f"{place}.{name}", members[name], " or ".join(words))
@@ -327,6 +333,7 @@ def _read_set(value: Any, place: str) -> ModelSet:
         made._fill(
             models, keys, numbers, kind=list(SET_KINDS).index(members["kind"]), unknown=UNKNOWN.index(members["unknown"]),
             pool=-1 if numbers is None else len(models) - 1, columns=members.get("columns"),
+            provenance=members.get("provenance", "").encode(),
         )  # fmt: skip
     except (InputError, InputTypeError) as error:
         raise fault_of_set({**members, "keys": keys}, place) or FormatError(f"{place}: {error}") from None
@@ -336,6 +343,6 @@ def _read_set(value: Any, place: str) -> ModelSet:
 MODEL = Kind(_model_members, _read_model)
 SET_MEMBERS = {
     "kind": WORD, "unknown": WORD, "key_type": WORD, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
-    "columns": list_of(INTEGER, np.int32), "models": list_of(MODEL),
+    "columns": list_of(INTEGER, np.int32), "provenance": TEXT, "models": list_of(MODEL),
 }  # fmt: skip
 KINDS = {"model": MODEL, "set": Kind(_set_members, _read_set)}

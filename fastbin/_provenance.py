@@ -1,0 +1,161 @@
+"""How a model came about: what of that no other part of its file says, as canonical JSON.
+
+`made_by` lists the steps in their order, the calibrator that was fitted first, each with its whole configuration. Clock time,
+names of columns and files, threads and batches do not belong here: the same rows give the same bytes wherever they are counted.
+csrc/FORMAT.md ("Provenance") is the specification.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastbin._errors import InputError, InputTypeError
+from fastbin._native.owner import library_version
+
+# What the file may hold, and from how many entries on an array is told by its digest.
+MOST_BYTES, MOST_ENTRIES = 2**16, 64
+
+# Members that the model says itself, each in one place.
+OF_MODEL = ("event", "fingerprint", "n_positive", "n_samples", "seed")
+
+# Texts of configurations: writing one takes as long as half the fit of a small sample.
+_KEPT: dict[str, bytes] = {}
+_MOST_KEPT = 256
+
+
+def of_estimator(estimator: Any, seed: int, **said: Any) -> bytes:
+    """The provenance of what an estimator has fitted, with the seed that was used.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    seed : int
+        That of the fit: the one that was drawn, where the configuration has none.
+    **said
+        Parameters as they were used, in place of those that were given.
+    """
+    kind = type(estimator)
+    given = {name: getattr(estimator, name) for name in kind._parameter_names()} | said
+    if "seed" in given and given["seed"] is None:
+        given["seed"] = seed
+    key = None
+    if all(map(_is_plain, given.values())):
+        key = f"{kind.__name__}{given!r}"
+        if key in _KEPT:
+            return _KEPT[key]
+    text = _text([_step(kind.__name__, given)])
+    if key is not None:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[key] = text
+    return text
+
+
+def with_step(text: bytes, function: str) -> bytes:
+    """A provenance with one more step; what nothing is known of stays so."""
+    stated = stated_by(text)
+    if stated is None:
+        return b""
+    return _text([*_steps_of(stated), {"function": function}])
+
+
+def with_estimator(text: bytes, estimator: Any, seed: int) -> bytes:
+    """A provenance with the step of an estimator that was given a model."""
+    stated, own = stated_by(text), stated_by(of_estimator(estimator, seed))
+    return b"" if stated is None or own is None else _text([*_steps_of(stated), *_steps_of(own)])
+
+
+def stated_by(text: bytes) -> dict[str, Any] | None:
+    """What a provenance says; ``None`` for none. What is no JSON object, in a file from elsewhere, is shown as it is."""
+    import json
+
+    if not text:
+        return None
+    try:
+        stated = json.loads(text)
+    except (ValueError, RecursionError):
+        stated = None
+    return stated if isinstance(stated, dict) else {"text": text.decode("utf8", errors="replace")}
+
+
+def text_of(provenance: Any, **of_model: Any) -> bytes:
+    """The text of what `from_parts` is given; members that the model says itself must agree with it, and are left out."""
+    if provenance is None or isinstance(provenance, bytes):
+        return provenance or b""
+    if not isinstance(provenance, Mapping):
+        raise InputTypeError(f"provenance is of type {type(provenance).__name__}; pass a dict, as model.provenance shows it")
+    for name in OF_MODEL:
+        if name in provenance and provenance[name] != of_model[name]:
+            raise InputError(f"provenance says {name}={provenance[name]!r}, and the model has {of_model[name]!r}")
+    return canonical({name: value for name, value in provenance.items() if name not in OF_MODEL})
+
+
+def canonical(value: Mapping[str, Any]) -> bytes:
+    """A JSON object in the one way to write it: members in order, no blanks, UTF-8, finite numbers."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"provenance is not what JSON can hold: {error}") from None
+    if len(text) > MOST_BYTES:
+        raise InputError(f"provenance is {len(text)} bytes of JSON; a model holds at most {MOST_BYTES}")
+    return text
+
+
+def _text(steps: list[dict[str, Any]]) -> bytes:
+    return canonical({"made_by": steps, "version": library_version()})
+
+
+def _steps_of(stated: dict[str, Any]) -> list[Any]:
+    """The steps so far; of a text from elsewhere all of it is one."""
+    steps = stated.get("made_by")
+    return steps if isinstance(steps, list) else [stated]
+
+
+def _step(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
+    return {"calibrator": name, "configuration": {name: _plain(value) for name, value in configuration.items()}}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of this value says all of it."""
+    if type(value) is tuple:
+        return len(value) <= MOST_ENTRIES and all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON: objects by their configuration, models by their digest, long arrays by length and digest."""
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, (np.generic, float)):
+        number = value.item() if isinstance(value, np.generic) else value
+        return repr(number) if isinstance(number, float) and not math.isfinite(number) else number
+    if hasattr(value, "to_bytes"):
+        return {"sha256": _sha256(value.to_bytes())}
+    if hasattr(type(value), "_parameter_names"):
+        said = _step(type(value).__name__, value.get_params())
+        fitted = value.__dict__.get("_model")
+        return said if fitted is None else {**said, "sha256": _sha256(fitted.to_bytes())}
+    if isinstance(value, (tuple, list, np.ndarray)) or hasattr(value, "__array__"):
+        return _plain_entries(value)
+    return {"type": type(value).__qualname__}
+
+
+def _plain_entries(values: Any) -> Any:
+    array = np.asarray(values)
+    if array.size <= MOST_ENTRIES:
+        return [_plain(each) for each in array.tolist()]
+    numbers = np.ascontiguousarray(array, "<f8") if array.dtype.kind in "iuf" else None
+    data = repr(array.tolist()).encode("utf8", "surrogatepass") if numbers is None else numbers.tobytes()
+    return {"length": len(array), "sha256": _sha256(data)}
+
+
+def _sha256(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
