@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from simulation.table import PAGE, SIZES, conditional, promised
+from simulation.table import PAGE, SIZES, assumptions, conditional, promised
 
 
 def _table(name: str) -> str:
@@ -18,6 +18,11 @@ def _table(name: str) -> str:
 
 def test_the_computed_table_is_up_to_date() -> None:
     assert _table("promised") == promised()
+
+
+def test_the_page_has_the_table_of_assumptions() -> None:
+    """Word for word what certificates print."""
+    assert _table("assumptions") == assumptions()
 
 
 def _cells(table: str) -> list[list[str]]:
