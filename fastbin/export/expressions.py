@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from fastbin._errors import InputError, InputTypeError
@@ -22,6 +23,37 @@ def check_expression(text: object, name: str) -> str:
         raise InputError(f"{name} is {text!r}; pass an SQL expression, such as the name of a column")
     text = text.strip()
     return text if text.isidentifier() else f"({text})"
+
+
+# A name of an identifier's parts, plain or in quotes; what a query may hold between its parentheses: texts and names in quotes,
+# and anything else but semicolons and the marks of comments.
+QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`"""
+PART_OF_NAME = r"""(?:[^\W\d][\w$]*(?:-[\w$]+)*|"(?:[^"]|"")+"|`[^`]+`)"""
+NAME_OF_TABLE = re.compile(rf"{PART_OF_NAME}(?:\.{PART_OF_NAME})*")
+PIECE_OF_QUERY = re.compile(rf"{QUOTED}|[()]|(?!--|/\*)[^'\"`;()]")
+
+
+def check_source(source: object) -> str:
+    """The rows of the user as they stand after FROM: the name of a table, or one query in parentheses."""
+    if isinstance(source, str):
+        text = source.strip()
+        if NAME_OF_TABLE.fullmatch(text) or _is_one_query(text):
+            return text
+    raise InputError(
+        f"source is {source!r}; pass the name of the table that holds the scores, or a query in parentheses, without comments "
+        "and semicolons"
+    )
+
+
+def _is_one_query(text: str) -> bool:
+    """Whether the parenthesis that a text begins with ends with it, all of it in pieces that belong to one query."""
+    at = depth = 0
+    while piece := PIECE_OF_QUERY.match(text, at):
+        depth += {"(": 1, ")": -1}.get(piece.group(), 0)
+        at = piece.end()
+        if depth <= 0:
+            break
+    return at == len(text) > 0 and text[0] == "(" and depth == 0
 
 
 def check_key_expression(key: object, *, needs_key: bool) -> str | None:

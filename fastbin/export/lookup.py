@@ -17,7 +17,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin.export.cuts import Cuts
 from fastbin.export.dialects import PART, Dialect
-from fastbin.export.expressions import hex_digits
+from fastbin.export.expressions import check_source, hex_digits
 from fastbin.export.steps import GREATEST_KEY, Steps
 
 # Statements are kept small, as engines limit the bytes of one.
@@ -126,11 +126,9 @@ def names_of(table: str | None, source: str | None, output: str | None, *, what:
     part = dialect.table_name
     if not isinstance(table, str) or not re.fullmatch(rf"{part}(\.{part})*", table):
         raise InputError(f"table is {table!r}; pass a name of letters, digits and underscores, with its schema before a dot")
-    if not isinstance(source, str) or not source.strip():
-        raise InputError(f"source is {source!r}; pass the name of the table that holds the scores, or a query in parentheses")
     if not isinstance(output, str) or not re.fullmatch(PART, output):
         raise InputError(f"output is {output!r}; pass a name of letters, digits and underscores for the column of the answers")
-    return Names(f"{table}_steps", f"{table}_cells", source.strip(), output)
+    return Names(f"{table}_steps", f"{table}_cells", check_source(source), output)
 
 
 def require_tables(dialect: Dialect) -> None:

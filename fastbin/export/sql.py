@@ -87,7 +87,8 @@ def sql(
     table, source, output : str, optional
         For "join" alone: the table to be made is called ``{table}_steps``, by default ``fastbin_`` and the first eight digits
         of the model's digest, so that each model has its own. `source` is the table with the scores ("scores" where it is left
-        out), or a query in parentheses; its rows are called ``s`` in the query. `output` is the name of the column with the
+        out), or a query in parentheses; its rows are called ``s`` in the query. It is SQL that runs, as are `score` and `key`:
+        pass nothing on that others may write. `output` is the name of the column with the
         answers, by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
     Returns

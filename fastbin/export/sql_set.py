@@ -50,7 +50,8 @@ def sql_set(
         The tables to be made are called ``{table}_steps`` and ``{table}_cells``; a schema may stand before a dot. By default
         ``fastbin_`` and the first eight digits of the set's digest, so that each set has its own.
     source : str
-        The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query.
+        The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query. It is SQL that runs, as are
+        `score`, `cell` and `key`: pass nothing on that others may write.
     output : str, optional
         The name of the column with the answers; by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 

@@ -59,7 +59,9 @@ class TwoSidedMixture:
         has_below, has_above = self._below.exists[bins], self._above.exists[bins]
         mean = np.logaddexp(below, above) - np.log(2.0)
         one_side = np.where(has_above, above, np.where(has_below, below, 0.0))
-        return np.where(has_below & has_above, mean, one_side)
+        # Before the first label E is 1, and its logarithm 0 to the last bit also where a tail and its scale are computed in two
+        # ways, for limits below 1e-60: the state of a monitor says so of bins without outcomes.
+        return np.where(x + z > 0.0, np.where(has_below & has_above, mean, one_side), 0.0)
 
 
 def _special() -> Any:

@@ -8,7 +8,10 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor
@@ -28,6 +31,44 @@ def test_monitors_are_saved_loaded_and_pickled(tmp_path: Path) -> None:
     assert monitor != "monitor"
     with pytest.raises(TypeError):
         hash(monitor)
+
+
+RATES = st.one_of(
+    st.floats(0.0, 1.0),
+    st.floats(-330.0, 0.0).map(lambda exponent: 10.0**exponent),
+    st.floats(-17.0, 0.0).map(lambda exponent: 1.0 - 10.0**exponent),
+)
+
+
+@given(
+    st.lists(RATES, min_size=2, max_size=2).map(sorted),
+    st.one_of(st.just(0.0), RATES),
+    st.sampled_from([0.5, 0.05, 1e-100]),
+    st.lists(st.tuples(st.sampled_from([0, 1, 3, 50, 2000]), st.sampled_from([0.0, 0.01, 0.5, 1.0])), max_size=3),
+)
+def test_every_monitor_that_can_be_made_can_be_saved(
+    values: list[float], tolerance: float, alpha: float, blocks: list[tuple[int, float]]
+) -> None:
+    """Tolerated rates far below 1e-50 among them, whose tails and scales are computed in different ways."""
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=values)
+    monitor = CalibrationMonitor(model, alpha, tolerance)
+    rng = np.random.default_rng(7)
+    for n, rate in [(0, 0.0), *blocks]:
+        if n:
+            scores = rng.random(n) / rng.choice([1.0, 2.0])  # also the lower bin alone
+            monitor.update(scores, (rng.random(n) < rate).astype(np.int64))
+        data = monitor.to_bytes()
+        assert CalibrationMonitor.from_bytes(data) == monitor
+        assert CalibrationMonitor.from_bytes(data).to_bytes() == data
+
+
+@pytest.mark.parametrize("low", [1e-43, 2e-121, 5e-324])
+def test_tiny_tolerated_rates_are_saved(low: float) -> None:
+    monitor = CalibrationMonitor(fb.BinnedModel.from_parts(edges=[0.5], values=[low, 7e-61]))
+    for labels in ([], [0, 0, 1]):
+        if labels:
+            monitor.update([0.75] * 3, labels)
+        assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
 
 
 def of_version_0(monitor: CalibrationMonitor, **changes: Any) -> bytes:
