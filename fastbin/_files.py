@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
-from fastbin._errors import InputTypeError
+from fastbin._errors import InputError, InputTypeError
 
 TEMPORARIES: set[str] = set()
 """The named temporary files that exist now. The command line removes them when a signal ends it."""
@@ -68,10 +68,14 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
 
     Raises
     ------
+    InputError
+        For a path that is empty.
     OSError
         If the file cannot be written, and whatever `write` raises.
     """
     path = os.fspath(path)
+    if not path:
+        raise InputError(f"path is {path!r}; name a file")
     descriptor = descriptor_of(path)
     if descriptor is not None:
         with os.fdopen(_duplicate(descriptor, path), "wb") as file:
@@ -99,6 +103,8 @@ def write_bytes(target: str | os.PathLike[str] | SupportsWrite, content: bytes) 
 
     Raises
     ------
+    InputError
+        For a path that is empty.
     InputTypeError
         For a file object that is open for text.
     OSError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from fastbin import _html
 from fastbin._errors import GuaranteeError, MissingDependencyError
 from fastbin._schemes import SCHEMES
-from fastbin._tables import as_html, as_records, as_text, number_format
-from fastbin._typing import Float64s
+from fastbin._tables import MOST_ROWS, as_html, as_records, as_text, number_format
+from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._view import View
 from fastbin.guarantees.words import sureness
 
@@ -100,19 +99,39 @@ def steps_in_bins(model: Model) -> list[int]:
     return np.diff(model.first_step, append=model.n_steps).tolist()
 
 
-def edge_words(model: Model) -> list[str]:
-    """The edges of the bins, each told apart from the others.
+def rows_shown(model: Model, most: int | None = MOST_ROWS) -> Int64s:
+    """The bins of which a table shows at most so many: all, or the first and the last ones; one more of each, so that it is
+    seen that some are left out."""
+    n_bins = model.n_bins
+    if most is None or n_bins <= most + 2:
+        return np.arange(n_bins)
+    half = most // 2 + 1
+    return np.concatenate([np.arange(half), np.arange(n_bins - half, n_bins)])
+
+
+def is_shared(model: Model) -> Bools:
+    """Of each edge whether a random key decides about the scores that equal it; a lone edge of the last key lies behind it."""
+    keys, edges = model.bin_edge_keys, model.bin_edges
+    if keys is None or not len(edges):
+        return np.zeros(len(edges), np.bool_)
+    differs = edges[1:] != edges[:-1]
+    is_alone = np.append(True, differs) & np.append(differs, True)
+    return (keys > 0) & ((keys < LAST_KEY) | ~is_alone)
+
+
+def edge_words(model: Model, rows: Int64s) -> list[str]:
+    """Edges of the bins by their numbers, each told apart from the others.
 
     Where a random key decides about the scores that equal an edge, the share of them that falls below it is added: several
     edges may lie at one score.
     """
-    edges = model.bin_edges.tolist()
-    keys = [0] * len(edges) if model.bin_edge_keys is None else model.bin_edge_keys.tolist()
-    n_different, times, words = len(set(zip(edges, keys, strict=True))), Counter(edges), []
+    edges = model.bin_edges[rows].tolist()
+    keys = [0] * len(edges) if model.bin_edge_keys is None else model.bin_edge_keys[rows].tolist()
+    n_different, shared, words = len(set(zip(edges, keys, strict=True))), is_shared(model)[rows].tolist(), []
     for digits in range(6, 18):
         words = [f"{edge:.{digits}g}" for edge in edges]
-        for at, (edge, key) in enumerate(zip(edges, keys, strict=True)):
-            if 0 < key < LAST_KEY or (key == LAST_KEY and times[edge] > 1):  # a lone edge of the last key lies behind it
+        for at, key in enumerate(keys):
+            if shared[at]:
                 words[at] += f" ({100 * key / 2**64:.{digits - 4}g} %)"
         if len(set(words)) == n_different:
             break
@@ -120,43 +139,49 @@ def edge_words(model: Model) -> list[str]:
 
 
 def bin_words(
-    model: Model, intervals: Float64s | None, interval_title: str, more: Mapping[str, Iterable[str]] | None = None
+    model: Model,
+    intervals: Float64s | None,
+    interval_title: str,
+    more: Mapping[str, Array] | None = None,
+    *,
+    rows: Int64s | None = None,
 ) -> dict[str, list[str]]:
-    """The bins or knots in words, by title: the scores, more columns, the value and, where they are known, its ends.
+    """The bins or knots in words, by title: scores, `more` counts or probabilities, values, and ends if known.
 
-    Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served.
-    """
-    values = model.bin_values if model.kind == "step" else model.values
+    Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served. Of a table
+    that shows some `rows` alone, these.
+    """  # fmt: skip
+    rows = np.arange(model.n_bins) if rows is None else rows
+    values = (model.bin_values if model.kind == "step" else model.values)[rows]
     form = number_format(values.tolist())
-    columns: dict[str, Iterable[str]]
+    columns = {"bin" if model.kind == "step" else "knot": [str(row) for row in rows.tolist()]}
     if model.kind == "linear":
-        columns = {"knot": map(str, range(model.n_bins)), "score": [f"{edge:.6g}" for edge in model.edges]}
+        columns["score"] = [f"{edge:.6g}" for edge in model.edges[rows].tolist()]
     else:
-        low, high = ("", "") if model.score_range is None else (f"{end:.6g}" for end in model.score_range)
-        edges = edge_words(model)
-        columns = {"bin": map(str, range(model.n_bins)), "scores from": [low, *edges], "to": [*edges, high]}
-    columns |= more or {}
-    if model.has_steps:
-        columns["steps"] = [f"{steps:,}" for steps in steps_in_bins(model)]
-    columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in values]
+        ends = ("", "") if model.score_range is None else [f"{end:.6g}" for end in model.score_range]
+        last = model.n_bins - 1
+        inner = np.setdiff1d(np.concatenate([rows - 1, rows]), [-1, last])
+        words = {-1: ends[0], **dict(zip(inner.tolist(), edge_words(model, inner), strict=True)), last: ends[1]}
+        columns |= {title: [words[row] for row in (rows + at).tolist()] for title, at in (("scores from", -1), ("to", 0))}
+    counted = {**(more or {}), **({"steps": np.asarray(steps_in_bins(model))} if model.has_steps else {})}
+    for title, column in counted.items():
+        columns[title] = [f"{number:,}" if isinstance(number, int) else f"{number:.4f}" for number in column[rows].tolist()]
+    columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in values.tolist()]
     if intervals is not None:
-        columns[interval_title] = [f"{low:{form}} to {high:{form}}" for low, high in intervals.tolist()]
-    return {title: list(column) for title, column in columns.items()}
+        columns[interval_title] = [f"{low:{form}} to {high:{form}}" for low, high in intervals[rows].tolist()]
+    return columns
 
 
-def sample_words(model: Model) -> dict[str, list[str]]:
-    """The samples of each bin in words, where the model has a tally."""
-    if model.counts is None:
-        return {}
-    columns = {"samples": model.counts, "label 1": model.label_sums}
-    return {title: [f"{number:,}" for number in column.tolist()] for title, column in columns.items()}
+def samples_of(model: Model) -> dict[str, Int64s]:
+    """The samples of each bin by title, where the model has a tally."""
+    return {} if model.counts is None else {"samples": model.counts, "label 1": model.label_sums}
 
 
 def sentence(model: Model) -> str:
     """The summary with a capital and a full stop, and what the shares beside edges are."""
     text = summary(model)
     shares = "(n %): of the scores that equal this edge, n % fall below it, by a random key."
-    is_random = model.kind == "step" and any("%" in word for word in edge_words(model))
+    is_random = model.kind == "step" and bool(is_shared(model).any())
     return f"{text[0].upper()}{text[1:]}.{f' {shares}' if is_random else ''}"
 
 
@@ -164,7 +189,8 @@ def model_as_text(model: Model) -> str:
     """What ``print`` shows: the sentence and the bins, without anything that needs more than NumPy."""
     if model.kind == "smooth":
         return f"{sentence(model)} Log-odds = {log_odds(model)}."
-    return f"{sentence(model)}\n\n{as_text(bin_words(model, None, '', sample_words(model)))}"
+    words = bin_words(model, None, "", samples_of(model), rows=rows_shown(model))
+    return f"{sentence(model)}\n\n{as_text(words)}"
 
 
 def model_as_html(model: Model, alpha: float = 0.1) -> str:
@@ -179,7 +205,8 @@ def model_as_html(model: Model, alpha: float = 0.1) -> str:
         promise = f"The certificate is not shown: {error}"
     parts.append(_html.paragraph(promise))
     if model.kind != "smooth":
-        parts.append(as_html(bin_words(model, intervals, f"{sureness(alpha)} interval", sample_words(model))))
+        title = f"{sureness(alpha)} interval"
+        parts.append(as_html(bin_words(model, intervals, title, samples_of(model), rows=rows_shown(model))))
     else:
         parts.append(_html.paragraph(f"Log-odds = {log_odds(model)}."))
     return _html.notebook(*parts)

@@ -16,6 +16,7 @@ Columns = Mapping[str, Sequence[Any]]
 """Plain Python values by the name of their column; a pair of numbers is an interval."""
 
 MOST_ROWS = 24  # that are shown at once; of more, the first and the last
+LONG = 1_000  # rows of which words are made, where all are shown and where a few are
 
 
 def as_records(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
@@ -118,6 +119,11 @@ def as_html(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | 
     return _html.table([escape(title) for title in words], cells, n_text=n_text)
 
 
+def without_middle(column: Sequence[Any]) -> Sequence[Any]:
+    """A long column without the middle, which is not shown: words for a million rows take a minute."""
+    return column if len(column) <= LONG else [*column[: LONG // 2], *column[len(column) - LONG // 2 :]]
+
+
 class Table:
     """What tables of results share: they can be iterated over, printed, shown in a notebook and turned into data frames.
 
@@ -146,10 +152,11 @@ class Table:
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
         """What is shown, by title, and how many of the first columns hold text."""
-        columns = {name: in_words(column) for name, column in self._columns().items()}
+        given = {name: without_middle(column) for name, column in self._columns().items()}
+        columns = {name: in_words(column) for name, column in given.items()}
         if "cell" in columns:  # the key of a model of a set, as it is; the pool has none
-            columns["cell"] = ["pool" if key is None else str(key) for key in self._columns()["cell"]]
-        entries = [name == "cell" or isinstance(column[0], str) for name, column in self._columns().items()]
+            columns["cell"] = ["pool" if key is None else str(key) for key in given["cell"]]
+        entries = [name == "cell" or isinstance(column[0], str) for name, column in given.items()]
         return {name.replace("_", " "): words for name, words in columns.items()}, (*entries, False).index(False)
 
     def __str__(self) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastbin._errors import GuaranteeError
-from fastbin._model_table import bin_words, counted, intervals_of, log_odds, sample_words
+from fastbin._model_table import bin_words, counted, intervals_of, log_odds, rows_shown, samples_of
 from fastbin._model_table import summary as summary
-from fastbin._typing import Float64s
+from fastbin._tables import LONG
+from fastbin._typing import Array, Float64s
 from fastbin.cli._console import text_table
 from fastbin.guarantees.words import moved_by, sureness
 
@@ -98,7 +99,7 @@ def show(out: Console, model: BinnedModel, alpha: float, max_rows: int | None = 
     for sentence in facts(model):
         out.print(sentence)
     if model.kind != "smooth":
-        print_bins(out, model, intervals_of(model, alpha), alpha, sample_words(model), max_rows)
+        print_bins(out, model, intervals_of(model, alpha), alpha, samples_of(model), max_rows)
     out.print()
     print_promise(out, *promise(model, alpha))
 
@@ -123,13 +124,16 @@ def print_bins(
     model: BinnedModel,
     ends: Float64s | None,
     alpha: float,
-    more: Mapping[str, Iterable[str]],
+    more: Mapping[str, Array],
     max_rows: int | None,
 ) -> None:
     """Print the table of bins or knots: the scores, more columns by title, the value and, where they are known, its ends.
 
     Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served.
     """
-    columns = bin_words(model, ends, f"{sureness(alpha)} interval", more)
+    most = LONG if max_rows is None else max_rows
+    columns = bin_words(model, ends, f"{sureness(alpha)} interval", more, rows=rows_shown(model, most))
     out.print()
-    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows))
+    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), most))
+    if max_rows is None and model.n_bins > most + 2:
+        out.print(f"The first {most // 2} and the last {most // 2} of {model.n_bins:,} are shown; inspect --json has all.")

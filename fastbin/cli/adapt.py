@@ -110,7 +110,7 @@ def _show(shift: LabelShift, target: Output, alpha: float) -> None:
     certificate, sentence = _model_view.promise(shift.model_, alpha)
     ends = None if certificate is None else _model_table.intervals_of(shift.model_, alpha)
     title = "average before" if shift.model_.has_steps else "value before"
-    before = {title: [f"{value:.4f}" for value in shift.source_model_.bin_values]}
+    before = {title: shift.source_model_.bin_values}
     _model_view.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)
     out.print()
     _model_view.print_promise(out, certificate, sentence)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastbin import _html
-from fastbin._tables import Columns, Table, as_html
+from fastbin._tables import Columns, Table, as_html, without_middle
 from fastbin.guarantees.certificate import Certificate, promise_as_html
 from fastbin.guarantees.words import name_cells, rounded_up, sureness
 
@@ -98,8 +98,9 @@ class SetCertificate(Table):
 
     def _repr_html_(self) -> str:
         words, _ = self._words()
-        words["epsilon"] = [rounded_up(part.epsilon) for _, part in self.parts]
-        words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for _, part in self.parts]
+        parts = [part for _, part in without_middle(self.parts)]
+        words["epsilon"] = [rounded_up(part.epsilon) for part in parts]
+        words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for part in parts]
         return _html.notebook(*promise_as_html(self), as_html(words, n_text=1))
 
     def __str__(self) -> str:

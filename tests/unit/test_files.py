@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import fastbin as fb
 from fastbin import _files
 from fastbin._files import descriptor_of, is_replaceable, replace_file
 
@@ -247,3 +248,10 @@ def test_who_comes_first_with_a_new_name_is_replaced(tmp_path: Path) -> None:
 
     replace_file(tmp_path / "file", race)
     assert (tmp_path / "file").read_bytes() == b"ours"
+
+
+def test_an_empty_path_is_named() -> None:
+    model = fb.BinnedModel.from_parts(edges=[], values=[0.5])
+    for save in (model.save, fb.ModelSet({1: model}).save, fb.online.CalibrationMonitor(model).save):
+        with pytest.raises(fb.InputError, match=r"^path is ''; name a file$"):
+            save("")

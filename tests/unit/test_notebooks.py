@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import io
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,22 @@ def test_html_of_many_bins_shows_the_first_and_the_last() -> None:
     assert page.count("<tr>") == _tables.MOST_ROWS + 2
     assert f"<td>{model.n_bins - 1}</td>" in page
     assert len(page) < 8000
+
+
+def test_a_million_bins_are_shown_at_once() -> None:
+    """Words are made of the rows that are shown, not of all."""
+    n = 1_000_000
+    model = fb.BinnedModel.from_parts(edges=np.arange(1, n) / n, values=np.linspace(0.0, 1.0, n))
+    begin = time.perf_counter()
+    shown = [model._repr_html_(), str(model)]
+    assert time.perf_counter() - begin < 3.0  # .1 s alone; the words of all rows take 20 s
+    for text in shown:
+        assert "1,000,000 bins" in text
+        assert "999999" in text
+    table = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")
+    words, _ = table._words()
+    assert {len(column) for column in words.values()} == {_tables.LONG}
+    assert words["count"][0] == "1"
 
 
 def test_html_of_a_check_begins_with_its_verdict(assessment: Any) -> None:
