@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import FastbinWarning, InputError, InputTypeError, NotFittedError
+from fastbin._suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._typing import Array
+from fastbin._validation import UNIT
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -184,6 +187,10 @@ class Calibrator(Estimator[BinnedModel]):
 
     # Where several are fitted at once: what each would have warned of.
     _told: list[str] | None = None
+    # Of the test for scores of the other class, which fits of one set share; ``None``: labels may fall as scores rise.
+    _fall_level: float | None = LEVEL
+    # Whether values never fall as scores rise, whatever the configuration.
+    _never_falls: ClassVar[bool] = False
     # Why counts of the rows do not decide the model, for the messages of fits that see nothing else.
     _looks_at: ClassVar[str] = "its map is fitted to single scores"
 
@@ -216,6 +223,13 @@ class Calibrator(Estimator[BinnedModel]):
         ------
         InputError
             Naming the argument, the first bad position, its value, and the remedy.
+
+        Warns
+        -----
+        FastbinWarning
+            Where labels fall as scores rise, as those of the other class do (Fisher's exact test, upper half against lower half
+            of the scores, one-sided at .01; for calibrators whose values never fall, and for scores that are probabilities);
+            where scores are labels: 50 or more, all exactly 0 or 1.
         """
         raise TypeError(f"{type(self).__name__} has no fit")
 
@@ -225,6 +239,25 @@ class Calibrator(Estimator[BinnedModel]):
             warnings.warn(message, FastbinWarning, stacklevel=stacklevel + 1)
         else:
             self._told.append(message)
+
+    def _expects_rise(self) -> bool:
+        """Whether labels that fall as scores rise are hardly meant: values never fall, or scores are probabilities."""
+        if self._fall_level is None:
+            return False
+        return self._never_falls or getattr(self, "monotone", False) or getattr(self, "score_range", UNIT) == UNIT
+
+    def _warn_of_rows(self, counts: Array, ones: Array, scores: Array | None, stacklevel: int) -> None:
+        """Tell of rows that are probably not what was meant.
+
+        `counts` and `ones` are samples and those with label 1 in bins of ascending scores; `scores`, if there is an array of
+        them, one for each row. Warns as `_warn`.
+        """
+        if scores is not None and are_hard_labels(scores):
+            self._warn(HARD_LABELS, stacklevel + 1)
+        elif self._expects_rise():
+            text = on_falling(counts, ones, self._fall_level or LEVEL)
+            if text is not None:
+                self._warn(text, stacklevel + 1)
 
     def __sklearn_tags__(self) -> Any:
         with needed_for("tags of scikit-learn", extra="sklearn"):

@@ -29,11 +29,15 @@ def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:
 
 
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:
-    """The fitted calibrator; ``None`` where it refused. Any other error goes through."""
+    """The fitted calibrator; ``None`` where it refused, or warned that there is no maximum. Any other error goes through."""
     try:
         return calibrator.fit(**data.arrays(layout))
     except fb.InputError:
         return None
+    except fb.FastbinWarning as warning:
+        if "temperatures are ever more likely" in str(warning):
+            return None
+        raise
 
 
 def some_map(word: str) -> fb.BinnedModel | None:

@@ -18,7 +18,7 @@ from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_ste
 from fastbin._fit.tally import require_weight
 from fastbin._ranks import MOST_STEPS
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
-from fastbin._typing import Int64s
+from fastbin._typing import Array, Int64s
 from fastbin._validation import ScoreRange, as_scores, check_scores
 from fastbin.model import BinnedModel
 from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
@@ -127,15 +127,17 @@ class CertifiedCalibration(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties leave fewer bins than asked for, and where a map did not converge.
+            Where ties leave fewer bins than asked for, and where a map did not converge; and as `IsotonicCalibration.fit`.
         """
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
         if unlabelled is not None:
-            return self._finish(*_fit_pooled(checked, rows, unlabelled))
+            return self._finish(*_fit_pooled(checked, rows, unlabelled), rows.scores)
         boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(rows, ranks_of, n_ranks, n_threads))
         weighted = None if rows.weights is None else lambda: [rows]
-        return self._finish(checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins)
+        return self._finish(
+            checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins, rows.scores
+        )
 
     @shared_docs(FIT_PARAMETERS)
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
@@ -165,7 +167,7 @@ class CertifiedCalibration(Binning):
         checked = _Checked.of(self)
         boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: search(source, ranks_of, n_ranks))
         steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted_rows(source))
-        return self._finish(checked, steps, n_bins, stacklevel)
+        return self._finish(checked, steps, n_bins, None, stacklevel)
 
     def _why_all_rows(self, remedy: str = "use fit") -> None:
         return None
@@ -174,7 +176,7 @@ class CertifiedCalibration(Binning):
         _Checked.of(self)
         return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
 
-    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int, stacklevel: int = 3) -> Self:
+    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int, scores: Array | None, stacklevel: int = 3) -> Self:
         left = fitted.bins.partition.n_bins
         if left < n_bins:
             self._warn(
@@ -183,6 +185,7 @@ class CertifiedCalibration(Binning):
                 stacklevel,
             )
         self.model_ = checked.model(fitted, n_bins)
+        self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, scores, stacklevel)
         return self
 
 

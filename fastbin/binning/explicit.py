@@ -17,7 +17,7 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import Tally, require_weight, tally_rows
 from fastbin._scalars import check_score_range
-from fastbin._typing import Float64s, Int64s
+from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
@@ -61,22 +61,23 @@ class FixedEdges(Binning):
         -----
         FastbinWarning
             Where bins hold no sample; the message names them and what they serve: 0.5, or with `monotone` the mean of the
-            nearest bins with samples.
+            nearest bins with samples. And as `IsotonicCalibration.fit`.
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
-        return self._fit_tally(lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range)
+        return self._fit_tally(lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range, rows.scores)
 
     def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
         score_range, everything = check_score_range(self.score_range), count_all(source)
         n_samples = int(everything.counts[0])
-        return self._fit_tally(lambda bins: tally_source(source, bins, everything), n_samples, score_range, stacklevel)
+        return self._fit_tally(lambda bins: tally_source(source, bins, everything), n_samples, score_range, None, stacklevel)
 
     def _why_all_rows(self, remedy: str = "use fit") -> None:
         return None
 
     def _fit_tally(
-        self, tally_of: Callable[[Partition], Tally], n_samples: int, score_range: ScoreRange, stacklevel: int = 3
-    ) -> Self:
+        self, tally_of: Callable[[Partition], Tally], n_samples: int, score_range: ScoreRange, scores: Array | None,
+        stacklevel: int = 3,
+    ) -> Self:  # fmt: skip
         """The model of what these bins hold."""
         edges, origin = self._edges(n_samples, score_range)
         partition = Partition(edges, score_range=score_range)
@@ -89,6 +90,7 @@ class FixedEdges(Binning):
         )  # fmt: skip
         if len(self.empty_bins_):
             self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel)
+        self._warn_of_rows(tally.counts, tally.label_sums, scores, stacklevel)
         return self
 
     def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:

@@ -15,6 +15,7 @@ from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.tally import exact_sums, tally_rows
 from fastbin._scalars import check_score_range
+from fastbin._suspicions import around_the_median
 from fastbin._typing import Float64s, Int64s
 from fastbin.model import BinnedModel
 
@@ -77,6 +78,7 @@ class IsotonicCalibration(Binning):
     interpolate: bool = False
 
     _looks_at = "it pools single scores"
+    _never_falls = True
 
     @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
@@ -93,6 +95,8 @@ class IsotonicCalibration(Binning):
         {Returns}
 
         {Raises}
+
+        {Warns}
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
         if rows.weights is None:
@@ -101,6 +105,7 @@ class IsotonicCalibration(Binning):
         else:
             weighed = weigh_scores(rows)
             knots, (starts, values) = weighed.scores, _pool_weights(weighed)
+        self._warn_of_rows(*around_the_median(rows.scores, rows.labels == 1, rows.frequencies), rows.scores, 2)
         if self.interpolate:
             self.model_ = _lines(knots, starts, values, rows).with_out_of_range(self.out_of_range)
             return self

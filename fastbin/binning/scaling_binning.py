@@ -20,6 +20,7 @@ from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require
 from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._schemes import SCHEMES
+from fastbin._suspicions import HARD_LABELS
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
@@ -146,7 +147,7 @@ class ScalingBinning(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties="whole" leaves fewer bins than asked for.
+            Where ties="whole" leaves fewer bins than asked for; and as `IsotonicCalibration.fit`.
         """
         scheme = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING)
         ties = check_choice(self.ties, "ties", SCHEMES["scaling-binning"].ties)
@@ -158,11 +159,11 @@ class ScalingBinning(Binning):
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)
         if scheme == "double-dipped":
             require_samples(n_samples, n_bins, scheme)
-            self.scaler_ = _fit_scaler(scaler, rows)
+            self.scaler_ = self._fit_scaler(scaler, rows)
             parts = _double_dip(rows, n_bins, ties, seed, n_threads, _scaled(self.scaler_))
         else:
             split = split_samples(rows, seed, _part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler)))
-            self.scaler_ = _fit_scaler(scaler, split.take(0))
+            self.scaler_ = self._fit_scaler(scaler, split.take(0))
             parts = _average_split(split, n_bins, ties, _scaled(self.scaler_))
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
@@ -172,7 +173,23 @@ class ScalingBinning(Binning):
         )  # fmt: skip
         if ties == "whole" and self.model_.n_bins < n_bins:
             self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 2)
         return self
+
+    def _fit_scaler(self, scaler: Any, rows: Rows) -> BinnedModel | None:
+        """The map as a model, fitted to the rows where the scaler did not come fitted; the user's object is left alone."""
+        if scaler is None:
+            return None
+        if _needs_fit(scaler):
+            if not isinstance(scaler, SmoothMap):
+                raise InputTypeError(f"scaler must be PlattScaling, TemperatureScaling or BetaScaling, got {scaler!r}")
+            scaler = type(scaler)(**scaler.get_params())
+            scaler._told, scaler._fall_level = [], None  # the bins are tested
+            scaler.fit(rows.scores, rows.labels, rows.frequencies if rows.weights is None else rows.weights)
+            for text in scaler._told:
+                if text != HARD_LABELS:
+                    self._warn(text, 3)
+        return fitted_scaler(scaler, rows.score_range)
 
     def _least_samples(self) -> int:
         scheme, n_bins = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING), check_n_bins(self.n_bins)
@@ -201,18 +218,6 @@ class ScalingBinning(Binning):
 
 def _needs_fit(scaler: Any) -> bool:
     return isinstance(scaler, Calibrator) and not hasattr(scaler, "model_")
-
-
-def _fit_scaler(scaler: Any, rows: Rows) -> BinnedModel | None:
-    """The map as a model, fitted to the rows where the scaler did not come fitted; the caller's object is left alone."""
-    if scaler is None:
-        return None
-    if _needs_fit(scaler):
-        if not isinstance(scaler, SmoothMap):
-            raise InputTypeError(f"scaler must be PlattScaling, TemperatureScaling or BetaScaling, got {scaler!r}")
-        weights = rows.frequencies if rows.weights is None else rows.weights
-        scaler = type(scaler)(**scaler.get_params()).fit(rows.scores, rows.labels, weights)
-    return fitted_scaler(scaler, rows.score_range)
 
 
 def _scaled(map_model: BinnedModel | None) -> Scaled:

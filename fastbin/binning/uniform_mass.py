@@ -138,7 +138,7 @@ class UniformMassBinning(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties="whole" leaves fewer bins than asked for.
+            Where ties="whole" leaves fewer bins than asked for; and as `IsotonicCalibration.fit`.
         """
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         refuse_idle_keys(keys, self.ties)
@@ -157,6 +157,7 @@ class UniformMassBinning(Binning):
             cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
             bins = bins_between(cuts, self.ties, self.scheme, rows.score_range, weighted)
         self.model_ = checked.model(bins, n_bins)
+        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, rows.scores, 2)
         return self
 
     @shared_docs(FIT_PARAMETERS)
@@ -222,6 +223,7 @@ class UniformMassBinning(Binning):
             cuts = order_cuts(boundaries, checked.seed)
             bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
         self.model_ = checked.model(bins, len(ranks[-1]) + 1, stacklevel)
+        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, None, stacklevel - 1)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:

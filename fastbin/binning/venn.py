@@ -173,6 +173,7 @@ class VennAbers(Binning):
     """
 
     _looks_at = "it pools single scores"
+    _never_falls = True
 
     @shared_docs(FIT_PARAMETERS)
     def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
@@ -189,6 +190,8 @@ class VennAbers(Binning):
         {Returns}
 
         {Raises}
+
+        {Warns}
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
         if rows.weights is not None:
@@ -203,6 +206,7 @@ class VennAbers(Binning):
             n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()), pairs=pairs,
             out_of_range=self.out_of_range,
         )  # fmt: skip
+        self._warn_of_rows(knots.counts, knots.label_sums, rows.scores, 2)
         return self
 
     @property

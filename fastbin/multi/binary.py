@@ -14,6 +14,7 @@ from fastbin._errors import FastbinError, InputError, InputTypeError
 from fastbin._fit.segments import SegmentRule
 from fastbin._fit.tally import squares_of
 from fastbin._scalars import check_count, check_score_range, check_seed
+from fastbin._suspicions import LEVEL
 from fastbin._typing import Array, Int64s, UInt8s
 from fastbin._validation import (
     UNIT,
@@ -156,15 +157,20 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
     return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
 
 
-def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told) -> BinnedModel:
-    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`."""
+def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told, fall_level: float | None = LEVEL) -> BinnedModel:
+    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`.
+
+    `fall_level` is that of the test for scores of the other class.
+    """
     weights = {} if samples.weights is None else {"sample_weight": samples.weights}
-    return named(calibrator, lambda: calibrator.fit(samples.scores, samples.labels, **weights).model_, name, told)
+    return named(calibrator, lambda: calibrator.fit(samples.scores, samples.labels, **weights).model_, name, told, fall_level)
 
 
-def named(calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told) -> BinnedModel:
+def named(
+    calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told, fall_level: float | None = LEVEL
+) -> BinnedModel:
     """The same for any way to fit this calibrator."""
-    calibrator._told = []
+    calibrator._told, calibrator._fall_level = [], fall_level
     try:
         model = fit()
     except FastbinError as error:

@@ -13,6 +13,7 @@ from fastbin._errors import InputError
 from fastbin._fit.rows import check_rows
 from fastbin._fit.segments import CellRows, fit_segments
 from fastbin._fit.whole import on_fewer_bins
+from fastbin._suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._typing import Bools, Int64s
 from fastbin._validation import UNIT, check_same_length
 from fastbin.model import BinnedModel
@@ -29,6 +30,10 @@ class CellKind(NamedTuple):
     thin: str = "pool"
     unknown: str = "refuse"
     pool_all: bool = False
+
+    def fall_level(self, n_models: int) -> float | None:
+        """Of each model's test for scores of the other class, none where the score is how sure a classifier is."""
+        return None if self.kind == "top-label" else LEVEL / n_models
 
     def find_thin(self, keys: Sequence[Key], counts: Int64s, needed: int) -> Bools:
         """The cells that go to the pool."""
@@ -49,13 +54,17 @@ class FittedSet(NamedTuple):
     told: Told
 
     @property
-    def warning(self) -> str | None:
-        """The warnings in one."""
-        if not self.told:
-            return None
-        first, text = self.told[0]
-        n_fits = len({name for name, _ in self.told})
-        return f"{n_fits} of {self.models.n_models} models, the first that of {first}: {text}"
+    def warnings(self) -> list[str]:
+        """The warnings, those of one kind in one."""
+        found = []
+        of_kind: dict[str, Told] = {FALLS: [], HARD_LABELS: [], "": []}
+        for name, text in self.told:
+            of_kind[next(start for start in of_kind if text.startswith(start))].append((name, text))
+        for told in filter(None, of_kind.values()):
+            first, text = told[0]
+            n_fits = len({name for name, _ in told})
+            found.append(f"{n_fits} of {self.models.n_models} models, the first that of {first}: {text}")
+        return found
 
 
 def fit_set(
@@ -103,7 +112,9 @@ def fit_set(
             number = part.numbers[0]
             rows = order[ends[number] - cells.row_counts[number] : ends[number]]
         models.append(
-            fit_named(part.calibrator, samples.take(rows), part.name, told) if part.n_samples else part.without_samples()
+            fit_named(part.calibrator, samples.take(rows), part.name, told, kind.fall_level(len(parts)))
+            if part.n_samples
+            else part.without_samples()
         )
     return FittedSet(set_of(parts, models, keys, kind, columns), told)
 
@@ -177,11 +188,19 @@ def _fit_together(
         kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if n_pooled else "refuse"),
         pool=len(own) if n_pooled else -1, columns=None if columns is None else columns.astype(np.int32),
     )  # fmt: skip
+    names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
     told = []
     for number in np.flatnonzero(n_bins < asked).tolist():
-        name = f"{kind.word} {keys[own[number]]!r}" if number < len(own) else _pool_name(n_pooled)
         text = on_fewer_bins(int(n_bins[number]), int(asked[number]), may_share=bool(parts["n_tied"][number]))
-        told.append((name, text))
+        told.append((names[number], text))
+    if are_hard_labels(rows.scores):
+        told += [(name, HARD_LABELS) for name in names]
+    elif method.calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
+        ends = np.cumsum(n_bins).tolist()
+        for name, start, end in zip(names, [0, *ends], ends, strict=False):
+            falling = on_falling(parts["counts"][start:end], parts["label_sums"][start:end], level)
+            if falling is not None:
+                told.append((name, falling))
     return FittedSet(made, told)
 
 

@@ -14,6 +14,7 @@ from fastbin._classes import check_classes, check_matrix, default_classes, divid
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
+from fastbin._suspicions import LEVEL
 from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
 from fastbin.model import IntervalMethod
@@ -109,11 +110,10 @@ class ClassWiseBinning(Estimator[ModelSet]):
         for column, key in enumerate(classes):
             samples = Samples.of(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(samples.counts(np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, samples, f"class {key!r}", told)
+            models[key] = fit_named(calibrator, samples, f"class {key!r}", told, LEVEL / len(classes))
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes)
-        warning = FittedSet(self.model_, told).warning
-        if warning is not None:
-            warnings.warn(warning, FastbinWarning, stacklevel=2)
+        for text in FittedSet(self.model_, told).warnings:
+            warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
 
     @property

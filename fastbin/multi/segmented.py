@@ -101,8 +101,9 @@ class SegmentedBinning(Estimator[ModelSet]):
         Warns
         -----
         FastbinWarning
-            Where fits of segments warn, once for all; and where ``unknown="pool"`` finds no pool, because no segment is thin:
-            the set refuses unknown segments then.
+            Where fits of segments warn, once for all of a kind (the test for scores of the other class shares its level among
+            all models); and where ``unknown="pool"`` finds no pool, because no segment is thin: the set refuses unknown
+            segments then.
         """
         told: list[str] = []
         self._fit_columns(Given(scores, labels, sample_weight, positive), segments, told)
@@ -128,8 +129,7 @@ class SegmentedBinning(Estimator[ModelSet]):
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
         fitted = fit_all(method, CellKind("segments", "segment", "segments", self.thin, self.unknown))
         self.model_ = fitted.models
-        if fitted.warning is not None:
-            told.append(fitted.warning)
+        told += fitted.warnings
         if self.model_.unknown != self.unknown:
             told.append(f"no segment has fewer than {method.needed} samples, so there is no pool; unknown segments are refused")
         return self

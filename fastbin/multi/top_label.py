@@ -185,8 +185,8 @@ class TopLabelBinning(Estimator[ModelSet]):
         keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
         fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
         self.model_ = fitted.models
-        if fitted.warning is not None:
-            warnings.warn(fitted.warning, FastbinWarning, stacklevel=3)
+        for text in fitted.warnings:
+            warnings.warn(text, FastbinWarning, stacklevel=3)
         return self
 
     @property

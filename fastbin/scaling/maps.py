@@ -10,8 +10,9 @@ from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin._frames import check_same_index
+from fastbin._suspicions import around_the_median
 from fastbin._typing import Float64s
-from fastbin._validation import ScoreRange, compare_labels
+from fastbin._validation import ScoreRange, as_scores, check_labels, check_sample_weight, compare_labels
 from fastbin.model import BinnedModel
 from fastbin.scaling.samples import Samples, check_samples, logits
 
@@ -64,6 +65,8 @@ class SmoothMap(Calibrator):
         ------
         InputError
             Naming the argument, the first bad position, its value, and the remedy; or saying why there is no most likely map.
+
+        {Warns}
         """
         score_range = self._check_configuration()
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight)
@@ -74,6 +77,9 @@ class SmoothMap(Calibrator):
             edges=None, values=None, kind="smooth", scheme=self._scheme, map=word, map_parameters=parameters, clip=clip,
             knots=knots, score_range=score_range, n_samples=samples.n_samples, n_positive=samples.n_positive,
         )  # fmt: skip
+        column, weights = as_scores(scores), check_sample_weight(sample_weight)
+        frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
+        self._warn_of_rows(*around_the_median(column, check_labels(labels) == 1, frequencies), column, 2)
         return self
 
     def _check_configuration(self) -> ScoreRange:

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from fastbin._dependencies import needed_for
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_choice
-from fastbin._validation import ScoreRange
+from fastbin._scalars import check_choice, check_score_range
+from fastbin._typing import Float64s
+from fastbin._validation import UNIT, ScoreRange
+from fastbin.scaling.likelihood import SMALLEST
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
-from fastbin.scaling.maximum import maximise
 from fastbin.scaling.samples import Samples, logits
+
+# Of the logarithm of the temperature.
+BOUND = 10.0
 
 
 @shared_docs(SmoothMap.__doc__)
@@ -25,6 +29,9 @@ class TemperatureScaling(SmoothMap):
 
     Parameters
     ----------
+    score_range : (low, high) or None
+        Where scores must lie. Scores in (0, 1) are probabilities. Any other range, or ``None``, means logits, such as decisions
+        of a classifier, which are divided as they are.
     {ends}
 
     Attributes
@@ -32,17 +39,18 @@ class TemperatureScaling(SmoothMap):
     model_ : BinnedModel
         Of kind "smooth".
     temperature_ : float
-        Positive.
+        From exp(-10) to exp(10).
 
     Notes
     -----
-    Takes probabilities in [0, 1]. No certificate: no one-to-one map of the score has a distribution-free guarantee (Gupta,
+    No certificate: no one-to-one map of the score has a distribution-free guarantee (Gupta,
     Podkopaev & Ramdas 2020, Theorem 3).
 
-    Scores of 0.5 alone say nothing about the temperature, which is then 1. There is no temperature, and the fit is refused,
-    where all labels agree with the side of 0.5 that their scores are on (ever lower temperatures are ever more likely), and
-    where labels fall with the score (ever higher ones are). With ends="refuse" a score of exactly 0 or 1 stays there at any
-    temperature: with the label that agrees it does not count, with the other label it is refused.
+    The temperature is kept between exp(-10) and exp(10), scikit-learn's bounds. It is the least, with a warning, where all
+    labels agree with the side of 0.5 that their scores are on, as ever lower temperatures are ever more likely then, and the
+    greatest where labels do not rise with the score about 0.5. So any rows fit, those of one class too. Scores of 0.5 alone say
+    nothing about the temperature, which is then 1. With ends="refuse" a score of exactly 0 or 1 stays there at any temperature:
+    with the label that agrees it does not count, with the other label it is refused.
 
     Time O(n log n), memory a few arrays of n doubles.
 
@@ -61,9 +69,11 @@ class TemperatureScaling(SmoothMap):
     """
 
     _: KW_ONLY
+    score_range: tuple[float, float] | None = (0.0, 1.0)
     ends: str = "clip"
 
     _scheme = "temperature"
+    _never_falls = True
 
     @property
     def temperature_(self) -> float:
@@ -72,28 +82,51 @@ class TemperatureScaling(SmoothMap):
 
     def _check_configuration(self) -> ScoreRange:
         check_choice(self.ends, "ends", ENDS)
-        return super()._check_configuration()
+        return check_score_range(self.score_range)
 
     def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
-        clip = samples.half_step if self.ends == "clip" else 0.0
-        inside = samples.with_ends(clip) if clip else samples.inside(scores, labels)
-        slope = _inverse_temperature(samples, inside, clip)
-        return FittedMap("beta", (slope, slope, 0.0), clip)
+        are_logits = check_score_range(self.score_range) != UNIT
+        clip = samples.half_step if self.ends == "clip" and not are_logits else 0.0
+        if are_logits:
+            column, inside = samples.scores, samples
+        else:
+            inside = samples.with_ends(clip) if clip else samples.inside(scores, labels)
+            column = logits(inside.scores, clip).values if len(inside.scores) else inside.scores
+        slope, at_bound = _inverse_temperature((2.0 * inside.labels - 1.0) * column, inside.weights, len(samples.scores))
+        if at_bound is not None:
+            self._warn(at_bound, 3)
+        return FittedMap("logistic", (slope, 0.0)) if are_logits else FittedMap("beta", (slope, slope, 0.0), clip)
 
 
-def _inverse_temperature(samples: Samples, inside: Samples, clip: float) -> float:
-    if not samples.agreement.any():
-        return 1.0
-    if (samples.agreement >= 0.0).all():
-        raise InputError(
-            "all labels agree with the side of 0.5 that their scores are on, so ever lower temperatures are ever more "
-            "likely and there is no maximum; use PlattScaling, whose smoothed labels keep the map finite"
+def _inverse_temperature(agreement: Float64s, weights: Float64s, n_scores: int) -> tuple[float, str | None]:
+    """The most likely factor of the logits within the bounds, and what to say where it is a bound.
+
+    `agreement` is the logit of the label that was seen. The likelihood is concave in the factor, and its derivative, the mean
+    of agreement / (1 + exp(factor agreement)), falls; the root is looked for by its logarithm.
+    """
+    with needed_for("fits of smooth maps", extra="fit"):
+        from scipy.optimize import brentq
+        from scipy.special import expit
+
+    if len(agreement) == n_scores and not agreement.any():
+        return 1.0, None
+    size = np.abs(agreement).max(initial=0.0)
+    shares, relative = weights / weights.max(initial=0.0), agreement / max(size, SMALLEST)
+
+    def slope(log_factor: float) -> float:
+        with np.errstate(over="ignore", under="ignore"):
+            return float((shares * relative * expit(-np.exp(log_factor) * agreement)).sum())
+
+    if (agreement >= 0.0).all() or slope(BOUND) > 0.0:
+        return float(np.exp(BOUND)), (
+            "ever lower temperatures are ever more likely, as labels agree with the side of 0.5 that their scores are on: the "
+            f"temperature is the least that is allowed, exp(-{BOUND:g}), and almost all values are 0 or 1; PlattScaling, whose "
+            "smoothed labels keep the map finite, stays inside"
         )
-    column = logits(inside.scores, clip)
-    if inside.weights @ ((2.0 * inside.labels - 1.0) * column.values) <= 0.0:
-        raise InputError(
-            "labels fall with the score (about 0.5), so ever higher temperatures are ever more likely and there is no "
-            "maximum; use BetaScaling or PlattScaling, which may also move 0.5"
+    if slope(-BOUND) <= 0.0:
+        return float(np.exp(-BOUND)), (
+            "ever higher temperatures are ever more likely, as labels do not rise with the score about 0.5: the temperature is "
+            f"the greatest that is allowed, exp({BOUND:g}), and almost all values are 0.5; BetaScaling and PlattScaling may "
+            "move 0.5 too"
         )
-    slopes, _ = maximise([column], inside.labels.astype(np.float64), inside.weights, intercept=False, increasing=True)
-    return float(slopes[0])
+    return float(np.exp(brentq(slope, -BOUND, BOUND, xtol=2.0**-50, rtol=2.0**-50))), None

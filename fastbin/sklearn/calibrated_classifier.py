@@ -22,7 +22,7 @@ from fastbin.multi.top_label import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.classes import classes_of, columns_of, keys_of
 from fastbin.sklearn.configuration import WEIGHT_KINDS, check_ensemble, check_parts, estimator_of, reason_to_void
-from fastbin.sklearn.scores import fill_up, scores_of
+from fastbin.sklearn.scores import fill_up, floors_of, scores_of
 from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
 
@@ -77,7 +77,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     Notes
     -----
     Of two classes, `predict_proba` is what is certified. Of more, it has rows that sum to 1 around it: with "top-label", the
-    top class of the estimator has its calibrated probability, and the others share the rest in proportion to their scores;
+    top class of the estimator has its calibrated probability q, and the others share the rest in proportion to their scores,
+    after each has got its share of the n calibration rows, divided by n: so no class has probability 0, unless q is 0 or 1;
     with "one-vs-rest", the calibrated probabilities are divided by their sum, and certified are those before (`predict_top`,
     `model_`). `predict` is the class of the largest entry of a row.
 
@@ -182,6 +183,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self._void is not None:
             calibrator.model_ = without_promise(calibrator.model_, self._void)
         self.calibrator_, self.model_ = calibrator, calibrator.model_
+        self._floors = floors_of(columns, part.weights, len(classes))
         return self
 
     def _split(self, whole: Part, draws: np.random.RandomState) -> tuple[Part, Part] | None:
@@ -231,7 +233,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self.multiclass == "one-vs-rest":
             return divided_by_sums(self.calibrator_.predict(scores))
         columns, tops = top_of(scores)
-        return fill_up(self.model_.predict(tops, self._names[columns]), columns, scores)
+        return fill_up(self.model_.predict(tops, self._names[columns]), columns, scores, self._floors)
 
     def predict(self, X: Any) -> Array:
         """The class of the largest calibrated probability; of equal ones, the first in `classes_`.

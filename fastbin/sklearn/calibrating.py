@@ -46,8 +46,8 @@ class CalibrationRows(NamedTuple):
         if scores.ndim == 1:
             fitted, told = clone(calibrator), Told()
             fit_named(fitted, Samples.of(Given(scores, self.columns, self.weights), fitted), "the calibrator", told)
-            if told:
-                warnings.warn(told[0][1], FastbinWarning, stacklevel=4)
+            for _, text in told:
+                warnings.warn(text, FastbinWarning, stacklevel=4)
             return fitted
         options, truth = {"calibrator": calibrator, "classes": self.names.tolist()}, self.names[self.columns]
         if self.multiclass == "one-vs-rest":

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._classes import check_matrix
 from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Float64s
+from fastbin._typing import Array, Float64s, Int64s
 
 
 def has_probabilities(estimator: Any) -> bool:
@@ -53,8 +53,18 @@ def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
     return scores if scores.dtype == np.float32 and is_probability else matrix
 
 
-def fill_up(probabilities: Float64s, columns: Array, scores: Array) -> Float64s:
-    """Rows that sum to 1, from the probability of one class each: the rest is shared in proportion to the scores of the others.
+def floors_of(columns: Int64s, weights: Array | None, n_classes: int) -> Float64s:
+    """float64 (n_classes,): what each class is sure to have of its n calibration rows, its smoothed share divided by n.
+
+    The share of a class with c of the n rows is (c + 1) / (n + n_classes), so that no floor is 0.
+    """
+    counts = np.bincount(columns, weights, n_classes)
+    n = len(columns)
+    return (counts * (n / counts.sum()) + 1.0) / (n + n_classes) / n
+
+
+def fill_up(probabilities: Float64s, columns: Array, scores: Array, floors: Float64s) -> Float64s:
+    """Rows that sum to 1, from the probability of one class each: the others share the rest in proportion to score and floor.
 
     Parameters
     ----------
@@ -62,17 +72,18 @@ def fill_up(probabilities: Float64s, columns: Array, scores: Array) -> Float64s:
     columns : int (n,)
         The class of each.
     scores : float (n, k)
-        Not negative. Where all others are 0, they share equally.
+        Not negative.
+    floors : float64 (k,)
+        Positive: a class of score 0 is rarely true, and not never.
 
     Returns
     -------
     float64 (n, k)
+        No entry is 0, unless a probability that is given is 0 or 1.
     """
-    rows, n_others = np.arange(len(columns)), scores.shape[1] - 1
-    others = scores.astype(np.float64)
-    others[rows, columns] = 0.0
-    sums = others.sum(axis=1, keepdims=True)
-    shares = np.divide(others, sums, out=np.full_like(others, 1.0 / n_others), where=sums > 0.0)
-    filled = shares * (1.0 - probabilities)[:, np.newaxis]
-    filled[rows, columns] = probabilities
-    return np.asarray(filled)
+    rows = np.arange(len(columns))
+    shares = scores + floors
+    shares[rows, columns] = 0.0
+    shares *= ((1.0 - probabilities) / shares.sum(axis=1))[:, np.newaxis]
+    shares[rows, columns] = probabilities
+    return shares

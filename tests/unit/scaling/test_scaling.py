@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import fastbin as fb
 import oracle
@@ -132,8 +133,41 @@ def test_labels_that_fall_with_the_score() -> None:
     cal = fb.BetaScaling().fit(scores, labels)
     assert (cal.a_, cal.b_) == (0.0, 0.0)
     assert close(cal.predict([0.1, 0.9]).tolist(), [3 / 7, 3 / 7], 1e-15)
-    with pytest.raises(fb.InputError, match="labels fall with the score"):
-        fb.TemperatureScaling().fit(scores, labels)
+
+
+@pytest.mark.parametrize("score_range", [(0.0, 1.0), None])
+@pytest.mark.parametrize(
+    ("logits", "labels", "log_temperature", "told"),
+    [
+        ([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1], -10.0, "ever lower temperatures are ever more likely"),
+        ([1.0, 2.0], [1, 1], -10.0, "ever lower temperatures are ever more likely"),
+        ([-2.0, -1.0, 1.0, 2.0], [1, 1, 0, 0], 10.0, "ever higher temperatures are ever more likely"),
+        ([-2.0, -1.0, 1.0], [1, 1, 1], 10.0, "ever higher temperatures are ever more likely"),
+        ([-1e-7, 1e-7, 3e-7], [0, 1, 0], 10.0, "ever higher temperatures"),
+        ([-1e-7, 1e-7, 3e-7], [0, 0, 1], -10.0, "ever lower temperatures"),
+    ],
+)
+def test_a_temperature_has_bounds(
+    logits: list[float], labels: list[int], log_temperature: float, told: str, score_range: tuple[float, float] | None
+) -> None:
+    """Those of scikit-learn, where the likelihood has no maximum, or one beyond them."""
+    scores = np.array(logits) if score_range is None else 1 / (1 + np.exp(-np.array(logits)))
+    cal = fb.TemperatureScaling(score_range=score_range)
+    with pytest.warns(fb.FastbinWarning, match=told):
+        cal.fit(scores, labels)
+    assert cal.temperature_ == pytest.approx(np.exp(log_temperature), rel=1e-15)
+    expected = expit(np.array(logits) / cal.temperature_)
+    np.testing.assert_allclose(cal.predict(scores), expected, rtol=1e-3)
+
+
+def test_logits_are_divided_as_they_are() -> None:
+    logits = np.log(SCORES) - np.log1p(-np.array(SCORES))
+    cal, of_logits = fb.TemperatureScaling().fit(SCORES, LABELS), fb.TemperatureScaling(score_range=None).fit(logits, LABELS)
+    assert close([of_logits.temperature_], [cal.temperature_], 1e-12)
+    assert close(of_logits.predict(logits).tolist(), cal.predict(SCORES).tolist(), 1e-12)
+    assert fb.BinnedModel.from_bytes(of_logits.model_.to_bytes()).predict(logits).tolist() == of_logits.predict(logits).tolist()
+    with pytest.raises(fb.InputError, match="scores"):
+        fb.TemperatureScaling(score_range=(-1.0, 1.0)).fit([0.5, 1.5], [0, 1])
 
 
 def test_scores_at_the_ends_that_agree_do_not_count() -> None:
@@ -172,7 +206,6 @@ def test_scores_at_the_ends_that_agree_do_not_count() -> None:
         (fb.PlattScaling(smooth_labels=False), [0.1, 0.5], [1, 1], "labels are all 1, so the likelihood has no maximum"),
         (fb.BetaScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
         (fb.BetaScaling(parameters="ab"), [0.1, 0.2, 0.8], [0, 0, 1], "labels are of one class, or separated by the score"),
-        (fb.TemperatureScaling(), [0.1, 0.2, 0.8], [0, 0, 1], "all labels agree with the side of 0.5"),
         (
             fb.BetaScaling(ends="refuse"),
             [0.0, 0.3, 0.4, 0.6, 0.7],
@@ -246,4 +279,4 @@ def test_not_fitted() -> None:
     with pytest.raises(AttributeError):
         _ = fb.PlattScaling().a_
     assert repr(fb.PlattScaling(feature="logit")) == "PlattScaling(feature='logit')"
-    assert fb.TemperatureScaling().get_params() == {"ends": "clip"}
+    assert fb.TemperatureScaling().get_params() == {"score_range": (0.0, 1.0), "ends": "clip"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pandas as pd
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -26,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
+from fastbin.sklearn.splits import Part
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
 X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
@@ -115,6 +118,13 @@ def test_two_classes() -> None:
     assert clf.score(X, Y) == np.mean(clf.predict(X) == Y)
 
 
+def floors(y: Any, clf: Any) -> Any:
+    """What each class is sure to have: its share of the rows held out, smoothed, divided by their number."""
+    _, calibration = clf._split(Part.of_all(None, len(y)), np.random.RandomState(0))
+    counts = np.bincount(y[calibration.at], minlength=3)
+    return (counts + 1) / (counts.sum() + 3) / counts.sum()
+
+
 def test_top_label() -> None:
     clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X3, Y3)
     assert clf.model_.kind == "top-label"
@@ -127,8 +137,9 @@ def test_top_label() -> None:
     rows = np.arange(len(X3))
     np.testing.assert_array_equal(probabilities[rows, top], q)
     first, second = np.argsort(scores, axis=1)[:, 0], np.argsort(scores, axis=1)[:, 1]
+    shares = scores + floors(Y3, clf)
     np.testing.assert_allclose(
-        probabilities[rows, first] * scores[rows, second], probabilities[rows, second] * scores[rows, first], rtol=1e-12
+        probabilities[rows, first] * shares[rows, second], probabilities[rows, second] * shares[rows, first], rtol=1e-12
     )
     assert "predicted class" in str(clf.certificate())
     assert clf.predict_interval(X3).shape == (3000, 2)
@@ -158,11 +169,36 @@ def test_shares_where_nothing_is_left() -> None:
 
     y = np.arange(600) % 3
     y[::7] = 0
-    with pytest.warns(fb.FastbinWarning, match="ties left 1 of the"):
+    with pytest.warns(fb.FastbinWarning) as told:
         clf = CalibratedClassifier(FrozenEstimator(Sure().fit(numbered(600), y))).fit(numbered(600), y)
+    assert ["predicted labels" in str(each.message) for each in told] == [True, False]
+    assert "ties left 1 of the" in str(told[1].message)
     probabilities = clf.predict_proba(numbered(3))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert probabilities[1, 0] == probabilities[1, 2] > 0.0
+    assert probabilities[1, 2] > 0.0
+    zeros, twos = np.sum(y == 0), np.sum(y == 2)
+    assert probabilities[1, 0] / probabilities[1, 2] == pytest.approx((zeros + 1) / (twos + 1))
+
+
+@pytest.mark.parametrize("weights", [None, "frequencies", "importance"])
+def test_no_class_has_probability_0(weights: str | None) -> None:
+    """A forest gives most classes of a row a score of 0; the true one is among them now and then."""
+    forest = RandomForestClassifier(5, random_state=0)
+    given = {None: None, "frequencies": np.arange(3000) % 3 + 1, "importance": np.linspace(0.5, 2.0, 3000)}[weights]
+    kind = "frequency" if weights == "frequencies" else "importance"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*ties left", fb.FastbinWarning)
+        clf = CalibratedClassifier(forest, random_state=0, sample_weight_kind=kind).fit(X3, Y3, given)
+    rows = np.arange(3000)
+    scores, probabilities = clf.estimator_.predict_proba(X3), clf.predict_proba(X3)
+    classes, q = clf.predict_top(X3)
+    assert (scores[rows, Y3] == 0.0).any()
+    assert 0.0 < q.min() < q.max() < 1.0
+    assert probabilities.min() > 0.0
+    np.testing.assert_array_equal(probabilities[rows, classes], q)
+    np.testing.assert_array_equal(q, clf.model_.predict(scores.max(axis=1), classes))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-15)
+    assert -np.log(probabilities[rows, Y3]).max() < np.log(3000 * 3000)
 
 
 @MULTICLASS
