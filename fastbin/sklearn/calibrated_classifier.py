@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -20,8 +20,15 @@ from fastbin._typing import Array, Float64s
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.top_label import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
-from fastbin.sklearn.classes import classes_of, columns_of, keys_of
-from fastbin.sklearn.configuration import WEIGHT_KINDS, check_ensemble, check_parts, estimator_of, reason_to_void
+from fastbin.sklearn.classes import Side, classes_of, columns_of, keys_of
+from fastbin.sklearn.configuration import (
+    WEIGHT_KINDS,
+    check_ensemble,
+    check_parts,
+    estimator_of,
+    reason_to_void,
+    seed_of,
+)
 from fastbin.sklearn.scores import fill_up, floors_of, scores_of
 from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
@@ -57,8 +64,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         What sample weights mean. "frequency": an integer n stands for n equal rows, and the certificate counts them. With
         "importance", weights other than 0 and 1 void the certificate.
     random_state : int, RandomState or None
-        Of the draw of the rows that are held out. Unless it is ``None``, it also seeds whatever has ``random_state=None`` in
-        `estimator`.
+        Of the draw of the rows that are held out. It also seeds whatever has ``random_state=None`` in `estimator`, and a
+        calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`.
+    positive : optional
+        Of two classes, the one that the calibrated probability, its certificate and the saved model are about; by default the
+        second of `classes_`, which is the last in the alphabet. The columns of `predict_proba` stay in the order of `classes_`.
 
     Attributes
     ----------
@@ -66,9 +76,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         The trained one.
     classes_ : array of shape (n_classes,)
     model_ : BinnedModel or ModelSet
-        What was calibrated: of two classes, the probability of the second; of more, a set whose keys are the classes (or
-        their numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
+        What was calibrated: of two classes, the probability of `positive_`, its `event`; of more, a set whose keys are the
+        classes (or their numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
     calibrator_ : fitted calibrator, `TopLabelBinning` or `ClassWiseBinning`
+    positive_ : object
+        Of two classes, the one that `model_` gives the probability of; ``None`` of more.
+    random_state_ : int
+        A fit with ``random_state=random_state_`` to the same rows gives the same model.
     n_features_in_ : int
         As the trained estimator has it.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -101,7 +115,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def __init__(
         self, estimator: Any = None, *, calibrator: Any = None, holdout: Any = None, cv: Any = None, ensemble: Any = False,
-        multiclass: str = "top-label", sample_weight_kind: str = "importance", random_state: Any = None,
+        multiclass: str = "top-label", sample_weight_kind: str = "importance", random_state: Any = None, positive: Any = None,
     ) -> None:  # fmt: skip
         self.estimator = estimator
         self.calibrator = calibrator
@@ -111,6 +125,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.multiclass = multiclass
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
+        self.positive = positive
 
     # ------------------------------------------------------------------ fit
 
@@ -152,13 +167,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self._void = reason_to_void(rows.whole, self.cv, self.sample_weight_kind)
         frozen = isinstance(estimator, FrozenEstimator)
         classes = classes_of(rows.y[rows.whole.at], getattr(estimator, "classes_", None) if frozen else None)
+        side = Side.of(classes, self.positive)
+        self.random_state_ = seed_of(self.random_state)
+        draws = np.random.RandomState(self.random_state_)
         if frozen:
             fitted, part = estimator.fit(X, y), rows.whole
-            scores = scores_of(fitted, rows.take(part.at), len(classes))
+            scores = scores_of(fitted, rows.take(part.at), len(classes), side.column)
         else:
-            draws = check_random_state(self.random_state)
             split = self._split(rows.whole, draws)  # the first draw, so that it depends on random_state alone
-            training = self._training(estimator, classes, draws, sample_weight, fit_params)
+            training = self._training(estimator, classes, side.column, draws, sample_weight, fit_params)
             if rows.whole.weights is not None and not (training.takes_weights or get_config()["enable_metadata_routing"]):
                 warnings.warn(
                     f"fit of {type(estimator).__name__} takes no sample_weight, so the weights serve its calibrator alone",
@@ -171,15 +188,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             else:
                 part = split[1]
                 fitted, scores = training.hold_out(rows, *split)
-        self.estimator_, self.classes_ = fitted, classes
+        self.estimator_, self.classes_, self.positive_, self._column = fitted, classes, side.positive, side.column
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
             elif hasattr(self, name):  # of an earlier fit
                 delattr(self, name)
         columns, names = columns_of(rows.y[part.at], classes), np.array(keys_of(classes))
-        calibration = CalibrationRows(scores, columns, names, part.weights, self.multiclass)
-        calibrator = fit_calibrator(self.calibrator, fitted, calibration)
+        truth = columns if side.positive is None else (columns == side.column).astype(np.int64)
+        calibration = CalibrationRows(scores, truth, names, part.weights, self.multiclass)
+        calibrator = fit_calibrator(self.calibrator, fitted, calibration, draws)
+        if side.positive is not None:
+            calibrator.model_ = calibrator.model_._with_texts(side.event, calibrator.model_._provenance)
         if self._void is not None:
             calibrator.model_ = without_promise(calibrator.model_, self._void)
         self.calibrator_, self.model_ = calibrator, calibrator.model_
@@ -193,8 +213,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return draw_held_out(whole, check_holdout(self.holdout), draws, frequencies=self.sample_weight_kind == "frequency")
 
     def _training(
-        self, estimator: Any, classes: Array, draws: np.random.RandomState, sample_weight: Any, fit_params: dict[str, Any]
-    ) -> Training:
+        self, estimator: Any, classes: Array, column: int, draws: np.random.RandomState, sample_weight: Any,
+        fit_params: dict[str, Any],
+    ) -> Training:  # fmt: skip
         """How to train: what the estimator and the splitter get, by scikit-learn's routing where it is enabled."""
         split_params: dict[str, Any] = {}
         if get_config()["enable_metadata_routing"]:
@@ -206,11 +227,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         else:
             takes_weights = has_fit_parameter(estimator, "sample_weight")
         estimator = clone(estimator)
-        if self.random_state is not None:
-            for name, value in sorted(estimator.get_params().items()):
-                if value is None and (name == "random_state" or name.endswith("__random_state")):
-                    estimator.set_params(**{name: draws.randint(np.iinfo(np.int32).max)})
-        return Training(estimator, classes, takes_weights, fit_params, split_params)
+        for name, value in sorted(estimator.get_params().items()):
+            if value is None and (name == "random_state" or name.endswith("__random_state")):
+                estimator.set_params(**{name: draws.randint(np.iinfo(np.int32).max)})
+        return Training(estimator, classes, column, takes_weights, fit_params, split_params)
 
     # ------------------------------------------------------------------ what it says of new rows
 
@@ -228,8 +248,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         scores = self._scores(X)
         if scores.ndim == 1:
-            second = self.calibrator_.predict(scores)
-            return np.column_stack([1.0 - second, second])
+            return self._columns(self.calibrator_.predict(scores))
         if self.multiclass == "one-vs-rest":
             return divided_by_sums(self.calibrator_.predict(scores))
         columns, tops = top_of(scores)
@@ -266,8 +285,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         scores = self._scores(X)
         if scores.ndim == 1:
-            values = self.calibrator_.predict(scores)
-            values = np.column_stack([1.0 - values, values])
+            values = self._columns(self.calibrator_.predict(scores))
         elif self.multiclass == "one-vs-rest":
             values = self.calibrator_.predict(scores)
         else:
@@ -286,7 +304,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Returns
         -------
         float64 (n_samples, 2)
-            Of two classes, for the second; with "top-label", for the class that `predict_top` gives. With "one-vs-rest" it has
+            Of two classes, for `positive_`; with "top-label", for the class that `predict_top` gives. With "one-vs-rest" it has
             shape (n_samples, n_classes, 2).
 
         Raises
@@ -336,7 +354,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        return scores_of(self.estimator_, X, len(self.classes_))
+        return scores_of(self.estimator_, X, len(self.classes_), self._column)
+
+    def _columns(self, probabilities: Float64s) -> Float64s:
+        """Of two classes, the columns from the probability of the positive one."""
+        columns = [1.0 - probabilities, probabilities]
+        return np.column_stack(columns if self._column else columns[::-1])
 
     @property
     def _names(self) -> Array:

@@ -70,7 +70,7 @@ class CalibrationRows(NamedTuple):
             yield model, tops[at], (predicted == self.columns)[at], weights
 
 
-def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows) -> Any:
+def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws: np.random.RandomState) -> Any:
     """What turns the scores of a fitted classifier into calibrated probabilities.
 
     Parameters
@@ -79,12 +79,16 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows) -> An
         As it was configured.
     estimator : fitted classifier
     rows : CalibrationRows
+    draws : RandomState
+        Draws the seed of a calibrator that has none.
 
     Returns
     -------
     fitted Calibrator for two classes, else a fitted estimator of `fastbin.multi`
     """
     binary = binary_method(CertifiedCalibration() if calibrator is None else calibrator).calibrator
+    if calibrator is not None and calibrator.get_params().get("seed", 0) is None:
+        binary.set_params(seed=draws.randint(np.iinfo(np.int32).max))
     if rows.scores.ndim == 1 and not has_probabilities(estimator):
         binary = _for_decisions(binary, estimator)
     if _has_edges_at_scores(binary):

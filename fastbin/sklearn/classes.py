@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._cells import Key
 from fastbin._errors import InputError
+from fastbin._scalars import MOST_EVENT_BYTES, check_event, event_of
 from fastbin._typing import Array, Int64s
+
+
+class Side(NamedTuple):
+    """Which of two classes a calibrated probability is about, its column, and the name of the event; of more classes, none."""
+
+    positive: Any = None
+    column: int = 1
+    event: bytes = b""
+
+    @classmethod
+    def of(cls, classes: Array, positive: Any) -> Side:
+        """By default the second. Refuses what is none of two classes."""
+        names = classes.tolist()
+        if len(names) != 2:
+            if positive is not None:
+                raise InputError(
+                    f"positive is {positive!r}, and each of the {len(names)} classes has a probability; leave it out"
+                )
+            return cls()
+        if positive is None:
+            # Of 0 and 1, "label 1" says it; and a name that is too long for a file is no mistake of the user's.
+            is_said = names[1] not in (0, 1) and len(str(names[1]).encode("utf8", "replace")) <= MOST_EVENT_BYTES
+            return cls(names[1], 1, check_event(str(names[1])) if is_said else b"")
+        if positive not in names:
+            raise InputError(f"positive is {positive!r}, which is none of the classes {names}")
+        return cls(positive, names.index(positive), check_event(event_of(positive)))
 
 
 def columns_of(labels: Array, classes: Array) -> Int64s:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin.sklearn.splits import Part
@@ -24,6 +28,16 @@ def estimator_of(estimator: Any) -> Any:
         kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
         raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
     return estimator
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of a fit: the one that is given, or one that a RandomState, or nobody, draws."""
+    if random_state is None:
+        return secrets.randbits(31)
+    if isinstance(random_state, Integral):
+        check_random_state(random_state)  # refuses what is no seed
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def check_ensemble(ensemble: Any) -> None:

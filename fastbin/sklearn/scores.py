@@ -23,7 +23,7 @@ def has_probabilities(estimator: Any) -> bool:
     )
 
 
-def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
+def scores_of(estimator: Any, X: Any, n_classes: int, column: int = 1) -> Array:
     """What a fitted classifier says about rows.
 
     Parameters
@@ -31,16 +31,18 @@ def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
     estimator : fitted classifier
     X : rows, as it takes them
     n_classes : int
+    column : int
+        Of two classes, the one whose scores these are.
 
     Returns
     -------
-    (n,) for two classes, of the second, its probability or its decision; else (n, n_classes), probabilities
+    (n,) for two classes, of one of them, its probability or its decision; else (n, n_classes), probabilities
         Decisions about more than two classes become probabilities by a softmax.
     """
     is_probability = has_probabilities(estimator)
     scores = np.asarray(estimator.predict_proba(X) if is_probability else estimator.decision_function(X))
     if n_classes == 2 and scores.ndim == 1:
-        return scores
+        return scores if column == 1 else -scores
     if scores.ndim != 2 or scores.shape[1] != n_classes:
         name = "predict_proba" if is_probability else "decision_function"
         raise InputError(
@@ -48,7 +50,7 @@ def scores_of(estimator: Any, X: Any, n_classes: int) -> Array:
             "each"
         )
     if n_classes == 2:
-        return scores[:, 1]
+        return scores[:, column]
     matrix = check_matrix(scores, "probabilities" if is_probability else "logits")
     return scores if scores.dtype == np.float32 and is_probability else matrix
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from fastbin._errors import InputError
+from fastbin._errors import FastbinWarning, InputError
 from fastbin._frames import check_same_index
 from fastbin._typing import Array, Int64s
 from fastbin._validation import check_sample_weight
@@ -51,23 +52,31 @@ class TrainingRows:
 class Training:
     """How the estimator is trained: a copy that was never fitted, and what its fit gets besides X and y.
 
-    `fit_params` belong to all rows that were given; so do `split_params`, which the splitter of `cv` gets.
+    `column` is that of the scores of two classes. `fit_params` belong to all rows that were given; so do `split_params`, which
+    the splitter of `cv` gets.
     """
 
     estimator: Any
     classes: Array
+    column: int
     takes_weights: bool
     fit_params: dict[str, Any]
     split_params: dict[str, Any]
 
     def fit(self, rows: TrainingRows, part: Part, where: str) -> Any:
         """A fitted copy of the estimator. Refuses a part without one of the classes."""
-        missing = np.setdiff1d(self.classes, rows.y[part.at])
-        if len(missing):
+        missing = self._missing(rows, part)
+        if missing:
             raise InputError(
-                f"class {missing[:1].tolist()[0]!r} is missing from {where}, which has {len(part.at)} rows; give more rows of "
-                "it, or hold out other rows (holdout, cv or random_state)"
+                f"class {missing[0]!r} is missing from {where}, which has {len(part.at)} rows; give more rows of it, or hold "
+                "out other rows (holdout, cv or random_state)"
             )
+        return self._fit(rows, part)
+
+    def _missing(self, rows: TrainingRows, part: Part) -> list[Any]:
+        return np.setdiff1d(self.classes, rows.y[part.at]).tolist()
+
+    def _fit(self, rows: TrainingRows, part: Part) -> Any:
         X, y = _safe_split(self.estimator, rows.X, rows.y, part.at)
         params = _check_method_params(rows.X, self.fit_params, part.at)
         if self.takes_weights and part.weights is not None:
@@ -78,22 +87,42 @@ class Training:
         """The estimator fitted to one part, and its scores of the other."""
         fitted = self.fit(rows, train, "the training part")
         X, _ = _safe_split(self.estimator, rows.X, None, held.at, train.at)
-        return fitted, scores_of(fitted, X, len(self.classes))
+        return fitted, scores_of(fitted, X, len(self.classes), self.column)
 
     def out_of_fold(self, rows: TrainingRows, cv: Any) -> Array:
-        """The score of each row that has weight, by the estimator that was fitted without its fold."""
-        at, scores = [], []
+        """The score of each row that has weight, by the estimator that was fitted without its fold.
+
+        A class that is missing from the training part of a fold has probability 0 there, as in scikit-learn, with a warning;
+        decisions have no such score, and are refused.
+        """
         whole = rows.whole
         params = _check_method_params(rows.X, self.split_params, whole.at)
-        for number, (train, test) in enumerate(folds_of(rows.take(whole.at), rows.y, whole.at, cv, **params)):
-            fitted = self.fit(rows, whole.take(train), f"the training part of fold {number}")
-            X, _ = _safe_split(self.estimator, rows.X, None, test, train)
-            at.append(test)
-            scores.append(scores_of(fitted, X, len(self.classes)))
-        order = np.argsort(np.concatenate(at), kind="stable")
-        if not np.array_equal(np.concatenate(at)[order], whole.at):
+        folds = list(folds_of(rows.take(whole.at), rows.y, whole.at, cv, **params))
+        tested = np.concatenate([test for _, test in folds]) if folds else whole.at[:0]
+        order = np.argsort(tested, kind="stable")
+        if not np.array_equal(tested[order], whole.at):
             raise InputError("cv does not put each row into one test part, once; pass a splitter that makes a partition")
+        scores = []
+        for number, (train, test) in enumerate(folds):
+            part, where = whole.take(train), f"the training part of fold {number}"
+            missing = self._missing(rows, part)
+            may_miss = bool(missing) and hasattr(self.estimator, "predict_proba")
+            fitted = self._fit(rows, part) if may_miss else self.fit(rows, part, where)
+            X, _ = _safe_split(self.estimator, rows.X, None, test, train)
+            if missing:
+                text = f"class {missing[0]!r} is missing from {where}, so its test rows give it 0; take stratified folds"
+                warnings.warn(text, FastbinWarning, stacklevel=3)
+                scores.append(self._scores_of_some(fitted, X))
+            else:
+                scores.append(scores_of(fitted, X, len(self.classes), self.column))
         return np.asarray(np.concatenate(scores)[order])
+
+    def _scores_of_some(self, fitted: Any, X: Any) -> Array:
+        """As `scores_of`, from an estimator that knows some of the classes."""
+        own = np.asarray(fitted.predict_proba(X))
+        scores = np.zeros((len(own), len(self.classes)))
+        scores[:, np.searchsorted(self.classes, fitted.classes_)] = own
+        return np.asarray(scores[:, self.column] if len(self.classes) == 2 else scores)
 
 
 def _weights_of(sample_weight: Any, n_rows: int) -> Array | None:
