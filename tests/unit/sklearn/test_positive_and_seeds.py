@@ -79,10 +79,8 @@ def test_one_class_of_two_in_a_fold() -> None:
     folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
     with pytest.warns(fb.FastbinWarning) as told:
         clf = CalibratedClassifier(DecisionTreeClassifier(), cv=folds, calibrator=fb.FixedWidthBinning(2)).fit(X[:200], y)
-    missing = [str(each.message)[:60] for each in told if "is missing" in str(each.message)]
-    assert missing == [
-        f"class {who} is missing from the training part of fold {fold}"[:60] for fold, who in enumerate((False, True))
-    ]
+    missing = [str(each.message).partition(" from")[0] for each in told if "from the training part" in str(each.message)]
+    assert missing == ["class False is missing", "class True is missing"]
     assert clf.model_.counts.tolist() == [100, 100]
     assert clf.model_.label_sums.tolist() == [100, 0], "each tree was sure of the class that it alone had seen"
     with pytest.raises(fb.InputError, match="class False is missing from the training part of fold 0"):
