@@ -33,6 +33,10 @@ lint:  ## ruff, mypy, cython-lint
 bench:  ## the benchmarks, short form
 	$(PYTHON) -m pytest bench
 
+.PHONY: figures
+figures:  ## the pictures of docs and the results of bench/papers, anew
+	$(PYTHON) bench/remake.py
+
 .PHONY: gate
 gate:  ## fail on a regression in speed
 	$(PYTHON) -m pytest bench --gate

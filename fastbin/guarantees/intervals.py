@@ -69,7 +69,8 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     The schemes "ze" and "umb" also average the label of a boundary sample, which is not a draw from the bin. Their intervals
     are computed from the other samples and are the union over both values that this label can have had. Where whole groups of
     equal scores lie at edges, an interval is the hull of two: of all T samples of the bin, and without the r samples that the
-    rank of its edge placed there (docs/guarantees.md, "Whole ties"). O(n_bins).
+    rank of its edge placed there (docs/guarantees.md, Theorem F1). Where no two samples share the score of an edge, it is
+    assumed, as certificates say, that no score there has a probability of its own. O(n_bins).
 
     Examples
     --------

@@ -363,6 +363,7 @@ def _joined(
     theorems = " / ".join(dict.fromkeys(part.theorem for part in certificates))
     if len(parts) > 1 and kind not in ("marginal", "expected-ece") and not class_wise:
         theorems += f"; given the {cells} of the samples and the edges, the {cells} are independent, and their chances multiply"
+        theorems += " (fastbin, Theorem F7)"
     elif len(parts) > 1 and kind != "expected-ece" and class_wise:
         theorems += f"; union bound over the {cells}"
     assumptions = dict.fromkeys(sentence for part in certificates for sentence in part.assumptions)

@@ -51,7 +51,7 @@ def bin_sets(evidence: Evidence, alpha: Any = 0.1) -> Bools:
     -----
     For the schemes "ze" and "umb" a label is in if it would be for either value of the boundary sample's label. Where whole
     groups of equal scores lie at edges, a label is in if it would be at alpha / 2 with the samples that the rank of the edge
-    placed there, or without them. Exact integer arithmetic, O(n_bins).
+    placed there, or without them (docs/guarantees.md, Theorem F8). Exact integer arithmetic, O(n_bins).
 
     Examples
     --------
