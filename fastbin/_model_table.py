@@ -14,14 +14,14 @@ from fastbin._schemes import SCHEMES
 from fastbin._tables import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._view import View
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.words import event_words, label_words, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 
 # What is told of a model as it is, in this order.
 FIELDS = (
     "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
-    "edges_share", "score_range", "delta", "odds_ratio", "seed", "note", "out_of_range",
+    "edges_share", "score_range", "delta", "odds_ratio", "seed", "event", "note", "out_of_range",
 )  # fmt: skip
 
 LAST_KEY = 2**64 - 1
@@ -45,7 +45,8 @@ def summary(model: Model) -> str:
     samples = ""
     if model.n_samples:
         share = 100.0 * model.n_positive / model.n_samples
-        samples = f", from {counted(model.n_samples, 'sample')} of which {model.n_positive:,} ({share:.3g} %) have label 1"
+        have = f"{model.n_positive:,} ({share:.3g} %) have {label_words(model.event)}"
+        samples = f", from {counted(model.n_samples, 'sample')} of which {have}"
     return SCHEMES[model.scheme].title + size + samples
 
 
@@ -174,7 +175,7 @@ def bin_words(
 
 def samples_of(model: Model) -> dict[str, Int64s]:
     """The samples of each bin by title, where the model has a tally."""
-    return {} if model.counts is None else {"samples": model.counts, "label 1": model.label_sums}
+    return {} if model.counts is None else {"samples": model.counts, event_words(model.event): model.label_sums}
 
 
 def sentence(model: Model) -> str:

@@ -15,9 +15,13 @@ import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._native.owner import library_version
+from fastbin._shown import printable
 
 # What the file may hold, and from how many entries on an array is told by its digest.
 MOST_BYTES, MOST_ENTRIES = 2**16, 64
+
+# Characters of the steps, as a line shows them.
+MOST_SHOWN = 1_000
 
 # Members that the model says itself, each in one place.
 OF_MODEL = ("event", "fingerprint", "n_positive", "n_samples", "seed")
@@ -80,6 +84,29 @@ def stated_by(text: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         stated = None
     return stated if isinstance(stated, dict) else {"text": text.decode("utf8", errors="replace")}
+
+
+def in_words(model: Any) -> str:
+    """How a model or a set came about, in one line; "" where that is not known."""
+    stated = model.provenance
+    if stated is None:
+        return ""
+    steps = [_step_in_words(step) for step in _steps_of(stated)]
+    told = [f"seed {model.seed}", f"fingerprint {model.fingerprint:016x}"] if hasattr(model, "fingerprint") else []
+    version = [f"fastbin {stated['version']}"] if "version" in stated else []
+    return printable(", ".join([_short(" > ".join(steps), MOST_SHOWN), *told, *version]))
+
+
+def _step_in_words(step: Any) -> str:
+    if not isinstance(step, dict) or not isinstance(step.get("configuration", {}), dict):
+        return repr(step)
+    if "calibrator" not in step:
+        return str(step.get("function", step))
+    return f"{step['calibrator']}({', '.join(f'{name}={value!r}' for name, value in step.get('configuration', {}).items())})"
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def text_of(provenance: Any, **of_model: Any) -> bytes:

@@ -14,7 +14,7 @@ from fastbin._model_table import bin_columns, counted
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html, as_records, as_text, number_format
 from fastbin._view import View
-from fastbin.guarantees.words import rounded_up
+from fastbin.guarantees.words import event_words, rounded_up
 
 Models = Any  # a ModelSet, which lies above and hands itself down to here
 
@@ -41,7 +41,9 @@ def cell_words(
     columns = {
         "cell": ["the pool" if key is None else str(key) for key, _ in numbered],
         "samples": [f"{model.n_samples:,}" for _, model in numbered],
-        "label 1": [f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else "" for _, model in numbered],
+        event_words(models.event): [
+            f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else "" for _, model in numbered
+        ],
         "bins": [f"{model.n_bins:,}" for _, model in numbered],
         "lowest value": [f"{each.min():{form}}" if len(each) else "" for each in values],
         "highest": [f"{each.max():{form}}" if len(each) else "" for each in values],
@@ -86,7 +88,7 @@ def set_as_html(models: Models, alpha: float = 0.1) -> str:
 
 def set_as_dict(models: Models, alpha: float | None) -> dict[str, Any]:
     """The set in plain values: what it is about, and the bins of all its models as records."""
-    head = {name: getattr(models, name) for name in ("kind", "unknown", "n_models", "n_bins", "n_samples")}
+    head = {name: getattr(models, name) for name in ("kind", "unknown", "event", "n_models", "n_bins", "n_samples")}
     head |= {"keys": list(models.keys), "pooled_keys": list(models.pooled_keys)}
     return {**head, "alpha": alpha, "bins": as_records(set_columns(models, alpha))}
 

@@ -13,7 +13,7 @@ from fastbin._model_table import summary as summary
 from fastbin._tables import LONG
 from fastbin._typing import Array, Float64s
 from fastbin.cli._console import text_table
-from fastbin.guarantees.words import moved_by, sureness
+from fastbin.guarantees.words import event_words, moved_by, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 def facts(model: BinnedModel) -> Iterator[str]:
     """What else a user must know about a model, one sentence each."""
+    if model.event:
+        yield f"Values are the probability of {event_words(model.event)}."
     if model.score_range is None:
         yield "Scores may be any finite number."
     else:

@@ -10,7 +10,7 @@ from fastbin._errors import GuaranteeError
 from fastbin._set_table import cell_words, set_summary
 from fastbin.cli._console import text_table
 from fastbin.cli._model_view import print_promise
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.words import event_words, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +25,8 @@ summary = set_summary  # as for one model
 
 def facts(models: ModelSet) -> Iterator[str]:
     """What else a user must know about a set, one sentence each."""
+    if models.event:
+        yield f"Values are the probability of {event_words(models.event)}."
     pooled = models.pooled_keys
     if pooled:
         named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
@@ -66,7 +68,7 @@ def set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
     from fastbin.cli.inspect import model_as_json
 
     certificate, sentence = promise(models, alpha)
-    fields = ("kind", "unknown", "n_models", "n_bins", "n_samples")
+    fields = ("kind", "unknown", "event", "n_models", "n_bins", "n_samples", "provenance")
     return {
         **{field: getattr(models, field) for field in fields},
         "keys": list(models.keys),

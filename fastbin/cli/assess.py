@@ -12,6 +12,7 @@ from fastbin.cli._console import console, say_json, text_table
 from fastbin.cli._files import TableOptions
 from fastbin.cli._model_view import print_certificate
 from fastbin.cli._test_set import assess_file
+from fastbin.guarantees.words import label_words
 
 if TYPE_CHECKING:
     from fastbin.assess import GroupAudit
@@ -81,7 +82,8 @@ def _show(assessment: Assessment | SetAssessment) -> None:
 
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
-    out.print(f"{assessment.n_samples:,} test samples, {assessment.n_positive:,} ({share:.3g} %) with label 1.")
+    positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
+    out.print(f"{assessment.n_samples:,} test samples, {positive}.")
     out.print()
     cards = [(card.name, card.numbers()) for card in assessment.scorecards]
     rows = [[number, *(numbers[number] for _, numbers in cards)] for number in assessment.after.numbers()]
@@ -103,7 +105,7 @@ def _show_cells(assessment: SetAssessment) -> None:
     from fastbin.report.tables import cell_columns
 
     names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
-    columns = {"cell": names, **cell_columns(assessment.cells)}
+    columns = {"cell": names, **cell_columns(assessment)}
     out = console()
     out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
     out.print()

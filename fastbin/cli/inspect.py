@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from fastbin import _model_table
 from fastbin._errors import InputError
+from fastbin._provenance import in_words
 from fastbin._typing import Float64s
 from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
@@ -69,6 +70,8 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     view: Any = _set_view if is_set else _model_view
     console().print(f"{name}: {view.summary(loaded)}.")
     view.show(console(), loaded, alpha)
+    if made_by := in_words(loaded):
+        console().print(f"Made by {made_by}.")
 
 
 def _check_options(export: Exported, name: str, cell: str | None) -> None:
@@ -92,7 +95,7 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded."""
     certificate, sentence = _model_view.promise(model, alpha)
     ends = _model_table.intervals_of(model, alpha)
-    content = {field: getattr(model, field) for field in _model_table.FIELDS}
+    content = {field: getattr(model, field) for field in (*_model_table.FIELDS, "provenance")}
     rates = model.rates
     content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
     content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles

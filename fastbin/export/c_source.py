@@ -79,7 +79,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
 
     The header is C99 and C++11, includes <stdint.h> and <string.h> alone, and can be included in several files, beside the
     headers of models with other names. Its first lines list its functions: ``double NAME(double score)`` for the value,
-    ``int32_t NAME_bin``, ``double NAME_lower`` and ``double NAME_upper``. The macro ``NAME_SHA256`` is the digest of the model.
+    ``int32_t NAME_bin``, ``double NAME_lower`` and ``double NAME_upper``. The macro ``NAME_SHA256`` is the digest of the model,
+    and ``NAME_EVENT`` the event that it gives the probability of, in UTF-8 ("" where it is not known: label 1).
 
     Parameters
     ----------
@@ -142,13 +143,14 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
             "the form of size_t and INT64_MAX, and those of the standard library; pass another, such as 'calibrated'"
         )
     source = tables_or_curve(model, outputs, alpha)
-    digest = digest_of(as_model_or_set(model))
+    fitted = as_model_or_set(model)
+    digest = digest_of(fitted)
     guard = f"FASTBIN_EXPORT_{name}_{digest[:16]}_H"  # with another model of this name, compilers say that it is there twice
     return "\n\n".join(
         [
             comment(model, outputs, alpha, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
             "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
-            f'#define {name}_SHA256 "{digest}"',
+            f'#define {name}_SHA256 "{digest}"\n#define {name}_EVENT {_literal(fitted.event.encode())}',
             *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
             "#endif\n",
         ]

@@ -157,5 +157,9 @@ def said_of_output(dialect: Dialect, what: str, column: str = "") -> str:
 
 def comment(lines: Sequence[str]) -> str:
     """A comment that ends where it should: no mark that an engine, a driver or a template would read as its own."""
-    plain = (re.sub(r"[^A-Za-z0-9 .,:()=_<>+-]", " ", line.replace(" %", " percent")) for line in lines)
-    return "/* " + "\n   ".join(plain) + " */"
+
+    def plain(line: str) -> str:
+        ascii_line = "".join(each if each.isascii() else f"(U+{ord(each):04X})" for each in line.replace(" %", " percent"))
+        return re.sub(r"[^A-Za-z0-9 .,:()=_<>+-]", " ", ascii_line.replace("'", ""))
+
+    return "/* " + "\n   ".join(map(plain, lines)) + " */"

@@ -45,7 +45,8 @@ def java(
     """A model, or a set of models, as one Java class: the same bits as `predict`, without any library.
 
     The class is final and has static methods alone: ``double predict(double score)`` for the value, ``int predictBin``,
-    ``double predictLower`` and ``double predictUpper``. ``SHA256`` is the digest of the model.
+    ``double predictLower`` and ``double predictUpper``. ``SHA256`` is the digest of the model, and ``EVENT`` the event
+    that it gives the probability of ("" where it is not known: label 1).
 
     Parameters
     ----------
@@ -113,8 +114,12 @@ def java(
         *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"),
         "Needs no library; safe to share between threads.",
     ]
-    digest = f'  public static final String SHA256 = "{digest_of(as_model_or_set(model))}";'
-    body = "\n\n".join([digest, f"  private {name}() {{}}", *parts])
+    fitted = as_model_or_set(model)
+    about = (
+        f'  public static final String SHA256 = "{digest_of(fitted)}";\n'
+        f"  public static final String EVENT = {literal(fitted.event)};"
+    )
+    body = "\n\n".join([about, f"  private {name}() {{}}", *parts])
     head = f"{comment(model, outputs, alpha, *said)}{_package_line(package)}{_imports(source)}"
     return f"{head}public final class {name} {{\n{body}\n}}\n"
 

@@ -33,8 +33,8 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     """A model, or a set of models, as one JavaScript module: the same bits as `predict`, without any library.
 
     The module is an ES module, for browsers and servers: ``import { predict } from "./model.mjs"``. It exports
-    ``predict(score)`` for the value, ``predictBin``, ``predictLower`` and ``predictUpper``, and ``SHA256``, the digest of the
-    model.
+    ``predict(score)`` for the value, ``predictBin``, ``predictLower`` and ``predictUpper``, ``SHA256``, the digest of the
+    model, and ``EVENT``, the event that it gives the probability of ("" where it is not known: label 1).
 
     Parameters
     ----------
@@ -87,10 +87,11 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     source = tables_or_curve(model, outputs, alpha)
     outputs = asked(source)
     functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
-    digest = f'export const SHA256 = "{digest_of(as_model_or_set(model))}";'
+    fitted = as_model_or_set(model)
+    about = f'export const SHA256 = "{digest_of(fitted)}";\nexport const EVENT = {literal(fitted.event)};'
     parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
     said = ["", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN")]
-    return "\n\n".join([comment(model, outputs, alpha, *said) + digest, *parts]) + "\n"
+    return "\n\n".join([comment(model, outputs, alpha, *said) + about, *parts]) + "\n"
 
 
 # ------------------------------------------------------------------------------------------------- tables

@@ -8,6 +8,7 @@ from typing import Any
 from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
 from fastbin._native.owner import library_version
+from fastbin._provenance import in_words
 from fastbin._scalars import check_count
 from fastbin.export.curves import Curve, curve_of
 from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
@@ -37,6 +38,7 @@ SCHEME_KEY = "fastbin.scheme"
 BINS_KEY = "fastbin.n_bins"
 SAMPLES_KEY = "fastbin.n_samples"
 PROMISE_KEY = "fastbin.promise"
+EVENT_KEY, PROVENANCE_KEY = "fastbin.event", "fastbin.provenance"
 ALPHA_KEY = "fastbin.alpha"
 OUTPUT_KEY = "fastbin.output."
 
@@ -92,7 +94,8 @@ def onnx(
 
     The graph consists of plain operators of the domain ai.onnx (and LabelEncoder of ai.onnx.ml for cells that are texts): the
     search is written out, about 6 nodes for each doubling of the number of steps. ``metadata_props`` hold the version, the
-    SHA-256 of the model's file under ``fastbin.sha256``, and its promise. O(steps) memory; O(log steps) time for a row.
+    SHA-256 of the model's file under ``fastbin.sha256``, its promise, its event and how it came about. O(steps) memory;
+    O(log steps) time for a row.
 
     Examples
     --------
@@ -178,6 +181,8 @@ def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: 
         BINS_KEY: str(model.n_bins),
         SAMPLES_KEY: str(model.n_samples),
         PROMISE_KEY: promise_of(model),
+        EVENT_KEY: model.event,
+        PROVENANCE_KEY: in_words(model),
         **ends,
         **{f"{OUTPUT_KEY}{name}": tensor for name, tensor in names.items()},
     }

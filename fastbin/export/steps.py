@@ -15,8 +15,10 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
 from fastbin._native.owner import library_version
+from fastbin._provenance import in_words
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin.guarantees.words import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -115,13 +117,15 @@ def digest_of(model: BinnedModel | ModelSet) -> str:
 
 def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), alpha: float | None = None) -> tuple[str, ...]:
     """What every export says about itself, line by line: the version, the digest, the model with the alpha of the ends of its
-    intervals if these are among the outputs, and what it promises."""
+    intervals if these are among the outputs, what it promises, of which event p is the probability, and how it came about."""
     about = f"{len(model)} cells, {model.n_models} models, " if isinstance(model, ModelSet) else f"scheme {model.scheme}, "
     ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
     return (
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
         f"{about}{model.n_bins} bins, {model.n_samples} samples{ends}",
         promise_of(model),
+        f"p is the probability of {event_words(model.event)}",
+        *((f"made by {made_by}",) if (made_by := in_words(model)) else ()),
     )
 
 

@@ -12,7 +12,7 @@ from fastbin import _html
 from fastbin._errors import GuaranteeError
 from fastbin._typing import Bools, Float64s
 from fastbin.guarantees.evidence import Evidence, unwritten_end
-from fastbin.guarantees.words import name_bins, rounded_up, sureness
+from fastbin.guarantees.words import event_words, name_bins, rounded_up, sureness
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ class Certificate:
         Scores of the outermost bin about which nothing is promised, as it has no edge there: "below the lowest calibration
         score" (whole ties). Mostly empty.
 
+    event : str
+        What the values are the probability of; "" where it is not known: label 1.
+
     Examples
     --------
     >>> import fastbin as fb
@@ -90,6 +93,7 @@ class Certificate:
     n_steps: int = 0
     terms: tuple[tuple[str, float], ...] = ()
     silent: str = ""
+    event: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
@@ -123,34 +127,35 @@ class Certificate:
         assert self.alpha is not None
         if self.n_steps:
             return self._about_averages(samples, distance, left_out)
-        sure = f"With probability at least {sureness(self.alpha)}"
+        sure, event = f"With probability at least {sureness(self.alpha)}", event_words(self.event)
         if self.kind == "ece":
             return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}."
         if self.kind == "marginal":
             return (
                 f"{sure} over the {samples} and the next sample, the predicted probability of that sample is within {distance} "
-                f"of the true frequency of label 1 in its bin ({self.n_bins} bins{left_out})."
+                f"of the true frequency of {event} in its bin ({self.n_bins} bins{left_out})."
             )
         bins = "the only bin" if self.n_bins == 1 else f"each of the {self.n_bins} bins at once"
         return (
             f"{sure} over the {samples}, in {bins}{left_out}, the predicted probability is within {distance} of the true "
-            "frequency of label 1."
+            f"frequency of {event}."
         )
 
     def _about_averages(self, samples: str, distance: str, left_out: str) -> str:
         """The sentence for values that are finer than the bins."""
         sure, bins = f"With probability at least {sureness(self.alpha or 1.0)}", f"{self.n_bins} evidence bins"
+        event = event_words(self.event)
         if self.kind == "ece":
             return f"{sure} over the {samples}, the binned calibration error on the {bins} is at most {distance}{left_out}."
         if self.kind == "marginal":
             return (
                 f"{sure} over the {samples} and the next sample, the average of what is served in the bin of that sample is "
-                f"within {distance} of the true frequency of label 1 there ({bins}{left_out})."
+                f"within {distance} of the true frequency of {event} there ({bins}{left_out})."
             )
         each = "the only bin" if self.n_bins == 1 else f"each of the {bins} at once"
         return (
             f"{sure} over the {samples}, in {each}{left_out}, the average of what is served is within {distance} of the true "
-            "frequency of label 1."
+            f"frequency of {event}."
         )
 
 
@@ -167,6 +172,7 @@ def certificate_of(
     return Certificate(
         epsilon=epsilon,
         scheme=evidence.scheme,
+        event=getattr(evidence, "event", ""),
         n_samples=int(evidence.n_samples),
         n_bins=int(evidence.n_bins),
         silent=unwritten_end(evidence),

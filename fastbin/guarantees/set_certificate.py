@@ -8,12 +8,12 @@ from typing import Any
 from fastbin import _html
 from fastbin._tables import Columns, Table, as_html, without_middle
 from fastbin.guarantees.certificate import Certificate, promise_as_html
-from fastbin.guarantees.words import name_cells, rounded_up, sureness
+from fastbin.guarantees.words import event_words, name_cells, rounded_up, sureness
 
 # For each word for the cells of a set: one of them, and what the values are compared with.
 CELLS = {
-    "cells": ("cell", "the true frequency of label 1"),
-    "segments": ("segment", "the true frequency of label 1"),
+    "cells": ("cell", "the true frequency of {event}"),
+    "segments": ("segment", "the true frequency of {event}"),
     "predicted classes": ("predicted class", "how often the predicted class is the true one"),
     "classes": ("class", "how often the class is the true one"),
 }
@@ -82,9 +82,16 @@ class SetCertificate(Table):
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        plain["event"] = self.event
         plain["parts"] = [[name, part.to_dict()] for name, part in self.parts]
         plain["uncovered"] = [[name, list(bins)] for name, bins in self.uncovered]
         return plain
+
+    @property
+    def event(self) -> str:
+        """The event that all values are the probability of; "" where it is not known, or models differ."""
+        events = {part.event for _, part in self.parts}
+        return events.pop() if len(events) == 1 else ""
 
     def explain(self) -> str:
         """The theorem and the assumptions: text of several lines, one for each assumption."""
@@ -112,7 +119,10 @@ class SetCertificate(Table):
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
         fine = any(part.n_steps for _, part in self.parts)
-        bins, truth = f"{self.n_bins:,} {'evidence bins' if fine else 'bins'}", CELLS[self.cells][1]
+        bins, truth = (
+            f"{self.n_bins:,} {'evidence bins' if fine else 'bins'}",
+            CELLS[self.cells][1].format(event=event_words(self.event)),
+        )
         served = "the average of what is served" if fine else "the predicted probability"
         if self.kind == "ece":
             error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"

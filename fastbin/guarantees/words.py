@@ -8,6 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from fastbin._schemes import ClassRate, ClassRates
+from fastbin._shown import printable
 
 # Significant digits of a percentage; below an alpha of 1e-6 more would be needed to tell it from 100.
 _DIGITS = 6
@@ -23,6 +24,24 @@ def sureness(alpha: float) -> str:
         return f"1 - {alpha:.6g}"
     percent = 100 * (1 - Decimal(repr(float(alpha))))
     return f"{Context(prec=_DIGITS, rounding=ROUND_FLOOR).plus(percent).normalize():f} %"
+
+
+def event_words(event: str) -> str:
+    """The event that values are the probability of, as texts name it.
+
+    >>> event_words("default"), event_words("")
+    ("'default'", 'label 1')
+    """
+    return f"'{printable(event)}'" if event else "label 1"
+
+
+def label_words(event: str) -> str:
+    """What the samples have that show the event.
+
+    >>> label_words("default"), label_words("")
+    ("the label 'default'", 'label 1')
+    """
+    return f"the label {event_words(event)}" if event else event_words(event)
 
 
 def rounded_up(epsilon: float) -> str:

@@ -82,7 +82,7 @@ class Assessment(Findings):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
         return {
-            **{name: getattr(self, name) for name in ("alpha", "n_samples", "n_positive", "is_weighted")},
+            **{name: getattr(self, name) for name in ("event", "alpha", "n_samples", "n_positive", "is_weighted")},
             "left_out": self.left_out._asdict(),
             "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
             "why_no_certificate": self.why_no_certificate,

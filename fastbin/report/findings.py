@@ -22,6 +22,12 @@ class Findings(Table):
     check: Any
 
     @property
+    def event(self) -> str:
+        """The event that the values are the probability of; "" where it is not known."""
+        assessed = self.models if hasattr(self, "models") else self.model  # type: ignore[attr-defined]
+        return str(assessed.event)
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """What a reader should know, a sentence or two each."""
         raise NotImplementedError

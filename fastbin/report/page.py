@@ -12,8 +12,10 @@ from fastbin._docstrings import shared_docs
 from fastbin._files import SupportsWrite, write_bytes
 from fastbin._html import badge, bullets, escape, facts_table, paragraph
 from fastbin._native.owner import library_version
+from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html
+from fastbin.guarantees.words import event_words, label_words
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import pictures_of, pictures_of_set
@@ -155,11 +157,15 @@ def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
     return {
         "File": source or "",
         "Method": SCHEMES[model.scheme].title + size,
-        "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with label 1" if model.n_samples else "",
+        "Values are the probability of": event_words(model.event),
+        "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with {label_words(model.event)}"
+        if model.n_samples
+        else "",
         "Scores accepted": accepted,
         "Ties at boundaries": _ties(model),
         "Seed": str(model.seed),
         "Note": model.note,
+        "Made by": in_words(model),
         "SHA-256 of the model file": hashlib.sha256(model.to_bytes()).hexdigest(),
     }
 
@@ -176,7 +182,7 @@ def _test_facts(assessment: Assessment | SetAssessment, source: str | None) -> d
     return {
         "File": source or "",
         "Samples": f"{n_samples:,}",
-        "With label 1": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
+        f"With {label_words(assessment.event)}": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
         "Of unknown cells": f"{assessment.n_unknown:,}" if isinstance(assessment, SetAssessment) else "",

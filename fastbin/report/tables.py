@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 from fastbin import _html
 from fastbin._model_table import bin_words
+from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html, number_format
 from fastbin.assess import CertificateCheck
-from fastbin.guarantees.words import name_cell, sureness
+from fastbin.guarantees.words import event_words, name_cell, sureness
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model_set import ModelSet
 from fastbin.report.assessment import Assessment
-from fastbin.report.set_assessment import CellResult, SetAssessment
+from fastbin.report.set_assessment import SetAssessment
 
 # A table of more bins is folded.
 UNFOLDED = 40
@@ -67,8 +68,9 @@ def _tested(check: CertificateCheck, alpha: float, form: str) -> dict[str, Itera
     }
 
 
-def cell_columns(cells: Sequence[CellResult]) -> dict[str, list[str]]:
+def cell_columns(assessment: SetAssessment) -> dict[str, list[str]]:
     """What the test set shows of each cell, as text by title; without the columns that are empty throughout."""
+    cells = assessment.cells
 
     def text(numbers: Iterable[float | None]) -> list[str]:
         return ["" if number is None else f"{number:.4f}" for number in numbers]
@@ -77,7 +79,7 @@ def cell_columns(cells: Sequence[CellResult]) -> dict[str, list[str]]:
         "bins": [f"{cell.n_bins:,}" for cell in cells],
         "calibration samples": [f"{cell.n_fitted:,}" for cell in cells],
         "test samples": [f"{cell.n_samples:,}" for cell in cells],
-        "label 1": [f"{cell.n_positive:,}" for cell in cells],
+        event_words(assessment.event): [f"{cell.n_positive:,}" for cell in cells],
         "error before": text(None if cell.before is None else cell.before.ece() for cell in cells),
         "error after": text(None if cell.after is None else cell.after.ece() for cell in cells),
         "by chance": text(None if cell.chance_level is None else cell.chance_level.ece for cell in cells),
@@ -91,7 +93,7 @@ def cell_columns(cells: Sequence[CellResult]) -> dict[str, list[str]]:
 def cells_table(assessment: SetAssessment) -> str:
     """What the test set shows of each cell of a set."""
     cells = assessment.cells
-    columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(cells)}
+    columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(assessment)}
     table = as_html(columns, n_text=1, most=None)
     return table if len(cells) <= UNFOLDED else _html.folded(f"{len(cells):,} cells", table)
 
@@ -105,8 +107,10 @@ def set_facts(models: ModelSet, source: str | None) -> dict[str, str]:
         "Cells": f"{len(models):,} ({models.kind})",
         "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
         "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
+        "Values are the probability of": event_words(models.event) if models.event else "",
         "Calibration samples": f"{models.n_samples:,}",
         "The pool": pooled,
         "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
+        "Made by": in_words(models),
         "SHA-256 of the file": hashlib.sha256(models.to_bytes()).hexdigest(),
     }
