@@ -9,6 +9,7 @@ PHRASES = {
     for pattern, option in {
         r"pass positive=(.*?)(, or labels == .*)?$": r"give --positive \1",
         r"open it by fb\.io\.open_table\(path, (\w+)='(.*?)'\)": r"give --\1 \2",
+        r"pass run_code=True": "give --run",
         r"raise memory_limit$": "raise --memory-limit",
         r"labels are 0 and 1, or False and True, and come second, after the scores or predictions": (
             "labels are 0 and 1, or true and false; name their column by --label, or the label that counts as 1 by --positive"

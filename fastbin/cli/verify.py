@@ -39,7 +39,7 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
     epilog=options.examples(
         "fastbin verify credit.fbm --against credit.onnx",
         "fastbin verify credit.json --against credit.sql --score p",
-        "fastbin verify set.fbm --against set.h --scores new.parquet --cell region",
+        "fastbin verify set.fbm --against set.h --run --scores new.parquet --cell region",
     ),
 )
 @options.model
@@ -57,17 +57,20 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @click.option("--outputs", type=click.Choice(OUTPUTS), help="Of SQL: what it gives. Default: what FILE says, or value.")
 @options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores. Default: scores.")
 @options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.", options.ALPHA)
+@click.option("--run", is_flag=True, help="Compile and run C, Java and JavaScript, with all your rights: only what you trust.")
 @options.tables
 @options.as_json
 def command(
     model: str, against: str, target: str | None, scores: str | None, cell: str | None, keys: KeyOptions,
-    dialect: str | None, outputs: str | None, source: str | None, alpha: float | None, rows: TableOptions, as_json: bool,
+    dialect: str | None, outputs: str | None, source: str | None, alpha: float | None, rows: TableOptions, run: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Run what was exported from MODEL (a file, also of JSON), and compare all bits of its answers.
 
     It is compared on the scores in --scores, and always on the hard ones: every edge and the doubles beside it, zeros,
-    infinities, scores out of range, unknown cells. C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node,
-    SQL by DuckDB, SQLite or Polars, ONNX by onnxruntime. The file is executed: verify what you trust.
+    infinities, scores out of range, unknown cells. SQL is run by DuckDB, SQLite or Polars, in memory, ONNX by onnxruntime. With
+    --run, C is compiled by cc, gcc or clang and run, Java by javac, JavaScript is run by node: such a program can do all that
+    you can, so run what you trust.
 
     Exit codes: 0 if the digest and all answers are those of MODEL, 1 if not, 2 if an option or a file is refused, 4 if FILE
     cannot be run here.
@@ -90,7 +93,7 @@ def command(
     with working("comparing"):
         result = verify(
             loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
-            source=source or "scores", **given,
+            source=source or "scores", run_code=run, **given,
         )  # fmt: skip
     if as_json:
         say_json({"path": against, **result.to_dict()})

@@ -137,7 +137,7 @@ class Verification(NamedTuple):
 def verify(
     model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
     dialect: str | None = None, what: str | None = None, alpha: float | None = None, score: str = "p", key: str | None = None,
-    cell: str | None = None, source: str = "scores",
+    cell: str | None = None, source: str = "scores", run_code: bool = False,
 ) -> Verification:  # fmt: skip
     """Run an export and compare its answers with those of its model, bit for bit.
 
@@ -165,6 +165,9 @@ def verify(
         That of the ends of the intervals; by default that which the export says.
     score, key, cell, source : str
         How the SQL calls its columns, and the table of scores. Names in quotes are taken as SQL takes them.
+    run_code : bool
+        Whether C, Java and JavaScript may be compiled and run: the program can do all that this process can. Without it they
+        are refused. SQL runs in a database in memory that opens no other file, and ONNX and JSON are data.
 
     Returns
     -------
@@ -178,13 +181,15 @@ def verify(
     Raises
     ------
     InputError, InputTypeError
-        If it cannot be told what the export is, or it is empty; for a `dialect` or a `what` that is not what the text says,
-        and an `alpha` where nothing is an end of an interval; for scores that are no numbers, and keys and cells as `predict`
-        refuses them.
+        If it cannot be told what the export is, or it is empty; for a program without `run_code`; for a `dialect` or a `what`
+        that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are no numbers,
+        and keys and cells as `predict` refuses them.
 
     Notes
     -----
-    The export is executed, or compiled and executed: verify what you trust. O(n) time beside what the export takes.
+    A program is run with the rights of this process: verify what you trust. DuckDB is told to open no files and to load no
+    extensions, SQLite to attach no database; the SQL of Polars can read files, and write none. O(n) time beside what the
+    export takes.
 
     Examples
     --------
@@ -197,6 +202,11 @@ def verify(
     """
     fitted = as_model_or_set(model)
     content, target = _content(export, target)
+    if target in PROGRAMS and not run_code:
+        raise InputError(
+            f"export is a program in {PROGRAMS[target]}, which would be run with all rights of this process; "
+            "pass run_code=True if you trust it"
+        )
     names = _names(content if target == "sql" else "", dialect, what, score=score, key=key, cell=cell, source=source)
     if alpha is not None:
         check_alpha(alpha)
@@ -224,6 +234,7 @@ def verify(
     )  # fmt: skip
 
 
+PROGRAMS = {"c": "C", "java": "Java", "js": "JavaScript"}
 RUNNERS: Mapping[str, Callable[[Any, Rows, Names], Ran]] = {
     "sql": run_sql, "onnx": run_onnx, "c": run_c, "java": run_java, "js": run_javascript,
 }  # fmt: skip

@@ -104,6 +104,9 @@ def _in_duckdb(sql: _Sql) -> Ran:
     table = pa.table({name: pa.array(column, from_pandas=False) for name, column in sql.columns.items()})
     with duckdb.connect() as connection:
         connection.register(_plain(sql.source), table)
+        # The text may come from others: it computes, and opens no files, extensions or databases.
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         try:
             for statement in sql.statements:
                 connection.execute(statement)
@@ -116,12 +119,15 @@ def _in_duckdb(sql: _Sql) -> Ran:
 
 def _in_sqlite(sql: _Sql) -> Ran:
     sqlite3, names = _sqlite(), ", ".join(map(_quoted, sql.columns))
+    refused = sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute(f"CREATE TABLE {sql.source} ({names})")
         marks = ", ".join("?" * len(sql.columns))
         columns = (column.tolist() for column in sql.columns.values())
         connection.executemany(f"INSERT INTO {sql.source} VALUES ({marks})", zip(*columns, strict=True))
+        # As in DuckDB. To write a database to a file (VACUUM INTO), SQLite attaches it.
+        connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in refused else sqlite3.SQLITE_OK)
         for statement in sql.statements:
             connection.execute(statement)
         query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"

@@ -49,7 +49,7 @@ def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
 
 
 def verified(*arguments: str, code: int = 0) -> dict[str, Any]:
-    return json.loads(run("verify", *arguments, "--json", code=code).stdout)
+    return json.loads(run("verify", *arguments, "--run", "--json", code=code).stdout)
 
 
 @pytest.mark.parametrize("file", ["credit.json", "credit.onnx", "credit.h", "credit.mjs"])
@@ -58,7 +58,7 @@ def test_files_that_say_what_their_model_says(file: str) -> None:
     if program is not None and shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     run("export", "credit.fbm", "-o", file)
-    shown = run("verify", "credit.fbm", "--against", file, "--scores", "new.parquet").stdout.splitlines()
+    shown = run("verify", "credit.fbm", "--against", file, "--run", "--scores", "new.parquet").stdout.splitlines()
     assert shown[0] == f"{file}, of credit.fbm:"
     assert shown[1] == f"The digest is that of the model: {digest_of(MODEL)}."
     assert "(1,500 given, " in shown[2]

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import fastbin as fb
 from fastbin.export.about import digest_in, target_of
 from fastbin.export.steps import digest_of
 
+_verify = partial(fb.export.verify, run_code=True)
 Model = Any  # a model or a set
 
 
@@ -64,7 +66,7 @@ def verified(model: Model, name: str, export: Any = None, scores: Any = (), **mo
         need(program)
     if "dialect" in words:
         more = {"key": "k", **({"cell": "c"} if isinstance(model, fb.ModelSet) else {}), **more}
-    return fb.export.verify(model, write(model) if export is None else export, scores, **{**words, **more})
+    return _verify(model, write(model) if export is None else export, scores, **{**words, **more})
 
 
 SET = fb.ModelSet(
@@ -103,12 +105,12 @@ def test_exports_of_sets_are_the_same(name: str) -> None:
 def test_tables_and_their_query(model: str, dialect: str) -> None:
     tables = sql_of(dialect, "value", style="join")(model_of(model))
     for made in (tables, tables.script):
-        assert fb.export.verify(model_of(model), made, [0.5], dialect=dialect, key="k").is_same
+        assert _verify(model_of(model), made, [0.5], dialect=dialect, key="k").is_same
 
 
 def test_alpha_as_a_number_of_numpy() -> None:
     model, alpha = model_of("10 bins"), np.float64(0.01)
-    assert fb.export.verify(model, fb.export.onnx(model, outputs=("lower",), alpha=alpha)).is_same
+    assert _verify(model, fb.export.onnx(model, outputs=("lower",), alpha=alpha)).is_same
     assert "intervals at alpha 0.01\n" in fb.export.javascript(model, outputs=("lower",), alpha=alpha)
 
 
@@ -117,8 +119,8 @@ def test_alpha_of_a_text_is_read() -> None:
     model = model_of("10 bins")
     for what in ("lower", "upper"):
         text = fb.export.sql(model, dialect="sqlite", what=what, alpha=0.01)
-        assert fb.export.verify(model, text, dialect="sqlite", what=what).is_same
-        assert not fb.export.verify(model, text, dialect="sqlite", what=what, alpha=0.1).is_same
+        assert _verify(model, text, dialect="sqlite", what=what).is_same
+        assert not _verify(model, text, dialect="sqlite", what=what, alpha=0.1).is_same
     for text in (
         fb.export.c_source(model, "p", outputs=("lower",), alpha=0.01),
         fb.export.java(model, "P", outputs=("upper", "bin"), alpha=0.01),
@@ -132,15 +134,15 @@ def test_alpha_of_a_text_is_read() -> None:
 def test_alpha_of_a_graph_is_read() -> None:
     model = model_of("10 bins")
     graph = fb.export.onnx(model, outputs=("lower", "upper"), alpha=0.01)
-    assert fb.export.verify(model, graph).is_same
-    assert [each.output for each in fb.export.verify(model, graph, alpha=0.02).mismatches] == ["lower", "upper"]
+    assert _verify(model, graph).is_same
+    assert [each.output for each in _verify(model, graph, alpha=0.02).mismatches] == ["lower", "upper"]
 
 
 def test_columns_and_calibrators() -> None:
     rng = np.random.default_rng(3)
     calibrator = fb.UniformMassBinning(4).fit(scores := rng.random(500), rng.random(500) < scores)
     text = fb.export.sql(calibrator, '"my score"', dialect="sqlite")
-    result = fb.export.verify(calibrator, text, scores.astype(np.float32), dialect="sqlite", score='"my score"')
+    result = _verify(calibrator, text, scores.astype(np.float32), dialect="sqlite", score='"my score"')
     assert result.is_same
     assert result.n_given == 500
 
@@ -149,9 +151,9 @@ def test_files(tmp_path: Path) -> None:
     model = model_of("2 bins")
     for name, text in (("m.json", fb.export.json(model)), ("m.sql", fb.export.sql(model, dialect="sqlite"))):
         (tmp_path / name).write_text(text, encoding="utf8")
-        assert fb.export.verify(model, tmp_path / name, dialect="sqlite").target == name[2:]
+        assert _verify(model, tmp_path / name, dialect="sqlite").target == name[2:]
     (tmp_path / "m").write_bytes(fb.export.onnx(model).SerializeToString())
-    assert fb.export.verify(model, tmp_path / "m").target == "onnx"
+    assert _verify(model, tmp_path / "m").target == "onnx"
 
 
 def write_curve(model: fb.BinnedModel, name: str) -> Any:
@@ -179,7 +181,7 @@ def test_curves(model: str, name: str) -> None:
     export, words = write_curve(found, name), {"dialect": "duckdb"} if name == "duckdb" else {}
     if name == "js":
         need("node")
-    result = fb.export.verify(found, export, [0.25], **words)
+    result = _verify(found, export, [0.25], **words)
     if model == "spline" and result.engine.startswith("onnxruntime 1.18."):
         pytest.skip("this onnxruntime takes the logarithm of a subnormal number as that of the least normal one")
     assert (result.is_same, result.outputs) == (True, ("value",)), str(result)
@@ -188,7 +190,7 @@ def test_curves(model: str, name: str) -> None:
     other = nearly(found)
     wrong, before, after = write_curve(other, name), digest_of(other), digest_of(found)
     wrong = wrong.replace(before.encode(), after.encode()) if isinstance(wrong, bytes) else wrong.replace(before, after)
-    assert fb.export.verify(found, wrong, **words).mismatches
+    assert _verify(found, wrong, **words).mismatches
 
 
 # --------------------------------------------------------------------- what is wrong
@@ -294,7 +296,7 @@ def test_what_does_not_run_is_told(name: str) -> None:
 def test_no_digest_is_told() -> None:
     model = model_of("2 bins")
     text = fb.export.sql(model, dialect="sqlite").partition("*/")[2]
-    result = fb.export.verify(model, text, target="sql", dialect="sqlite")
+    result = _verify(model, text, target="sql", dialect="sqlite")
     assert result.mismatches == ()
     assert result.is_wrong
     assert "it has no digest" in str(result)
@@ -303,11 +305,9 @@ def test_no_digest_is_told() -> None:
 def test_answers_may_not_be_zero_of_another_sign() -> None:
     model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 0.5])
     text = fb.export.sql(model, dialect="sqlite")
-    assert fb.export.verify(model, text, dialect="sqlite").is_same
+    assert _verify(model, text, dialect="sqlite").is_same
     assert text.endswith("ELSE (0.0) END ELSE NULL END")
-    (mismatch,) = fb.export.verify(
-        model, text.replace("ELSE (0.0) END", "ELSE (-1e-320 / 1e300) END"), dialect="sqlite"
-    ).mismatches
+    (mismatch,) = _verify(model, text.replace("ELSE (0.0) END", "ELSE (-1e-320 / 1e300) END"), dialect="sqlite").mismatches
     assert str(mismatch.found) == "-0.0"
 
 
@@ -334,7 +334,7 @@ def test_results_as_json() -> None:
 def test_missing_programs_are_told(name: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     model = model_of("2 bins")
-    result = fb.export.verify(model, TARGETS[name][0](model))
+    result = _verify(model, TARGETS[name][0](model))
     assert (result.is_same, result.is_wrong, result.is_broken) == (False, False, False)
     assert words in result.why_not
     assert f"Not run: {words}" in str(result)
@@ -352,14 +352,14 @@ def test_missing_packages_are_told(package: str, monkeypatch: pytest.MonkeyPatch
 def test_sql_that_cannot_be_run() -> None:
     model, keyed = model_of("2 bins"), model_of("2 bins, keys")
     text = fb.export.sql(model, dialect="spark")
-    assert "no engine for spark runs here" in fb.export.verify(model, text, dialect="spark").why_not
-    assert "does not say its dialect" in fb.export.verify(model, text.replace("dialect spark", "")).why_not
+    assert "no engine for spark runs here" in _verify(model, text, dialect="spark").why_not
+    assert "does not say its dialect" in _verify(model, text.replace("dialect spark", "")).why_not
     text = fb.export.sql(keyed, key="k", dialect="sqlite")
-    assert "say by key" in fb.export.verify(keyed, text, dialect="sqlite").why_not
+    assert "say by key" in _verify(keyed, text, dialect="sqlite").why_not
     tables = fb.export.sql_set(SET, cell="c", key="k", dialect="sqlite", source="(SELECT 1)")
-    assert "only plain names" in fb.export.verify(SET, tables, source="(SELECT 1)", key="k", cell="c").why_not
+    assert "only plain names" in _verify(SET, tables, source="(SELECT 1)", key="k", cell="c").why_not
     script = tables.script.replace("dialect sqlite", "dialect polars")
-    assert "Polars has no tables" in fb.export.verify(SET, script, key="k", cell="c").why_not
+    assert "Polars has no tables" in _verify(SET, script, key="k", cell="c").why_not
 
 
 # --------------------------------------------------------------------- words
@@ -383,18 +383,18 @@ def test_arguments() -> None:
         ("SELECT 1", fb.InputError, "export is no text of fastbin that is known; say target"),
     ):
         with pytest.raises(error, match=message):
-            fb.export.verify(model, export)
+            _verify(model, export)
     with pytest.raises(fb.InputTypeError, match="export is a text; an ONNX graph is passed as bytes"):
-        fb.export.verify(model, text, target="onnx")
+        _verify(model, text, target="onnx")
     with pytest.raises(fb.InputError, match="target is 'wasm'"):
-        fb.export.verify(model, text, target="wasm")
+        _verify(model, text, target="wasm")
     with pytest.raises(fb.InputError, match="keys are given, and the model compares none"):
-        fb.export.verify(model, text, [0.5], keys=[2**63])
+        _verify(model, text, [0.5], keys=[2**63])
     with pytest.raises(fb.InputError, match="cells are given, and the model is no set"):
-        fb.export.verify(model, text, [0.5], cells=["a"])
+        _verify(model, text, [0.5], cells=["a"])
     with pytest.raises(fb.InputError, match=r"cells\[0\] is 3, and the keys of the set are such as 'away'"):
-        fb.export.verify(SET, fb.export.json(SET), [0.5], cells=[3])
+        _verify(SET, fb.export.json(SET), [0.5], cells=[3])
     with pytest.raises(fb.InputError, match="cells has 1 rows for 2 scores"):
-        fb.export.verify(SET, fb.export.json(SET), [0.5, 0.6], cells=["far"])
+        _verify(SET, fb.export.json(SET), [0.5, 0.6], cells=["far"])
     with pytest.raises(fb.InputTypeError, match="scores"):
-        fb.export.verify(model, text, ["high"])
+        _verify(model, text, ["high"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 
+_verify = partial(fb.export.verify, run_code=True)
 MODEL = model_of("10 bins")
 SET = fb.ModelSet({"north": model_of("2 bins"), "south": MODEL})
 
@@ -28,7 +30,7 @@ def graph_with(properties: dict[str, str] | None = None, **changed: str) -> onnx
 
 def broken(export: Any, model: Any = MODEL, **words: Any) -> str:
     """Why an export does not run, which must not pass."""
-    result = fb.export.verify(model, export, **words)
+    result = _verify(model, export, **words)
     assert (result.is_same, result.is_wrong, result.is_broken, result.engine) == (False, True, True, "")
     assert f"It does not run: {result.why_not}." in str(result)
     return result.why_not
@@ -38,8 +40,8 @@ def test_constants_are_not_the_same() -> None:
     """The comment says the digest of the model, and what follows is a number."""
     text = fb.export.sql(MODEL, "p", dialect="sqlite").partition("CASE")[0] + "0.123"
     with pytest.raises(fb.InputError, match="what is 'prob'; choose one of"):
-        fb.export.verify(MODEL, text, dialect="sqlite", what="prob")
-    assert fb.export.verify(MODEL, text, dialect="sqlite").mismatches
+        _verify(MODEL, text, dialect="sqlite", what="prob")
+    assert _verify(MODEL, text, dialect="sqlite").mismatches
 
 
 def test_answers_that_are_no_numbers() -> None:
@@ -124,9 +126,9 @@ SQL = fb.export.sql(MODEL, dialect="sqlite")
 )
 def test_arguments(export: Any, scores: Any, words: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        fb.export.verify(MODEL, export, scores, dialect="sqlite", **words)
+        _verify(MODEL, export, scores, dialect="sqlite", **words)
 
 
 def test_no_scores_of_any_form() -> None:
     for nothing in ((), [], np.zeros(0), np.zeros(0, np.float32)):
-        assert fb.export.verify(MODEL, SQL, nothing, dialect="sqlite").n_given == 0
+        assert _verify(MODEL, SQL, nothing, dialect="sqlite").n_given == 0

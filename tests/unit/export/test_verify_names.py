@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from exported import model_of
 
 import fastbin as fb
 
+_verify = partial(fb.export.verify, run_code=True)
 ALL = ("value", "bin", "lower", "upper")
 SET = fb.ModelSet({"north": model_of("10 bins, keys"), "south": model_of("2 bins")})
 INTEGERS = fb.ModelSet({3: model_of("2 bins, keys"), -5: model_of("2 bins")})
@@ -33,7 +35,7 @@ C_NAMES = [
 @pytest.mark.parametrize("name", C_NAMES)
 def test_headers_of_every_legal_name(name: str) -> None:
     need("cc")
-    result = fb.export.verify(model_of("2 bins, keys"), fb.export.c_source(model_of("2 bins, keys"), name, outputs=ALL))
+    result = _verify(model_of("2 bins, keys"), fb.export.c_source(model_of("2 bins, keys"), name, outputs=ALL))
     assert (result.is_same, result.outputs) == (True, ALL), str(result)
 
 
@@ -47,14 +49,14 @@ JAVA_NAMES = [
 def test_classes_of_every_legal_name(name: str, package: str | None) -> None:
     need("javac")
     model = SET if package == "cells" else model_of("2 bins")
-    result = fb.export.verify(model, fb.export.java(model, name, package=package, outputs=ALL))
+    result = _verify(model, fb.export.java(model, name, package=package, outputs=ALL))
     assert (result.is_same, result.outputs) == (True, ALL), str(result)
 
 
 def test_programs_of_sets_of_both_kinds() -> None:
     need("cc")
     for models in (SET, INTEGERS):
-        assert fb.export.verify(models, fb.export.c_source(models, "cells", outputs=ALL)).is_same
+        assert _verify(models, fb.export.c_source(models, "cells", outputs=ALL)).is_same
 
 
 # --------------------------------------------------------------------- names of columns
@@ -71,7 +73,7 @@ def test_programs_of_sets_of_both_kinds() -> None:
 def test_columns_in_quotes(dialect: str, column: str) -> None:
     model = model_of("2 bins")
     text = fb.export.sql(model, column, dialect=dialect)
-    result = fb.export.verify(model, text, [0.5], dialect=dialect, score=column)
+    result = _verify(model, text, [0.5], dialect=dialect, score=column)
     assert result.is_same, str(result)
 
 
@@ -79,7 +81,7 @@ def test_columns_in_quotes(dialect: str, column: str) -> None:
 def test_tables_in_quotes(dialect: str) -> None:
     model, source = model_of("2 bins"), '"the ""rows"""'
     tables = fb.export.sql(model, dialect=dialect, style="join", source=source)
-    assert fb.export.verify(model, tables, [0.5], dialect=dialect, source=source).is_same
+    assert _verify(model, tables, [0.5], dialect=dialect, source=source).is_same
 
 
 # --------------------------------------------------------------------- what a text says of itself
@@ -102,14 +104,14 @@ def plain(text: str) -> str:
 def test_expressions_that_say_what_they_are(what: str, dialect: str) -> None:
     model = model_of("10 bins")
     text = saying(plain(fb.export.sql(model, dialect=dialect, what=what)), f"dialect {dialect}, gives {what}")
-    result = fb.export.verify(model, text, [0.5])
+    result = _verify(model, text, [0.5])
     assert (result.is_same, result.outputs) == (True, (what,)), str(result)
-    assert fb.export.verify(model, text, dialect=dialect, what=what).is_same
+    assert _verify(model, text, dialect=dialect, what=what).is_same
     with pytest.raises(fb.InputError, match=f"dialect is 'spark', and the export says that its own is '{dialect}'; leave "):
-        fb.export.verify(model, text, dialect="spark")
+        _verify(model, text, dialect="spark")
     other = "bin" if what == "value" else "value"
     with pytest.raises(fb.InputError, match=f"what is '{other}', and the export says that its own is '{what}'; leave what out"):
-        fb.export.verify(model, text, what=other)
+        _verify(model, text, what=other)
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
@@ -119,22 +121,22 @@ def test_queries_that_say_the_name_of_their_column(dialect: str) -> None:
     said = script.count("AS fastbin_bin") or script.count("AS bin")
     assert said, script
     named = plain(script).replace("AS fastbin_bin", "AS evidence").replace("AS bin", "AS evidence")
-    result = fb.export.verify(model, saying(named, f"dialect {dialect}, gives bin as evidence"), [0.5])
+    result = _verify(model, saying(named, f"dialect {dialect}, gives bin as evidence"), [0.5])
     assert (result.is_same, result.outputs) == (True, ("bin",)), str(result)
-    wrong = fb.export.verify(model, saying(named, f"dialect {dialect}, gives bin as another"), [0.5])
+    wrong = _verify(model, saying(named, f"dialect {dialect}, gives bin as another"), [0.5])
     assert (wrong.is_same, wrong.is_broken) == (False, True)
 
 
 def test_a_text_that_says_what_nothing_is() -> None:
     model = model_of("2 bins")
     text = plain(fb.export.sql(model, dialect="sqlite"))
-    result = fb.export.verify(model, saying(text, "dialect sqlite, gives probability"))
+    result = _verify(model, saying(text, "dialect sqlite, gives probability"))
     assert "it says that it gives 'probability', which is none of value, bin, lower, upper" in result.why_not
     assert (result.is_same, result.is_wrong) == (False, True)
-    result = fb.export.verify(model, saying(text, "dialect access, gives value"))
+    result = _verify(model, saying(text, "dialect access, gives value"))
     assert "no engine for access runs here" in result.why_not
     # Only the comment at the top counts.
-    assert fb.export.verify(model, f"{text} /*\n   dialect duckdb, gives bin */", dialect="sqlite").is_same
+    assert _verify(model, f"{text} /*\n   dialect duckdb, gives bin */", dialect="sqlite").is_same
 
 
 def test_words_that_are_no_choices() -> None:
@@ -145,4 +147,4 @@ def test_words_that_are_no_choices() -> None:
         ({"dialect": "mysql"}, "dialect is 'mysql'; choose one of 'duckdb'"),
     ):
         with pytest.raises(fb.InputError, match=message):
-            fb.export.verify(model, text, **{"dialect": "sqlite", **words})  # type: ignore[arg-type]
+            _verify(model, text, **{"dialect": "sqlite", **words})  # type: ignore[arg-type]
