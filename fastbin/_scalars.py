@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import numbers
 import secrets
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ScoreRange = tuple[float, float] | None
 
 
@@ -33,6 +37,22 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
             f"{name} is {value!r}; the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
         )
     return value
+
+
+def alpha_by_name(method: Callable[P, R]) -> Callable[P, R]:
+    """A method whose alpha is given by name, and which says so where it comes by position."""
+    n_columns = method.__code__.co_argcount
+
+    @wraps(method)
+    def ask(*arguments: P.args, **options: P.kwargs) -> R:
+        if len(arguments) > n_columns:
+            raise InputTypeError(
+                f"{method.__name__} takes {n_columns - 1} argument{'s' * (n_columns > 2)} by position, and "
+                f"{arguments[n_columns]!r} comes after; name it: alpha= is the chance to miss, .1 for 90 %"
+            )
+        return method(*arguments, **options)
+
+    return ask
 
 
 def check_level(alpha: Any, name: str = "alpha") -> float:

@@ -20,6 +20,7 @@ from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 
 ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
+ABOUT_TEXT = "a text; scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
 
 
 def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
@@ -91,7 +92,10 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
-    return _to_floats(_one_dimensional(scores, name, first_row), name, first_row)
+    array = _one_dimensional(scores, name, first_row)
+    if array.dtype.kind == "U" and isinstance(scores, (list, tuple)):  # NumPy makes texts of the numbers beside one
+        array = np.array(scores, object).reshape(len(array))
+    return _to_floats(array, name, first_row)
 
 
 def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iterable[tuple[Array, int]]]:
@@ -121,6 +125,8 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
         return converted
     if array.dtype.kind == "O":
         return _from_objects(array, name, first_row)
+    if array.dtype.kind in "SU" and len(array):
+        raise InputTypeError(f"{name}[{first_row}] is {array[0].item()!r}, {ABOUT_TEXT}")
     raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
 
 
@@ -128,7 +134,9 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     """Python objects one by one, so that the message can name the first that is not a number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
-        if isinstance(item, str) or _is_none(item):
+        if isinstance(item, str):
+            raise InputError(f"{name}[{first_row + position}] is {item!r}, {ABOUT_TEXT}")
+        if _is_none(item):
             raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
         try:
             converted[position] = item
@@ -151,10 +159,16 @@ def refuse_scores(
         raise InputError(f"{place} is {value}; scores must be finite")
     assert score_range is not None
     low, high = score_range
-    raise InputError(
-        f"{place} is {value!r}, outside [{low:g}, {high:g}]; "
-        "pass probabilities, or score_range=None at fit for scores that are not probabilities"
-    )
+    remedy = "pass probabilities, or score_range=None at fit for scores that are not probabilities"
+    if score_range == UNIT and _are_percentages(scores):
+        remedy = "these look like percentages: divide by 100, or pass score_range=(0, 100) at fit"
+    raise InputError(f"{place} is {value!r}, outside [{low:g}, {high:g}]; {remedy}")
+
+
+def _are_percentages(scores: Array) -> bool:
+    """Whether these scores lie between 0 and 100, and one at 10 or above: margins of a classifier are hardly so large."""
+    finite = scores[np.isfinite(scores)]
+    return bool(finite.min() >= 0.0 and 10.0 <= finite.max() <= 100.0)
 
 
 def _first_bad_score(scores: Array, score_range: ScoreRange) -> int | None:

@@ -14,7 +14,7 @@ from fastbin._errors import GuaranteeError
 from fastbin._frames import like
 from fastbin._native.model import NativeModel
 from fastbin._saved import Saved
-from fastbin._scalars import check_alpha
+from fastbin._scalars import alpha_by_name, check_alpha
 from fastbin._schemes import (
     KINDS,
     MAPS,
@@ -341,6 +341,7 @@ class BinnedModel(Saved, NativeModel, Shown):
 
     # ------------------------------------------------------------------ scoring beyond the value
 
+    @alpha_by_name
     def predict_interval(
         self, scores: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
         keys: Any = None, seed: int | None = None, nan: str = "error",

@@ -17,7 +17,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._frames import check_same_index, like
 from fastbin._native.model_set import NativeModelSet
 from fastbin._saved import Saved
-from fastbin._scalars import check_alpha, check_choice
+from fastbin._scalars import alpha_by_name, check_alpha, check_choice
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
 from fastbin._view import Shown, View
 from fastbin.model import BinnedModel, IntervalMethod
@@ -298,6 +298,7 @@ class ModelSet(Saved, NativeModelSet, Shown):
         at = np.where(numbers < 0, len(tables) + 1, np.where(bins < 0, len(tables), self.first_bin[numbers] + bins))
         return like(scores, rows[at].astype(tables.dtype), names)
 
+    @alpha_by_name
     def predict_interval(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
         simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",

@@ -51,7 +51,7 @@ BAD_SCORES = {
     "minus infinity": (-float("inf"), "is -inf; scores must be finite"),
     "above one": (1.0000001, "is 1.0000001, outside [0, 1]; pass probabilities, or score_range=None at fit for scores*"),
     "below zero": (-1e-300, "is -1e-300, outside [0, 1]; pass probabilities, or score_range=None at fit for scores*"),
-    "percent": (37.0, "is 37.0, outside [0, 1]; pass probabilities, or score_range=None at fit for scores*"),
+    "percent": (37.0, "is 37.0, outside [0, 1]; these look like percentages: divide by 100, or pass score_range=(0, 100)*"),
 }
 bad_scores = pytest.mark.parametrize(("value", "told"), list(BAD_SCORES.values()), ids=list(BAD_SCORES))
 
@@ -105,9 +105,9 @@ def test_one_score_must_be_a_number() -> None:
     [
         pytest.param(0.3, fb.InputTypeError, "scores must be one-d*got shape (); a single score goes to predict_one", id="0-d"),
         pytest.param([[0.3, 0.7]], fb.InputTypeError, "scores must be one-d*(1, 2); for class probabilities pass*", id="2-d"),
-        pytest.param(["0.3"], fb.InputTypeError, "scores must be numbers, got dtype <U3", id="text"),
+        pytest.param(["0.3"], fb.InputTypeError, "scores[0] is '0.3', a text; scores are numbers: convert*", id="text"),
         pytest.param([0.3, None], fb.InputError, "scores[1] is None, not a number; remove or fill missing*", id="None"),
-        pytest.param(np.array([0.3, "x"], object), fb.InputError, "scores[1] is 'x', not a number;*", id="object"),
+        pytest.param(np.array([0.3, "x"], object), fb.InputError, "scores[1] is 'x', a text;*", id="object"),
         pytest.param(np.array([0.5j]), fb.InputTypeError, "scores must be numbers, got dtype complex128", id="complex"),
         pytest.param(np.array(["2020"], "M8[Y]"), fb.InputTypeError, "scores must be numbers, got dtype*[Y]", id="dates"),
         pytest.param([[0.1], [0.2, 0.3]], fb.InputTypeError, "scores is not an array of numbers:*", id="ragged"),

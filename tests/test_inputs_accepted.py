@@ -118,6 +118,7 @@ def test_dtypes_of_labels(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64"])
+@pytest.mark.filterwarnings("ignore:all scores are exactly 0 or 1:fastbin.FastbinWarning")
 def test_whole_numbers_are_scores(dtype: str) -> None:
     scores = np.arange(N) % 2
     model = fitted(scores.astype(dtype), np.arange(N) % 3 == 0)

@@ -18,6 +18,7 @@ PHRASES = {
 }
 WORDS = {
     "score_range=None at fit": "--score-range any at fit",
+    "score_range=(0, 100) at fit": "--score-range 0,100 at fit",
     "edges_share=": "--edges-share ",
     "edges_share": "--edges-share",
     "n_bins=": "--n-bins ",

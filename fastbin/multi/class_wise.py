@@ -14,6 +14,7 @@ from fastbin._classes import check_classes, check_matrix, default_classes, divid
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
+from fastbin._scalars import alpha_by_name
 from fastbin._suspicions import LEVEL
 from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
@@ -144,6 +145,7 @@ class ClassWiseBinning(Estimator[ModelSet]):
             values[:, column] = models[key].predict(matrix[:, column], keys=keys, seed=seed)
         return like(P, divided_by_sums(values) if self.normalize else values, columns_of(P))
 
+    @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
         keys: Any = None, seed: int | None = None,

@@ -13,7 +13,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.segments import code_cells
 from fastbin._frames import check_same_index
-from fastbin._scalars import check_choice
+from fastbin._scalars import alpha_by_name, check_choice
 from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
@@ -140,6 +140,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         """float64 (n,): calibrated probabilities, each by the model of its segment; see `ModelSet.predict`."""
         return self.model_.predict(scores, segments, keys=keys, seed=seed, out=out, nan=nan)
 
+    @alpha_by_name
     def predict_interval(
         self, scores: Any, segments: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
         simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",

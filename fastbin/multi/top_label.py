@@ -15,7 +15,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning
 from fastbin._fit.segments import CellRows, code_cells
 from fastbin._frames import check_same_index, like
-from fastbin._scalars import check_choice
+from fastbin._scalars import alpha_by_name, check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
 from fastbin.model import IntervalMethod
@@ -221,6 +221,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         columns = find_columns(predicted, classes.tolist(), "predicted")
         return self.model_.predict(scores, classes[columns], keys=keys, seed=seed)
 
+    @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
         keys: Any = None, seed: int | None = None,

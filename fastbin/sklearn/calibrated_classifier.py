@@ -26,6 +26,7 @@ from fastbin.sklearn.configuration import (
     check_ensemble,
     check_parts,
     estimator_of,
+    names_the_calibrator,
     reason_to_void,
     seed_of,
 )
@@ -113,6 +114,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     1000
     """
 
+    @names_the_calibrator
     def __init__(
         self, estimator: Any = None, *, calibrator: Any = None, holdout: Any = None, cv: Any = None, ensemble: Any = False,
         multiclass: str = "top-label", sample_weight_kind: str = "importance", random_state: Any = None, positive: Any = None,

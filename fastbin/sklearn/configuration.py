@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
+from functools import wraps
 from numbers import Integral
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 from sklearn import get_config
@@ -15,7 +17,31 @@ from sklearn.utils import check_random_state
 from fastbin._errors import InputError, InputTypeError
 from fastbin.sklearn.splits import Part
 
+P = ParamSpec("P")
 WEIGHT_KINDS = ("importance", "frequency")
+
+
+# What other libraries call the calibrator, and how it is said here.
+METHODS = {
+    "isotonic": "fastbin.IsotonicCalibration(interpolate=True)",
+    "sigmoid": "fastbin.PlattScaling()",
+    "temperature": "fastbin.TemperatureScaling()",
+}
+
+
+def names_the_calibrator(init: Callable[P, None]) -> Callable[P, None]:
+    """An ``__init__`` that says in words what `CalibratedClassifierCV` calls ``method``."""
+
+    @wraps(init)
+    def ask(*arguments: P.args, **options: P.kwargs) -> None:
+        if "method" in options:
+            said = METHODS.get(str(options["method"]), "fastbin.PlattScaling()")
+            raise InputTypeError(
+                f"method is {options['method']!r}; a calibrator is an object here: pass calibrator={said}, or leave it out"
+            )
+        init(*arguments, **options)
+
+    return ask
 
 
 def estimator_of(estimator: Any) -> Any:
