@@ -93,8 +93,8 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
     array = _one_dimensional(scores, name, first_row)
-    if array.dtype.kind == "U" and isinstance(scores, (list, tuple)):  # NumPy makes texts of the numbers beside one
-        array = np.array(scores, object).reshape(len(array))
+    if array.dtype.kind == "U" and isinstance(scores, (list, tuple)) and not all(isinstance(each, str) for each in scores):
+        array = np.array(scores, object).reshape(len(array))  # NumPy makes texts of the numbers beside one
     return _to_floats(array, name, first_row)
 
 
