@@ -10,9 +10,29 @@ from fastbin._errors import MissingDependencyError
 DISTRIBUTION = "fastbin-calibration"
 
 
-def install_command(extra: str) -> str:
-    """The command that installs the dependencies of this extra."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+def install_command(extra: str, *, upgrade: bool = False) -> str:
+    """What brings the packages of this extra, whether this package came from an index or from a clone."""
+    from importlib.metadata import PackageNotFoundError  # 10 ms that no import of the package should take
+
+    command = "pip install --upgrade" if upgrade else "pip install"
+    try:
+        return f'extra "{extra}" of {DISTRIBUTION}: {command} {" ".join(_packages_of(extra))}'
+    except PackageNotFoundError:  # imported from a folder where nothing was installed
+        return f"{command} '{DISTRIBUTION}[{extra}]'"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The packages of an extra as they are typed in a shell, those of extras that it includes first."""
+    import re
+    from importlib.metadata import requires
+
+    found = []
+    for line in requires(DISTRIBUTION) or ():
+        package, _, condition = line.partition(";")
+        if re.search(rf"""\bextra == ["']{extra}["']""", condition):
+            included = re.match(rf"{DISTRIBUTION}\[(.+)\]", package)
+            found += _packages_of(included[1]) if included else [f'"{package.strip()}"']
+    return found
 
 
 class needed_for:

@@ -120,7 +120,7 @@ except ImportError as error:
     printed = run(program)
     assert printed.startswith("MissingDependencyError ")
     assert "numba" in printed.lower()
-    assert "pip install 'fastbin-calibration[fit]'" in printed
+    assert 'extra "fit" of fastbin-calibration: pip install "numba>=' in printed
 
 
 # ------------------------------------------------------------------------------------------------- manners

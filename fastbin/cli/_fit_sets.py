@@ -12,7 +12,7 @@ from fastbin._errors import FastbinWarning, InputError
 from fastbin.cli._cells import CellOptions, as_keys, matrix_columns, matrix_of, read_rows
 from fastbin.cli._console import note, working
 from fastbin.cli._files import TableOptions, errors_in
-from fastbin.cli._methods import make_calibrator
+from fastbin.cli._methods import DEFAULT, make_calibrator
 from fastbin.io import Table
 from fastbin.io.base import arrow
 
@@ -75,7 +75,7 @@ def _fit_segments(
 ) -> tuple[ModelSet, dict[str, str]]:
     from fastbin.multi import SegmentedBinning
 
-    calibrator = make_calibrator(method or "umd", given)
+    calibrator = make_calibrator(method or DEFAULT, given)
     estimator = SegmentedBinning(calibrator, **options.parameters("thin", "min_points", "unknown"))
     columns = rows.columns(table)
     segments = {"segments": str(cells.segment)}
@@ -115,7 +115,7 @@ def _how(options: SetOptions, method: str | None, given: dict[str, Any]) -> dict
         return {"points_per_bin": options.points_per_bin}
     if method is None and set(given) <= {"n_bins"}:
         return dict(given)
-    return {"calibrator": make_calibrator(method or "umd", given)}
+    return {"calibrator": make_calibrator(method or DEFAULT, given)}
 
 
 def _classes(table: Table, options: SetOptions, names: list[str], text: Any) -> tuple[list[Any], Any]:

@@ -51,6 +51,7 @@ METHODS = {
     "quadratic": Method("fastbin.scaling", "QuadraticScaling", "quadratic map of the log-odds; no guarantee"),
     "spline": Method("fastbin.scaling", "SplineScaling", "natural spline of the log-odds; no guarantee"),
 }
+DEFAULT = "certified"
 SCALERS = ("platt", "temperature", "beta", "none")
 
 

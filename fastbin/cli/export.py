@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin.cli import _options as options
+from fastbin.cli._console import note
 from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target, load_whole
 from fastbin.cli._streams import Output, display_name
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+
+# It comes with the command line, so that `fastbin verify` can run what was written.
+DEFAULT_DIALECT = "duckdb"
 
 # The way back from JSON.
 MODEL_FILE = "fbm"
@@ -39,7 +43,7 @@ OF_TABLES = {"table": "table", "source": "source", "column": "output"}
     "--to", "target", type=click.Choice([*TARGETS, MODEL_FILE]), help="What to write. Default: by the suffix of -o FILE."
 )
 @options.option("-o --output FILE", "Where to write it; - prints it.", options.PATH, "-")
-@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine.")
+@click.option("--dialect", type=click.Choice(DIALECTS), help=f"Of SQL: the engine. Default: {DEFAULT_DIALECT}.")
 @options.option("--score EXPRESSION", "Of SQL: the score, most often the name of a column. Default: p.")
 @options.option(
     "--key EXPRESSION",
@@ -122,7 +126,8 @@ def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str
     from fastbin.model_set import ModelSet
 
     if "dialect" not in given:
-        raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
+        given["dialect"] = DEFAULT_DIALECT
+        note(f"this SQL is for {DEFAULT_DIALECT}; --dialect names another engine: {', '.join(DIALECTS)}")
     score, (what, *more) = given.pop("score", "p"), given.pop("outputs", ["value"])
     tables = {OF_TABLES[name]: given.pop(name) for name in OF_TABLES if name in given}
     if more:

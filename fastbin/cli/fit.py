@@ -18,7 +18,7 @@ from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import counting_passes, note, reading, working
 from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._fit_sets import SetOptions, fit_set
-from fastbin.cli._methods import METHODS, SCALERS, check_threads, make_calibrator
+from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._streams import Output
 from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
@@ -45,7 +45,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     epilog=options.examples(
         "fastbin fit scores.csv --score p --label y",
         "fastbin fit scores.csv --score p --label y -o credit.fbm",
-        "fastbin fit scores.csv --method certified -o credit.fbm",
+        "fastbin fit scores.csv --method umd -o credit.fbm",
         "fastbin fit scores.parquet --n-bins auto -o credit.fbm",
         "fastbin fit 'data/*.parquet' --memory-limit 2GB -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
@@ -80,12 +80,12 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
     options.PATH,
 )
-@options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), "umd")
-@options.option("--n-bins N|auto", "The number of bins.", options.N_BINS, 10)
+@options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), DEFAULT)
+@options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified 5 below 1,000 samples.", options.N_BINS)
 @options.choice(
     "--ties",
-    "What happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; split by a "
-    "key; or all above, without a certificate.",
+    "Uniform mass: what happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; "
+    "split by a key; or all above, without a certificate.",
     *("whole", "random", "upper"),
 )
 @click.option(
@@ -97,7 +97,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows "
     "share few scores.",
 )
-@click.option("--delta", type=float, default=0.0, help="Randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
+@click.option("--delta", type=float, default=0.0, help="umd: randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(
     "--split SHARE",
     "ums: the share of samples that place the boundaries (default 0.5). scaling-binning: three parts such as 1,1,1 (default: "

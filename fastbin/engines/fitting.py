@@ -12,7 +12,7 @@ from fastbin._errors import FastbinWarning, InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
-from fastbin.binning.uniform_mass import UniformMassBinning
+from fastbin.binning.certified import CertifiedCalibration
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.faults import needs_rows
 from fastbin.engines.files import stream_file
@@ -49,7 +49,7 @@ def fit(
         value is text.
     calibrator : calibrator, optional
         As it is configured; it is not changed. With `segment` a binary one, or a `SegmentedBinning`. ``None``:
-        ``UniformMassBinning()``.
+        ``CertifiedCalibration()``.
     positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     engine : {"auto", "stream", "group-by"}
@@ -99,7 +99,7 @@ def fit(
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random(2000)
     >>> table = pa.table({"p": scores, "paid": np.where(rng.random(2000) < scores, "yes", "no")})
-    >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes", calibrator=fb.CertifiedCalibration())
+    >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes")
     >>> model.predict([0.1, 0.9]).round(2)
     array([0.11, 0.93])
     """
@@ -127,7 +127,7 @@ def fit(
 
 def _method_for(calibrator: Any, segment: str | None) -> Calibrator | SegmentedBinning:
     """What is fitted: a copy of what was given."""
-    given = UniformMassBinning() if calibrator is None else calibrator
+    given = CertifiedCalibration() if calibrator is None else calibrator
     if isinstance(given, SegmentedBinning):
         if segment is None:
             raise InputError("calibrator is a SegmentedBinning, and segment is None; name the column of segments")
@@ -141,7 +141,7 @@ def _method_for(calibrator: Any, segment: str | None) -> Calibrator | SegmentedB
 
 def _score_range(method: Calibrator | SegmentedBinning) -> ScoreRange:
     """Where scores must lie, as far as that is known before the fit."""
-    binary = method.calibrator or UniformMassBinning() if isinstance(method, SegmentedBinning) else method
+    binary = method.calibrator or CertifiedCalibration() if isinstance(method, SegmentedBinning) else method
     return check_score_range(getattr(binary, "score_range", None))
 
 

@@ -232,11 +232,12 @@ class _Query(NamedTuple):
 
 def _score_range(method: SegmentedBinning, table: Any) -> ScoreRange:
     """That of the calibrator, which must be one that such queries fit."""
-    calibrator = UniformMassBinning() if method.calibrator is None else method.calibrator
+    calibrator = method.calibrator
     if type(calibrator) is not UniformMassBinning:
+        name = "CertifiedCalibration" if calibrator is None else type(calibrator).__name__
         raise InputError(
-            f"calibrator is {type(calibrator).__name__}, and segments are fitted by GROUP BY with UniformMassBinning alone; "
-            + how_to_bring(table)
+            f"calibrator is {name}, and segments are fitted by GROUP BY with UniformMassBinning alone; pass one, "
+            f"or {how_to_bring(table)}"
         )
     why = calibrator._why_all_rows(how_to_bring(table))
     if why is not None:

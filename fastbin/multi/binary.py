@@ -25,6 +25,7 @@ from fastbin._validation import (
     check_scores,
     compare_labels,
 )
+from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel
 
@@ -153,7 +154,7 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
         drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
         return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)
     if n_bins is not None or points_per_bin is None:
-        return BinaryMethod(UniformMassBinning() if n_bins is None else UniformMassBinning(n_bins), min_points=min_points)
+        return BinaryMethod(CertifiedCalibration() if n_bins is None else UniformMassBinning(n_bins), min_points=min_points)
     return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
 
 

@@ -35,7 +35,8 @@ class SegmentedBinning(Estimator[ModelSet]):
     Parameters
     ----------
     calibrator : calibrator, optional
-        What each segment gets a copy of; any binary calibrator of the library. ``None``: ``UniformMassBinning()``.
+        What each segment gets a copy of; any binary calibrator of the library. ``None``:
+        ``CertifiedCalibration()``.
     thin : {"pool", "refuse"}
         What becomes of segments with fewer samples than `min_points`, or than the bins of the calibrator need. "pool": one
         model of all their rows, with fewer bins where even these have fewer samples. "refuse": an error that names the first.

@@ -1,4 +1,4 @@
-"""Pictures of models and of how good they are, on matplotlib (``pip install 'fastbin-calibration[plots]'``).
+"""Pictures of models and of how good they are, on matplotlib (the extra "plots").
 
 ==========================  ==============================================================================
 `reliability_diagram`       positive rate against prediction, with intervals and bin masses

@@ -8,7 +8,7 @@
 >>> assessment = fb.report.assess_model(model, scores[2000:], labels[2000:])
 >>> fb.report.write_report("report.html", assessment, title="Scorecard 7")
 
-The page needs no network and no scripts. matplotlib draws its pictures (``pip install 'fastbin-calibration[plots]'``).
+The page needs no network and no scripts. matplotlib draws its pictures (the extra "plots").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calibrated classifiers for scikit-learn, 1.6 or newer (``pip install 'fastbin-calibration[sklearn]'``).
+"""Calibrated classifiers for scikit-learn, 1.6 or newer (the extra "sklearn").
 
 ==========================  ==============================================================================
 `CalibratedClassifier`      a classifier and its calibrator in one estimator, with a certificate
@@ -23,7 +23,7 @@ LEAST = (1, 6)
 if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
     raise MissingDependencyError(
         f"fastbin.sklearn needs scikit-learn {'.'.join(map(str, LEAST))} or newer, and {sklearn.__version__} is installed; "
-        f"{install_command('sklearn').replace('install', 'install --upgrade', 1)}",
+        f"{install_command('sklearn', upgrade=True)}",
         name="sklearn",
     )
 

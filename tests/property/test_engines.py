@@ -197,7 +197,7 @@ def test_types_of_labels(kind: str, engine: str) -> None:
     make, positive = LABELS[kind]
     table = as_table("uniform").drop_columns("y").append_column("y", make(hard_set("uniform").labels))
     model = fb.engines.fit(ENGINES[engine](table), score="p", label="y", positive=positive)
-    assert model == fb.UniformMassBinning().fit(hard_set("uniform").scores, hard_set("uniform").labels).model_
+    assert model == fb.CertifiedCalibration().fit(hard_set("uniform").scores, hard_set("uniform").labels).model_
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float16(), pa.decimal128(12, 10), pa.int64()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import re
 from pathlib import Path
 
@@ -77,7 +78,30 @@ def test_what_is_missing_is_told_with_the_command_that_brings_it(name: str) -> N
     assert result.returncode == 0, result.stderr
     for call, line in zip(calls, result.stdout.splitlines(), strict=True):
         assert line.startswith(f"True {name} "), f"{call}: {line}"
-        assert line.endswith(f" need {name}, which is not installed; pip install 'fastbin-calibration[{extra}]'")
+        assert line.endswith(f" need {name}, which is not installed; {install_command(extra)}")
+
+
+def test_the_command_names_the_packages_and_works_from_a_clone_and_from_an_index() -> None:
+    """By their names and floors in pyproject.toml: an index need not have this package."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf8")
+    extras = {
+        name: re.findall(r'"([^"]+)"', listed) for name, listed in re.findall(r"^(\w+) = (\[\"[^\n]+\])$", text, re.MULTILINE)
+    }
+    assert {"fit", "cli", "engines", "onnx", "plots", "sklearn"} <= set(extras)
+    for extra in ("fit", "cli", "engines", "onnx", "plots", "sklearn"):
+        own = [package for package in extras[extra] if not package.startswith(DISTRIBUTION)]
+        packages = own if extra == "fit" else extras["fit"] + own
+        expected = f'extra "{extra}" of {DISTRIBUTION}: pip install ' + " ".join(f'"{package}"' for package in packages)
+        assert install_command(extra) == expected
+        assert install_command(extra, upgrade=True) == expected.replace("pip install", "pip install --upgrade")
+
+
+def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", absent)
+    assert install_command("fit") == "pip install 'fastbin-calibration[fit]'"
 
 
 def test_what_is_too_old_is_told_as_such() -> None:

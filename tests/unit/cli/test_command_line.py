@@ -17,10 +17,11 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin import __main__ as entry
+from fastbin._dependencies import install_command
 from fastbin.cli import command_line
 from fresh_python import environment
 
-INSTALL = "which is not installed; pip install 'fastbin-calibration[cli]'"
+INSTALL = f"which is not installed; {install_command('cli')}"
 
 
 @pytest.fixture(autouse=True)
@@ -233,7 +234,7 @@ def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPa
         (OSError("something else"), "something else", 1),
         (
             ModuleNotFoundError("no", name="scipy"),
-            "this needs scipy, which is not installed; pip install 'fastbin-calibration[cli]'",
+            f"this needs scipy, {INSTALL}",
             1,
         ),
     ],
@@ -362,7 +363,7 @@ def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
     result = run_without({"pyarrow"}, ["fit", "scores.csv", "-o", "n.fbm"])
     assert result.returncode == 1
     assert "pyarrow" in result.stderr
-    assert "pip install 'fastbin-calibration[cli]'" in result.stderr
+    assert result.stderr.endswith(INSTALL + "\n")
 
 
 def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
@@ -370,7 +371,10 @@ def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
     run("fit", "scores.csv", "-o", "m.fbm")
     result = run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "report.html"])
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1] == "error: reports need matplotlib, " + INSTALL.replace("cli", "plots")
+    assert (
+        result.stderr.splitlines()[-1]
+        == f"error: reports need matplotlib, {INSTALL.replace(install_command('cli'), install_command('plots'))}"
+    )
     assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
     assert run_without({"matplotlib"}, ["assess", "m.fbm", "scores.csv"]).returncode == 0
 

@@ -86,7 +86,7 @@ def test_the_command_line_is_python_is_the_reference(scored: Scored, method: str
 @pytest.mark.usefixtures("files")
 def test_the_promise_holds_on_the_test_set(scored: Scored) -> None:
     """No bin of the test set contradicts its interval: the test set's own interval meets it."""
-    run("fit", "calibration.csv", "--label", "default", "-o", "credit.fbm")
+    run("fit", "calibration.csv", "--method", "umd", "--label", "default", "-o", "credit.fbm")
     run("predict", "credit.fbm", "test.csv", "--seed", "1", "-o", "out.csv")
     model = fb.load("credit.fbm")
     bins = model.assign(scored.test_scores, seed=1)

@@ -110,6 +110,14 @@ def test_a_graph() -> None:
     assert run("export", *arguments, "--to", "onnx").stdout_bytes == expected
 
 
+def test_sql_is_for_duckdb_unless_said_otherwise() -> None:
+    result = run("export", "credit.fbm", "-o", "x.sql")
+    assert Path("x.sql").read_text() == fb.export.sql(MODEL, "p", dialect="duckdb") + "\n"
+    assert result.stderr.startswith("note: this SQL is for duckdb; --dialect names another engine: duckdb, postgresql, sqlite")
+    assert run("export", "credit.fbm", "-o", "x.sql", "--dialect", "duckdb").stderr == ""
+    assert run("verify", "credit.fbm", "--against", "x.sql").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("target", "more"), [("json", []), ("js", []), ("c", ["--name", "f"]), ("sql", ["--dialect", "sqlite"])]
 )
@@ -142,7 +150,6 @@ def test_other_suffixes_need_a_target() -> None:
             "say --name NAME of the header of C, as my-model.h is no name that it could have",
             2,
         ),
-        (["credit.fbm", "--to", "sql"], "say --dialect of the SQL: duckdb, postgresql, sqlite", 2),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--outputs", "value,bin"], "--outputs names 2 outputs; SQL", 2),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--cell", "c"], "credit.fbm is one model and no set", 2),
         (["set.fbm", "-o", "x.sql", "--dialect", "duckdb"], "set.fbm is a set of models; say --cell EXPRESSION", 2),

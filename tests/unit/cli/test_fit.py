@@ -79,7 +79,7 @@ def test_the_model_is_that_of_python(
 ) -> None:
     if not in_memory:
         monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
-    run("fit", file, *options, "-o", "m.fbm")
+    run("fit", file, "--method", "umd", *options, "-o", "m.fbm")
     assert fb.load("m.fbm") == fb.UniformMassBinning(**configuration).fit(SCORES, LABELS).model_
 
 
@@ -91,14 +91,29 @@ def test_weights_are_frequencies_or_importance_weights(
 ) -> None:
     if not in_memory:
         monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
-    run("fit", file, "--weights", column, "-o", "m.fbm")
+    run("fit", file, "--method", "umd", "--weights", column, "-o", "m.fbm")
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
 
 
 def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     monkeypatch.setattr(UniformMassBinning, "fit", None)
+    run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
+
+
+def test_the_default_is_that_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CertifiedCalibration, in memory and in passes, with weights too."""
+    for more in ([], ["--weights", "k"]):
+        run("fit", "s.csv", *more, "-o", "m.fbm")
+        run("fit", "s.csv", *more, "--method", "certified", "-o", "named.fbm")
+        assert Path("m.fbm").read_bytes() == Path("named.fbm").read_bytes()
     run("fit", "s.csv", "-o", "m.fbm")
+    expected = fb.CertifiedCalibration().fit(SCORES, LABELS).model_
+    assert fb.load("m.fbm") == expected
+    monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
+    monkeypatch.setattr(fb.CertifiedCalibration, "fit", None)
+    run("fit", "s.csv", "-o", "m.fbm")
+    assert fb.load("m.fbm") == expected
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -124,7 +139,7 @@ def test_every_method_fits_predicts_and_is_inspected(method: str) -> None:
     ],
 )
 def test_options_of_single_methods(options: list[str], calibrator: Any) -> None:
-    run("fit", "s.csv", *options, "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", *options, "-o", "m.fbm")
     assert fb.load("m.fbm") == calibrator().fit(SCORES, LABELS).model_
 
 
@@ -132,12 +147,12 @@ def test_float32_scores_stay_float32() -> None:
     scores = RNG.random(500, dtype=np.float32)
     labels = RNG.random(500) < scores
     pq.write_table(pa.table({"p": scores, "y": labels}), "f.parquet")
-    run("fit", "f.parquet", "-o", "m.fbm")
+    run("fit", "f.parquet", "--method", "umd", "-o", "m.fbm")
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(scores, labels).model_
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    run("fit", "-", "-o", "m.fbm", input=Path("s.csv").read_bytes())
+    run("fit", "-", "--method", "umd", "-o", "m.fbm", input=Path("s.csv").read_bytes())
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS).model_
 
 
@@ -159,7 +174,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_columns_are_found_where_only_one_choice_is_plausible(header: str, chosen: bool) -> None:
     Path("t.csv").write_text(header + "\n" + "0.1,0\n0.9,1\n" * 20)
     if chosen:
-        run("fit", "t.csv", "--n-bins", "1", "-o", "m.fbm")
+        run("fit", "t.csv", "--method", "umd", "--n-bins", "1", "-o", "m.fbm")
         assert fb.load("m.fbm").n_positive == 20
     else:
         told = refusal("fit", "t.csv", "-o", "m.fbm")
@@ -221,10 +236,13 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
         (["s.csv", "-o", "s.csv"], "s.csv is the file that is read"),
         (["s.csv", "-o", "m.fbm", "--score", "q"], "s.csv has no column 'q'; it has id, p, y, k, w"),
         (["s.csv", "-o", "m.fbm", "--weights", "q"], "s.csv has no column 'q'"),
-        (["s.csv", "-o", "m.fbm", "--n-bins", "1001"], "s.csv: 2000 samples are too few for --n-bins 1001"),
+        (["s.csv", "--method", "umd", "--n-bins", "1001"], "s.csv: 2000 samples are too few for --n-bins 1001"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "0"], "s.csv: --n-bins is 0; it must be at least 1"),
         (["s.csv", "--method", "umb", "--ties", "upper"], "s.csv: ties is 'upper', which scheme 'umb' does not have"),
-        (["s.csv", "--edges-share", "0.001"], "s.csv: --edges-share 0.001 leaves 2 of 2000 samples to place the edges"),
+        (
+            ["s.csv", "--method", "umd", "--edges-share", "0.001"],
+            "s.csv: --edges-share 0.001 leaves 2 of 2000 samples to place the edges",
+        ),
         (["-", "-o", "m.fbm", "--weights", "w"], "- is empty"),
     ],
 )
@@ -245,7 +263,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (["s.csv", "-o", "m.fbm", "--delimiter", "ab"], "Invalid value for '--delimiter': 'ab' is not one character"),
         (
             ["s.csv", "-o", "m.fbm", "--split", "0.5"],
-            "--method umd does not support --split; supported by ums, scaling-binning",
+            "--method certified does not support --split; supported by ums, scaling-binning",
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
@@ -271,12 +289,12 @@ def test_a_file_without_rows() -> None:
 def test_weights_from_a_pipe(column: str, weights: np.ndarray, in_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not in_memory:
         monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
-    run("fit", "-", "--weights", column, "-o", "m.fbm", input=Path("s.csv").read_bytes())
+    run("fit", "-", "--method", "umd", "--weights", column, "-o", "m.fbm", input=Path("s.csv").read_bytes())
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
 
 
 def test_a_failed_fit_keeps_the_old_model() -> None:
-    run("fit", "s.csv", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
     before = Path("m.fbm").read_bytes()
     refusal("fit", "s.csv", "--label", "k", "-o", "m.fbm")
     assert Path("m.fbm").read_bytes() == before
@@ -291,7 +309,7 @@ def test_a_method_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fit_and_inspect_print_the_bins_and_the_certificate() -> None:
-    fitted = run("fit", "s.csv", "-o", "m.fbm", "--alpha", "0.05").output
+    fitted = run("fit", "s.csv", "--method", "umd", "-o", "m.fbm", "--alpha", "0.05").output
     inspected = run("inspect", "m.fbm", "--alpha", "0.05").output
     assert fitted.splitlines()[1:] == inspected.splitlines()[1:]
     assert fitted.startswith(
@@ -307,25 +325,25 @@ def test_fit_and_inspect_print_the_bins_and_the_certificate() -> None:
 
 
 def test_quiet_prints_nothing() -> None:
-    assert run("fit", "s.csv", "-q", "-o", "m.fbm").output == ""
+    assert run("fit", "s.csv", "--method", "umd", "-q", "-o", "m.fbm").output == ""
 
 
 def test_inspect_tells_what_a_user_must_know() -> None:
-    run("fit", "s.csv", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
     assert "Same score, same probability, always." in run("inspect", "m.fbm").output
     assert "each group lies in one bin" in run("inspect", "m.fbm").output
-    run("fit", "s.csv", "--ties", "random", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "--ties", "random", "-o", "m.fbm")
     assert (
         "share the score of a boundary with others and got their bin by a random key (seed 0)" in run("inspect", "m.fbm").output
     )
-    run("fit", "s.csv", "--ties", "upper", "--n-bins", "400", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "--ties", "upper", "--n-bins", "400", "-o", "m.fbm")
     told = run("inspect", "m.fbm").output
     assert "400 bins were asked for; ties left" in told
     assert "all of them go to the bin above it" in told
     assert "No certificate: " in told
-    run("fit", "s.csv", "--weights", "w", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "--weights", "w", "-o", "m.fbm")
     assert "Values are weighted means (importance weights)." in run("inspect", "m.fbm").output
-    run("fit", "s.csv", "--delta", "0.125", "--score-range", "any", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "--delta", "0.125", "--score-range", "any", "-o", "m.fbm")
     told = run("inspect", "m.fbm").output
     assert "delta = 0.125" in told
     assert "Scores may be any finite number." in told
@@ -337,7 +355,7 @@ def test_inspect_tells_what_a_user_must_know() -> None:
 
 
 def test_inspect_as_json_holds_everything_unrounded() -> None:
-    run("fit", "s.csv", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
     model = fb.load("m.fbm")
     told = json.loads(run("inspect", "m.fbm", "--json").output)
     assert [entry["value"] for entry in told["bins"]] == model.values.tolist()
@@ -363,7 +381,7 @@ def test_json_is_valid_for_every_method(method: str) -> None:
 
 
 def test_many_bins_are_cut_short_after_a_fit_and_shown_by_inspect() -> None:
-    fitted = run("fit", "s.csv", "--n-bins", "100", "--ties", "random", "-o", "m.fbm").output
+    fitted = run("fit", "s.csv", "--method", "umd", "--n-bins", "100", "--ties", "random", "-o", "m.fbm").output
     assert "..." in fitted
     assert len(fitted.splitlines()) < 45
     assert len(run("inspect", "m.fbm").output.splitlines()) > 100
@@ -371,12 +389,12 @@ def test_many_bins_are_cut_short_after_a_fit_and_shown_by_inspect() -> None:
 
 def test_tiny_probabilities_keep_their_digits() -> None:
     Path("rare.csv").write_text("p,y\n" + "".join(f"{i * 1e-6},{int(i % 5000 == 7)}\n" for i in range(20_000)))
-    run("fit", "rare.csv", "--n-bins", "2", "-o", "m.fbm")
+    run("fit", "rare.csv", "--method", "umd", "--n-bins", "2", "-o", "m.fbm")
     assert f"{fb.load('m.fbm').values[0]:.3e}" in run("inspect", "m.fbm").output
 
 
 def test_a_terminal_gets_wrapped_lines_and_a_program_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    run("fit", "s.csv", "-q", "-o", "m.fbm")
+    run("fit", "s.csv", "--method", "umd", "-q", "-o", "m.fbm")
 
     class Terminal(io.StringIO):
         encoding = "utf-8"

@@ -344,8 +344,18 @@ def test_demo_tells_a_true_story_and_writes_its_model() -> None:
     before, after = (float(number) for number in re.findall(r"(0\.\d+) (?:before|after)", told))
     assert after < 0.2 * before
     assert before == pytest.approx(0.1, abs=0.02)
+    assert model.scheme == "certified"
+    assert "epsilon" in told
     assert "fastbin predict d.fbm new.csv" in told
     assert run("demo", "--seed", "3", "-o", "d.fbm").output == told
+
+
+def test_demo_writes_nothing_unless_asked() -> None:
+    before = sorted(Path().iterdir())
+    told = run("demo").output
+    assert sorted(Path().iterdir()) == before
+    assert "fastbin fit scores.csv" in told
+    assert "The model is in" not in told
 
 
 def test_the_classifier_of_the_demo_is_off_as_told() -> None:

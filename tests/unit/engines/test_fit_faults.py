@@ -174,7 +174,7 @@ def test_a_name_that_is_no_text() -> None:
 
 def test_whole_weights_of_any_type() -> None:
     weights = RNG.integers(0, 4, N)
-    expected = fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
+    expected = fb.CertifiedCalibration().fit(SCORES, LABELS, weights).model_
     for kind in (pa.int8(), pa.uint64(), pa.decimal128(38, 0)):  # the last is what DuckDB sums to
         assert fit(TABLE.set_column(2, "n", pa.array(weights).cast(kind)), weight="n") == expected
 
@@ -217,7 +217,7 @@ def test_a_table_that_grows_meanwhile(connection: duckdb.DuckDBPyConnection) -> 
 
 def test_rows_that_change_their_order_alone_are_the_same_rows() -> None:
     made = iter([TABLE, TABLE.take(RNG.permutation(N)), TABLE.take(RNG.permutation(N)), *[TABLE] * 9])
-    assert fit(lambda: next(made)) == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+    assert fit(lambda: next(made)) == fb.CertifiedCalibration().fit(SCORES, LABELS).model_
 
 
 class Exported:
@@ -285,7 +285,7 @@ def test_few_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N)
     model = fit(counted, weight="n", progress=lambda n_passes, n_rows: told.append((n_passes, n_rows)))
-    assert model == fb.UniformMassBinning().fit(SCORES, LABELS, np.ones(N, np.int64)).model_
+    assert model == fb.CertifiedCalibration().fit(SCORES, LABELS, np.ones(N, np.int64)).model_
     assert len(calls) == 1
     assert told[-1] == (2, N)
     monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N - 1)

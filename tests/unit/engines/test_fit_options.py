@@ -85,6 +85,20 @@ def test_only_the_named_columns_are_read(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- calibrators, engines
 
 
+def test_the_default_is_that_of_the_documents() -> None:
+    """In memory, by streams, by GROUP BY and for segments."""
+    certified = fb.CertifiedCalibration()
+    expected = certified.fit(SCORES, LABELS).model_
+    connection = duckdb.connect()
+    connection.register("kept", TABLE)
+    assert fit(TABLE) == fit(connection.table("kept"), engine="group-by") == expected
+    by_segment = fb.multi.SegmentedBinning(certified).fit(SCORES, LABELS, np.arange(N) % 3).model_
+    assert fb.multi.SegmentedBinning().fit(SCORES, LABELS, np.arange(N) % 3).model_ == by_segment
+    assert fit(TABLE, segment="s") == by_segment
+    with pytest.raises(fb.InputError, match="calibrator is CertifiedCalibration, and segments are fitted by GROUP BY with Uni"):
+        fit(connection.table("kept"), segment="s", engine="group-by")
+
+
 def test_what_is_no_calibrator() -> None:
     for wrong, message in (
         (fb.UniformMassBinning, "calibrator is the class UniformMassBinning; pass a binary calibrator"),

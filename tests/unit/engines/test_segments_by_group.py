@@ -40,12 +40,16 @@ def rows(n_segments: int, n: int, seed: int = 0, shape: str | None = None) -> tu
 def fit_here(method: Any, scores: Any, labels: Any, segments: Any, weights: Any = None) -> fb.ModelSet:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fb.FastbinWarning)
-        return fb.multi.SegmentedBinning(**method).fit(scores, labels, segments, weights).model_
+        return (
+            fb.multi.SegmentedBinning(**{"calibrator": fb.UniformMassBinning(), **method})
+            .fit(scores, labels, segments, weights)
+            .model_
+        )
 
 
 def fit_there(method: Any, columns: dict[str, Any], **names: Any) -> fb.ModelSet:
     relation = duckdb.connect().from_arrow(pa.table(columns))
-    calibrator = fb.multi.SegmentedBinning(**method)
+    calibrator = fb.multi.SegmentedBinning(**{"calibrator": fb.UniformMassBinning(), **method})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fb.FastbinWarning)
         made = fb.engines.fit(
@@ -177,7 +181,13 @@ def test_other_calibrators_and_engines_are_refused_by_name() -> None:
     dask = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
     with pytest.raises(fb.InputTypeError, match="window functions, of DuckDB and Spark alone; pass engine='stream'"):
-        fb.engines.fit(dask.from_pandas(pd.DataFrame(columns), npartitions=1), score="p", label="y", segment="s")
+        fb.engines.fit(
+            dask.from_pandas(pd.DataFrame(columns), npartitions=1),
+            score="p",
+            label="y",
+            segment="s",
+            calibrator=fb.UniformMassBinning(),
+        )
 
 
 def test_a_thin_segment_is_refused_by_name() -> None:
@@ -190,7 +200,7 @@ def test_rows_that_change_between_the_queries_are_noticed() -> None:
     connection = duckdb.connect()
     relation = connection.sql("SELECT random() AS p, random() < 0.5 AS y, (5 * random())::INT AS s FROM range(3000)")
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
-        fb.engines.fit(relation, score="p", label="y", segment="s", engine="group-by")
+        fb.engines.fit(relation, score="p", label="y", segment="s", calibrator=fb.UniformMassBinning(), engine="group-by")
 
 
 @pytest.mark.slow

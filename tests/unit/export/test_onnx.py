@@ -389,5 +389,8 @@ def test_columns_of_different_lengths_are_no_rows() -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(fb.MissingDependencyError, match=r"^ONNX graphs need .*pip install 'fastbin-calibration\[onnx\]'$"):
+    with pytest.raises(
+        fb.MissingDependencyError,
+        match=r'^ONNX graphs need .*; extra "onnx" of fastbin-calibration: pip install .*"onnx>=1.16" "onnxruntime>=1.18"$',
+    ):
         write(model_of("10 bins"))

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import fastbin as fb
+from fastbin._dependencies import install_command
 from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
 from fastbin.io.parquet import ParquetRows
@@ -367,7 +368,7 @@ def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.parquet")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     message = refusal("fit", "a.parquet")
-    assert message.startswith("Parquet files need duckdb, which is not installed; pip install 'fastbin-calibration[cli]'")
+    assert message.startswith(f"Parquet files need duckdb, which is not installed; {install_command('cli')}")
 
 
 # ---------------------------------------------------------------------- little memory

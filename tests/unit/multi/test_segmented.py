@@ -46,7 +46,7 @@ def test_any_calibrator_serves(calibrator: Any) -> None:
 
 
 def test_the_pool_has_fewer_bins_where_its_rows_are_few() -> None:
-    models = fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS).model_
+    models = fb.multi.SegmentedBinning(fb.UniformMassBinning()).fit(SCORES, LABELS, SEGMENTS).model_
     assert models["north"].n_bins == 10
     assert models.pool.n_bins == models.pool.n_bins_asked == 2  # of 10 rows, where 50 have 10 bins
     ums = fb.multi.SegmentedBinning(fb.UniformMassBinning(10, scheme="ums", ties="random")).fit(SCORES, LABELS, SEGMENTS).model_
@@ -183,7 +183,7 @@ def test_what_the_fit_of_a_segment_says_is_told_with_its_name() -> None:
     with pytest.warns(
         fb.FastbinWarning, match=r"^1 of 3 models, the first that of segment 'south': ties='whole' left 1 of the"
     ):
-        fb.multi.SegmentedBinning().fit(constant, LABELS, SEGMENTS)
+        fb.multi.SegmentedBinning(fb.UniformMassBinning()).fit(constant, LABELS, SEGMENTS)
     with pytest.raises(fb.InputError, match=r"^segment 'north': sample_weight is 0 for every row that a bin averages"):
         fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS, np.where(SEGMENTS == "north", 0.0, 1.0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess, plots, theory
+from fastbin._dependencies import install_command
 from fastbin.guarantees import epsilon
 from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
 from fastbin.plots._style import series
@@ -279,7 +281,7 @@ def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatc
     found = assess_model(model, np.linspace(0.0, 1.0, 50), np.arange(50) % 2)
     for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    told = r" need matplotlib, which is not installed; pip install 'fastbin-calibration\[plots\]'"
+    told = " need matplotlib, which is not installed; " + re.escape(install_command("plots"))
     with pytest.raises(fb.MissingDependencyError, match="plots" + told):
         plots.step_plot(model)
     with pytest.raises(fb.MissingDependencyError, match="reports" + told):

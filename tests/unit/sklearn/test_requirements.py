@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fastbin._dependencies import install_command
 from fresh_python import run_python
 
 FAKE = """
@@ -24,10 +25,10 @@ except fb.MissingDependencyError as error:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (None, "calibrated classifiers need sklearn, which is not installed; pip install 'fastbin-calibration[sklearn]'"),
+        (None, f"calibrated classifiers need sklearn, which is not installed; {install_command('sklearn')}"),
         (
             "1.5.2",
-            "needs scikit-learn 1.6 or newer, and 1.5.2 is installed; pip install --upgrade 'fastbin-calibration[sklearn]'",
+            f"needs scikit-learn 1.6 or newer, and 1.5.2 is installed; {install_command('sklearn', upgrade=True)}",
         ),
     ],
 )
