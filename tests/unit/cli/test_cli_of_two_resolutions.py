@@ -56,6 +56,19 @@ def run(*arguments: str, code: int = 0) -> str:
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
+def test_the_default_is_that_of_the_documents(in_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CertifiedCalibration, without a word about the method."""
+    monkeypatch.chdir(tmp_path)
+    write("s.csv", SCORES, LABELS)
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
+    run("fit", "s.csv", "-o", "m.fbm")
+    assert fb.load("m.fbm") == fb.CertifiedCalibration().fit(SCORES, LABELS).model_
+    run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
+    assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS).model_
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize(
     ("options", "configuration"),
     [

@@ -101,21 +101,6 @@ def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatc
     run("fit", "s.csv", "--method", "umd", "-o", "m.fbm")
 
 
-def test_the_default_is_that_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CertifiedCalibration, in memory and in passes, with weights too."""
-    for more in ([], ["--weights", "k"]):
-        run("fit", "s.csv", *more, "-o", "m.fbm")
-        run("fit", "s.csv", *more, "--method", "certified", "-o", "named.fbm")
-        assert Path("m.fbm").read_bytes() == Path("named.fbm").read_bytes()
-    run("fit", "s.csv", "-o", "m.fbm")
-    expected = fb.CertifiedCalibration().fit(SCORES, LABELS).model_
-    assert fb.load("m.fbm") == expected
-    monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
-    monkeypatch.setattr(fb.CertifiedCalibration, "fit", None)
-    run("fit", "s.csv", "-o", "m.fbm")
-    assert fb.load("m.fbm") == expected
-
-
 @pytest.mark.parametrize("method", list(METHODS))
 def test_every_method_fits_predicts_and_is_inspected(method: str) -> None:
     run("fit", "s.csv", "--method", method, "-o", "m.fbm")
