@@ -205,9 +205,9 @@ def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> 
 def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
     """The first lines of an export: what `description_of` says, then `said`; nothing in it ends the comment, or begins one."""
     text = "\n".join([*description_of(as_model_or_set(model), outputs, alpha), *said])
-    text = text.replace("\\", "/").replace("/*", "/ *").replace("*/", "* /")
-    ascii_text = text.encode("ascii", "backslashreplace").decode()
-    lines = [short for line in ascii_text.split("\n") for short in textwrap.wrap(line, WIDTH + 8) or [""]]
+    ascii_text = text.encode("ascii", "backslashreplace").decode().replace("\\", "/")
+    plain = ascii_text.replace("*/", "* /").replace("/*", "/ *")
+    lines = [short for line in plain.split("\n") for short in textwrap.wrap(line, WIDTH + 8) or [""]]
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */\n"
 
 
