@@ -98,12 +98,12 @@ def print_comparison(title: str, results: Results, sizes: Sequence[int]) -> None
 
 def print_checks(checks: Checks) -> None:
     print("The test of UMD's own certificates (conditional, alpha 0.1) by 5,000 test rows, at level 0.05\n")
-    head = ("certificates", "confirmed", "cannot tell", "contradicted", "rows that would do (median)")
+    head = ("certificates", "confirmed", "not contradicted", "contradicted", "rows that would do (median)")
     print(f"{'n':>6}" + "".join(f"{name:>{max(14, len(name) + 2)}}" for name in head))
     for n in sorted({n for n, _ in checks}):
         own = [check for size, check in checks if size == n]
         verdicts = Counter(check.verdict for check in own)
-        counts = (len(own), verdicts["confirmed"], verdicts["cannot tell"], verdicts["contradicted"])
+        counts = (len(own), verdicts["confirmed"], verdicts["not contradicted"], verdicts["contradicted"])
         needed = float(np.median([check.samples_to_confirm for check in own]))
         print(f"{n:6}" + "".join(f"{count:14}" for count in counts) + f"{needed:29,.0f}")
     print()

@@ -45,17 +45,17 @@ def smallest_count(power_at: Callable[[int], float], power: float) -> float:
     return float(_first(lambda count: power_at(count) >= power, high // 2 + 1, high))
 
 
-def count_to_confirm(frequency: float, lower: float, upper: float, alpha: float, power: float) -> float:
-    """The count at which both one-sided tests at level alpha reject "outside [lower, upper]" with the power, at `frequency`."""
+def count_to_confirm(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
+    """The count at which the interval with these tails lies in [lower, upper] with the power, at `frequency`."""
     if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
         return math.inf
 
     def power_at(count: int) -> float:
         first, last = 0, count
         if lower > 0.0:
-            first = _first(lambda x: chance_at_least(x, count, lower) <= alpha, 0, count + 1)
+            first = _first(lambda x: chance_at_least(x, count, lower) <= tail, 0, count + 1)
         if upper < 1.0:
-            last = _first(lambda x: chance_at_most(x, count, upper) > alpha, 0, count + 1) - 1
+            last = _first(lambda x: chance_at_most(x, count, upper) > tail, 0, count + 1) - 1
         if last < first:
             return 0.0
         return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
@@ -63,14 +63,13 @@ def count_to_confirm(frequency: float, lower: float, upper: float, alpha: float,
     return smallest_count(power_at, power)
 
 
-def count_to_contradict(frequency: float, lower: float, upper: float, alpha: float, power: float) -> float:
-    """The count at which the test of "inside [lower, upper]" at level alpha rejects with the power, at a frequency outside."""
-    level = alpha / ((upper < 1.0) + (lower > 0.0))  # the tails share the level, as in the p-value
+def count_to_contradict(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
+    """The count at which the interval with these tails misses [lower, upper] with the power, at a frequency outside."""
     if frequency < lower:
         frequency, upper = 1.0 - frequency, 1.0 - lower
 
     def power_at(count: int) -> float:
-        first = _first(lambda x: chance_at_least(x, count, upper) <= level, 0, count + 1)
+        first = _first(lambda x: chance_at_least(x, count, upper) <= tail, 0, count + 1)
         return chance_at_least(first, count, frequency)
 
     return smallest_count(power_at, power)
@@ -83,22 +82,16 @@ class Frequency(NamedTuple):
     upper: float
     value: float
 
-    def p_values(self, total: float, count: int) -> tuple[float, float]:
-        """Exact p-values of "the frequency lies in [lower, upper]", whose tails share the level, and of "it lies outside"."""
+    def p_value(self, total: float, count: int) -> float:
+        """The exact p-value of "the frequency lies in [lower, upper]": at most alpha where its interval misses the claim."""
         label_sum = int(total)
-        inside, outside = [], [0.0]
-        if self.upper < 1.0:
-            inside.append(chance_at_least(label_sum, count, self.upper))
-            outside.append(chance_at_most(label_sum, count, self.upper))
-        if self.lower > 0.0:
-            inside.append(chance_at_most(label_sum, count, self.lower))
-            outside.append(chance_at_least(label_sum, count, self.lower))
-        return min([1.0, *(len(inside) * p_value for p_value in inside)]), max(outside)
+        tails = chance_at_least(label_sum, count, self.upper), chance_at_most(label_sum, count, self.lower)
+        return min(1.0, 2.0 * min(tails))
 
-    def count_to_confirm(self, alpha: float, power: float) -> float:
+    def count_to_confirm(self, tail: float, power: float) -> float:
         """`count_to_confirm` if the value is the frequency."""
-        return count_to_confirm(self.value, self.lower, self.upper, alpha, power)
+        return count_to_confirm(self.value, self.lower, self.upper, tail, power)
 
-    def count_to_contradict(self, mean: float, deviation: float, alpha: float, power: float) -> float:
+    def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
         """`count_to_contradict` at the frequency `mean`; the deviation is that of its labels."""
-        return count_to_contradict(mean, self.lower, self.upper, alpha, power)
+        return count_to_contradict(mean, self.lower, self.upper, tail, power)

@@ -38,27 +38,27 @@ class BoundedMean(NamedTuple):
     deviation: float
     """The standard deviation of the variable, as far as sample sizes are concerned."""
 
-    def p_values(self, total: float, count: int) -> tuple[float, float]:
-        """P-values of "the mean lies in [lower, upper]", whose tails share the level, and of "it lies outside"."""
-        inside, outside = [], [0.0]
+    def p_value(self, total: float, count: int) -> float:
+        """A p-value of "the mean lies in [lower, upper]": at most alpha where its interval misses the claim."""
         mean = total / count if count else 0.0
-        if self.upper < self.most:
-            inside.append(self._tail(mean, count, self.upper, above=True))
-            outside.append(self._tail(mean, count, self.upper, above=False))
-        if self.lower > self.least:
-            inside.append(self._tail(mean, count, self.lower, above=False))
-            outside.append(self._tail(mean, count, self.lower, above=True))
-        return min([1.0, *(len(inside) * p_value for p_value in inside)]), max(outside)
+        tails = self._tail(mean, count, self.upper, above=True), self._tail(mean, count, self.lower, above=False)
+        return min(1.0, 2.0 * min(tails))
 
     def interval(self, total: float, count: int, alpha: float) -> tuple[float, float]:
         """Where the mean lies with probability 1 - alpha; [least, most] without samples."""
         if count == 0:
             return self.least, self.most
         mean, needed = total / count, math.log(2.0 / alpha) / count
-        return self._last_kept(mean, needed, self.least), self._last_kept(mean, needed, self.most)
+        low, high = self._last_kept(mean, needed, self.least), self._last_kept(mean, needed, self.most)
+        return max(low, self.least), min(high, self.most)
 
-    def count_to_confirm(self, alpha: float, power: float) -> float:
-        """The count at which both tests of `p_values` reject "outside" at level alpha with the power, if the mean is 0.
+    def first_rejected(self, tail: float, count: int) -> tuple[float, float]:
+        """The means nearest to the claim, below and above it, whose interval with these tails misses it; infinite if none."""
+        needed = math.log(1.0 / tail) / count
+        return self._first_rejected(self.lower, needed, self.least), self._first_rejected(self.upper, needed, self.most)
+
+    def count_to_confirm(self, tail: float, power: float) -> float:
+        """The count at which the interval with these tails lies in the claim with the power, if the mean is 0.
 
         With the normal law for the mean of the samples.
         """
@@ -67,22 +67,20 @@ class BoundedMean(NamedTuple):
             return math.inf
 
         def power_at(count: int) -> float:
-            needed = math.log(1.0 / alpha) / count
+            needed = math.log(1.0 / tail) / count
             high = self._first_rejected(self.upper, needed, self.least) if tests_above else self.most
             low = self._first_rejected(self.lower, needed, self.most) if tests_below else self.least
             return self._chance(low, high, 0.0, self.deviation, count)
 
         return smallest_count(power_at, power)
 
-    def count_to_contradict(self, mean: float, deviation: float, alpha: float, power: float) -> float:
-        """The count at which the test of "inside" at level alpha rejects with the power, at a mean outside."""
-        level = alpha / ((self.upper < self.most) + (self.lower > self.least))
+    def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
+        """The count at which the interval with these tails misses the claim with the power, at a mean outside."""
         above = mean > self.upper
-        end, limit = (self.upper, self.most) if above else (self.lower, self.least)
 
         def power_at(count: int) -> float:
-            first = self._first_rejected(end, math.log(1.0 / level) / count, limit)
-            ends = (first, self.most) if above else (self.least, first)
+            low, high = self.first_rejected(tail, count)
+            ends = (high, self.most) if above else (self.least, low)
             return self._chance(*ends, mean, deviation, count)
 
         return smallest_count(power_at, power)

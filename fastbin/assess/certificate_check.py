@@ -10,7 +10,8 @@ from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_alpha, check_power
 from fastbin.assess.parts import Part, parts_of
-from fastbin.assess.promise import Promise, expected_shares
+from fastbin.assess.promise import Promise
+from fastbin.assess.served_averages import BinSums
 from fastbin.assess.set_check import SetCheck
 from fastbin.assess.verdict import CertificateCheck
 from fastbin.guarantees import Certificate, SetCertificate
@@ -35,7 +36,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     certificate: Certificate | SetCertificate | None = None,
     epsilon: float | None = None,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = 0.9,
     sample_weight: Any = None,
     positive: Any = None,
     keys: Any = None,
@@ -62,9 +63,10 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
     alpha : float
-        The chance of a wrong "contradicted" and of a wrong "confirmed", from 1e-100 to 1/2.
+        The chance of any wrong "contradicted" or "confirmed", of the whole or of a bin, from 1e-100 to 1/2.
     power : float
-        The chance of a verdict that the sample sizes in the answer aim at, strictly between 0 and 1.
+        The chance with which detectable differences would have been seen, and of a verdict that sample sizes aim at; strictly
+        between 0 and 1.
     sample_weight : array-like of int, shape (n,), optional
         Frequencies. Importance weights are refused: the test is binomial.
     positive : optional
@@ -86,23 +88,27 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
 
     Notes
     -----
-    Given the bins, the label sums of the test samples are binomial and independent. "contradicted": some bin's exact test of
-    its claim rejects at alpha shared by Bonferroni. "confirmed": in every bin both one-sided tests at level alpha reject
-    that the frequency lies outside the claim; no sharing is needed, since all must reject (Berger 1982). Otherwise the test
-    set cannot tell, which is the usual case: a certificate is as precise as the calibration set is large, and to confirm it
-    takes a test set of that size or more (Gupta & Ramdas 2021, section 4, found 5,000 samples too few).
+    The rows must be new: a verdict on rows that the classifier or its calibration has seen says nothing.
 
-    In a model of two resolutions the promise is about the average of what is served in a bin, so what is tested is the mean of
-    label - served value over the bin's test samples, by Hoeffding's inequality (1963, Theorem 1, first form) with the range of
-    the values there; valid for any mix of scores inside the bin, and exact binomial where all its values are the same. Its
-    sample sizes use the normal law.
+    Given the bins, the label sums of the test samples are binomial and independent. Each bin that holds test samples gets a
+    Clopper-Pearson interval (1934) for its frequency, at alpha shared by Bonferroni, and that interval decides. "contradicted":
+    in some bin it misses the claim. "confirmed": in every bin it lies within the claim. With probability at least 1 - alpha all
+    intervals hold at once, and then no verdict on a bin is wrong. Otherwise the promise is "not contradicted", which is the
+    usual case: a certificate is as precise as the calibration set is large, and to confirm it takes several test sets of that
+    size (Gupta & Ramdas 2021, section 4, found 5,000 samples too few). `detectable` says which differences would have shown.
+
+    In a model of two resolutions the promise is about the average of what is served in a bin, so the interval is that of the
+    mean of label - served value over the bin's test samples, by Hoeffding's inequality (1963, Theorem 1, first form) with the
+    range of the values there; valid for any mix of scores inside the bin, and exact binomial where all its values are the same.
+    Its sample sizes use the normal law; detectable differences hold for any mix.
 
     Of a set with M models that promise something, each is checked at alpha / M: "contradicted" if one of them is, "confirmed"
     if all are. That holds whatever the dependence between them, that of a class-wise set included.
 
     A certificate itself fails with its own alpha, so a contradicted one need not be a mistake; the two chances add up.
 
-    Power is not quite monotone in the count, so slightly smaller sizes than those given may do. O(n + n_bins) time.
+    Sample sizes are computed when they are asked for. Power is not quite monotone in the count, so slightly smaller sizes than
+    those given may do. O(n + n_bins) time.
 
     Examples
     --------
@@ -113,7 +119,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
     >>> check = check_certificate(model, scores[2000:], labels[2000:])
     >>> check.verdict, check.samples_to_confirm > 1000
-    ('cannot tell', True)
+    ('not contradicted', True)
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
@@ -139,7 +145,7 @@ def samples_to_check(
     certificate: Certificate | None = None,
     epsilon: float | None = None,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = 0.9,
 ) -> float:
     """The number of test samples that confirm a true promise, computed before any is drawn.
 
@@ -169,8 +175,10 @@ def samples_to_check(
     >>> scores = [(i + 0.5) / 1000 for i in range(1000)]
     >>> model = fb.UniformMassBinning(n_bins=2).fit(scores, [i % 3 == 0 for i in range(1000)]).model_
     >>> samples_to_check(model)
-    2616.0
+    4276.0
     """
     promise = Promise.of(model, certificate, epsilon, alpha, power)
     counts = np.zeros(promise.model.n_bins, np.int64) if promise.model.counts is None else promise.model.counts
-    return float(np.ceil(promise.counts_to_confirm() / expected_shares(counts)).max())
+    nothing = np.zeros(len(counts))
+    expected = BinSums(counts, np.zeros_like(counts), nothing, nothing)
+    return promise.sizes(expected, max(1, int(promise.is_claimed.sum()))).samples_to_confirm()

@@ -22,7 +22,16 @@ from fastbin.assess.groups import Group, check_groups
 from fastbin.assess.parts import Part, Parts, parts_of
 from fastbin.assess.samples import rows_of_each
 from fastbin.assess.served_averages import BinSums
-from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, verdict_as_html
+from fastbin.assess.verdict import (
+    CONFIRMED,
+    CONTRADICTED,
+    NEW_ROWS,
+    NO_CLAIM,
+    NOT_CONTRADICTED,
+    judged,
+    shown_p,
+    verdict_as_html,
+)
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.words import name_bins, name_cell
 from fastbin.intervals import bonferroni, sidak
@@ -39,7 +48,7 @@ class AuditedGroup(Table):
     Attributes
     ----------
     name : str
-    verdict : {"contradicted", "confirmed", "cannot tell", "no claim"}
+    verdict : {"contradicted", "confirmed", "not contradicted", "no claim"}
         Whether the promise holds in this group. "no claim" where it leaves out all bins that the group has samples in.
     p_value : float
         Of the promise in this group, adjusted for all cells of the audit.
@@ -118,11 +127,11 @@ class GroupAudit(Table):
 
     Attributes
     ----------
-    verdict : {"contradicted", "confirmed", "cannot tell", "no claim"}
+    verdict : {"contradicted", "confirmed", "not contradicted", "no claim"}
         "contradicted" if it is in one group, "confirmed" if it is in all that it makes a claim about.
     alpha : float
-        The chance of any wrong "contradicted", that of a wrong "confirmed" of each group and of the whole, and the chance that
-        any of the groups' own distances, `AuditedGroup.epsilon`, is too small.
+        The chance of any wrong "contradicted" or "confirmed", and that any of the groups' own distances,
+        `AuditedGroup.epsilon`, is too small.
     p_value : float
         Of "the promise holds in every group".
     n_samples : int
@@ -153,11 +162,14 @@ class GroupAudit(Table):
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain dicts, lists, strings and numbers, ready for JSON."""
         head = {name: getattr(self, name) for name in ("verdict", "alpha", "p_value", "n_samples", "n_unknown")}
-        return {**head, "groups": [group.to_dict() for group in self.groups]}
+        return {**head, "requires": NEW_ROWS, "groups": [group.to_dict() for group in self.groups]}
 
     def __str__(self) -> str:
+        return f"{self._statement()} {NEW_ROWS}"
+
+    def _statement(self) -> str:
         found = [group for group in self.groups if group.verdict == CONTRADICTED]
-        p_value = f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
+        p_value = shown_p(self.p_value)
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
             f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
@@ -174,8 +186,8 @@ class GroupAudit(Table):
             return f"No claim: the promise leaves out every bin that holds test samples. {certified}"
         n_confirmed = sum(group.verdict == CONFIRMED for group in self.groups)
         return (
-            f"Cannot tell: in no group do the test samples contradict the promise (p = {p_value}, level {self.alpha:g}), and "
-            f"they confirm it in {n_confirmed} of {len(self.groups)}. {certified}"
+            f"Not contradicted in any of {len(self.groups)} groups (p = {p_value}, level {self.alpha:g}), and confirmed in "
+            f"{n_confirmed} of them. {certified}"
         )
 
 
@@ -228,8 +240,8 @@ def audit_groups(
     Given the scores and the groups of the test samples, the label sums of all (group, bin) cells of disjoint groups are
     independent and binomial. Each cell that holds samples is tested at Sidak's level over all of them, and gets a
     Clopper-Pearson interval at that level; several groupings, which may overlap, share alpha by Bonferroni, and so do the
-    classes of a class-wise set. A group is "confirmed" where in each of its cells both one-sided tests at level alpha reject
-    that the frequency lies outside the claim (Berger 1982). In a model of two resolutions what is tested is the mean of
+    classes of a class-wise set. A cell is "contradicted" where its interval misses the claim and "confirmed" where it lies
+    within it; a group is confirmed if all its cells are. In a model of two resolutions what is tested is the mean of
     label - served value, by Hoeffding's inequality, as in `check_certificate`.
 
     Groups are part of the question: choose them before looking at the labels. O(n log n + n_groups n_bins) time.
@@ -353,21 +365,20 @@ def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], alpha: float) 
     has_steps, claimed = promise.model.has_steps, promise.is_claimed[bins]
     counts, totals = own.seen.counts[bins], own.seen.totals(promise.tests)[bins]
     rows = zip(bins.tolist(), totals.tolist(), counts.tolist(), strict=True)
-    inside, outside = np.array([promise.tests[b].p_values(total, count) for b, total, count in rows]).T
+    inside = np.array([promise.tests[b].p_value(total, count) for b, total, count in rows])
     with np.errstate(divide="ignore"):
         adjusted = np.minimum(1.0, -len(sizes) * np.expm1(n_cells * np.log1p(-inside)))
     intervals = own.seen.intervals(promise.tests, has_steps, sidak(bonferroni(alpha, len(sizes)), n_cells))[bins]
     served = own.seen.mean_served[bins] if has_steps else promise.model.values[bins]
     centre = 0.0 if has_steps else served
-    conditions = [~claimed, adjusted <= alpha, outside <= alpha]
     return {
         "bins": bins, "counts": counts, "label_sums": own.seen.label_sums[bins], "mean_served": served,
         "claims": promise.claims[bins], "intervals": intervals, "p_values": inside, "adjusted": adjusted,
         "radii": np.maximum(intervals[:, 1] - centre, centre - intervals[:, 0]),
-        "verdicts": np.select(conditions, [NO_CLAIM, CONTRADICTED, CONFIRMED], CANNOT_TELL),
+        "verdicts": judged(promise.claims[bins], intervals, claimed),
     }  # fmt: skip
 
 
 def _joint(verdicts: Sequence[str]) -> str:
     """What several verdicts say together, where no claim is none."""
-    return next((word for word in (CONTRADICTED, CANNOT_TELL, CONFIRMED) if word in verdicts), NO_CLAIM)
+    return next((word for word in (CONTRADICTED, NOT_CONTRADICTED, CONFIRMED) if word in verdicts), NO_CLAIM)

@@ -17,7 +17,8 @@ from fastbin._validation import as_scores, check_labels, check_same_length, chec
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages
-from fastbin.assess.verdict import CANNOT_TELL, CONFIRMED, CONTRADICTED, NO_CLAIM, CertificateCheck
+from fastbin.assess.sizes import Sizes
+from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NOT_CONTRADICTED, CertificateCheck, judged
 from fastbin.guarantees import Certificate
 from fastbin.intervals import bonferroni
 from fastbin.intervals._tally import around
@@ -86,57 +87,35 @@ class Promise(NamedTuple):
         """No claim about any bin, as of a model without samples."""
         return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
 
-    def counts_to_confirm(self) -> Float64s:
-        """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
-        per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
-        counts = [test.count_to_confirm(self.alpha, per_bin) for test in self.tests]
-        return np.where(self.is_claimed, counts, 0.0)
+    def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
+        """What other test sets would tell, where so many bins share the level."""
+        return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.alpha, n_tested), self.power)
 
     def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:
         """The verdict of a test set with these sums; samples that the fit has used confirm nothing."""
-        counts, label_sums, totals = seen.counts, seen.label_sums, seen.totals(self.tests)
-        n_tested = max(1, int(np.count_nonzero(self.is_claimed & (counts > 0))))
-        rows = zip(self.tests, totals.tolist(), counts.tolist(), strict=True)
-        p_inside, p_outside = (np.array(column) for column in zip(*(test.p_values(*row) for test, *row in rows), strict=True))
-        is_contradicted, is_confirmed = p_inside * n_tested <= self.alpha, (p_outside <= self.alpha) & (not reused)
-        verdicts = np.select(
-            [~self.is_claimed, is_contradicted, is_confirmed], [NO_CLAIM, CONTRADICTED, CONFIRMED], CANNOT_TELL
-        ).tolist()
-        to_confirm, masses = self.counts_to_confirm(), expected_shares(counts)
+        n_tested = max(1, int(np.count_nonzero(self.is_claimed & (seen.counts > 0))))
+        sizes, has_steps = self.sizes(seen, n_tested), self.model.has_steps
+        rows = zip(self.tests, seen.totals(self.tests).tolist(), seen.counts.tolist(), strict=True)
+        p_values = np.array([test.p_value(*row) for test, *row in rows])
+        intervals = seen.intervals(self.tests, has_steps, sizes.alpha)
+        verdicts = judged(self.claims, intervals, self.is_claimed, reused=reused)
         return CertificateCheck(
-            verdict=next((verdict for verdict in (CONTRADICTED, CANNOT_TELL) if verdict in verdicts), CONFIRMED),
+            verdict=next((verdict for verdict in (CONTRADICTED, NOT_CONTRADICTED) if verdict in verdicts), CONFIRMED),
             alpha=self.alpha,
             power=self.power,
-            p_value=min(1.0, n_tested * float(p_inside.min())),
+            p_value=min(1.0, n_tested * float(p_values.min())),
             claims=self.claims,
-            intervals=seen.intervals(self.tests, self.model.has_steps, bonferroni(self.alpha, n_tested)),
-            counts=counts,
-            label_sums=label_sums,
-            p_values=p_inside,
-            verdicts=tuple(verdicts),
-            n_samples=int(counts.sum()),
-            counts_to_confirm=to_confirm,
-            samples_to_confirm=float(np.ceil(to_confirm / masses).max()),
-            samples_to_contradict=float(np.ceil(self._least_to_contradict(seen, n_tested))),
+            intervals=intervals,
+            interval_alpha=sizes.alpha,
+            counts=seen.counts,
+            label_sums=seen.label_sums,
+            p_values=p_values,
+            verdicts=verdicts,
+            n_samples=int(seen.counts.sum()),
+            sizes=sizes,
             is_calibration_set=reused,
-            mean_served=seen.mean_served if self.model.has_steps else None,
+            mean_served=seen.mean_served if has_steps else None,
         )
-
-    def _least_to_contradict(self, seen: BinSums, n_tested: int) -> float:
-        """The size of a test set with which the worst of the bins that now lie outside their claims would be contradicted."""
-        totals, deviations, masses = seen.totals(self.tests), seen.deviations(), expected_shares(seen.counts)
-        sizes = [np.inf]
-        for b, test in enumerate(self.tests):
-            mean = float(totals[b]) / max(1, int(seen.counts[b]))
-            if seen.counts[b] > 0 and not test.lower <= mean <= test.upper:
-                count = test.count_to_contradict(mean, float(deviations[b]), self.alpha / n_tested, self.power)
-                sizes.append(count / float(masses[b]))
-        return float(min(sizes))
-
-
-def expected_shares(counts: Int64s) -> Float64s:
-    """The share of samples to expect in each bin: as seen, had one sample more come to every bin."""
-    return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
 def check_outcomes(labels: Any, sample_weight: Any, positive: Any) -> tuple[UInt8s, Int64s | None]:

@@ -4,51 +4,65 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from fastbin import _html
 from fastbin._tables import Columns, Table, as_html, as_records
-from fastbin._typing import Float64s, Int64s
-from fastbin.guarantees.words import name_bins
+from fastbin._typing import Bools, Float64s, Int64s
+from fastbin.assess.sizes import Sizes
+from fastbin.guarantees.words import name_bins, rounded_up, sureness
 
-CONTRADICTED, CONFIRMED, CANNOT_TELL, NO_CLAIM = "contradicted", "confirmed", "cannot tell", "no claim"
+CONTRADICTED, CONFIRMED, NOT_CONTRADICTED, NO_CLAIM = "contradicted", "confirmed", "not contradicted", "no claim"
+# What every verdict says, wherever it is shown; nobody can check it for the reader.
+NEW_ROWS = "The rows must be new: a verdict on rows that the classifier or its calibration has seen says nothing."
+
+
+def judged(claims: Float64s, intervals: Float64s, is_claimed: Bools, *, reused: bool = False) -> tuple[str, ...]:
+    """The verdict on each bin: where its interval misses the claim, lies within it, or neither."""
+    (low, high), (least, most) = intervals.T, claims.T
+    is_contradicted, is_confirmed = (low > most) | (high < least), (low >= least) & (high <= most) & (not reused)
+    conditions = [~is_claimed, is_contradicted, is_confirmed]
+    return tuple(np.select(conditions, [NO_CLAIM, CONTRADICTED, CONFIRMED], NOT_CONTRADICTED).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class CertificateCheck(Table):
     """The verdict of a test set on a promise; made by `check_certificate`. ``str()`` states it in sentences.
 
+    The verdict on a bin is what its interval says: "contradicted" where it misses the claim, "confirmed" where it lies within.
+
     Attributes
     ----------
-    verdict : {"contradicted", "confirmed", "cannot tell"}
+    verdict : {"contradicted", "confirmed", "not contradicted"}
+        "contradicted" if one bin is, "confirmed" if all are.
     alpha : float
-        The chance of a wrong "contradicted", and of a wrong "confirmed".
+        The chance that any verdict on a bin, or that on the whole, is wrong.
     power : float
-        The chance of a verdict for which the sample sizes below are computed.
+        The chance with which `detectable` differences would have been seen, and of a verdict for which sample sizes are
+        computed.
     p_value : float
         Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
     claims : float64 (n_bins, 2)
         Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out. Of a model of two
         resolutions: where the mean of label - served value lies; all that is possible for a bin it leaves out.
     intervals : float64 (n_bins, 2)
-        Of the test set, at alpha shared by Bonferroni among the bins with a claim: Clopper-Pearson intervals of the frequency;
-        of a model of two resolutions, intervals of the mean of label - served value.
+        Of the test set, which hold all at once with probability 1 - alpha: Clopper-Pearson intervals of the frequency; of a
+        model of two resolutions, intervals of the mean of label - served value.
+    interval_alpha : float
+        The failure probability of each interval: alpha shared by Bonferroni among the bins with a claim that hold samples.
     counts, label_sums : int64 (n_bins,)
         Test samples in each bin, and those with label 1.
     p_values : float64 (n_bins,)
         Of each bin's claim, not adjusted for the number of bins.
     verdicts : tuple of str
-        For each bin: "contradicted", "confirmed", "cannot tell", or "no claim" for a bin that the promise leaves out.
+        For each bin: "contradicted", "confirmed", "not contradicted", or "no claim" for a bin that the promise leaves out.
     n_samples : int
         Test samples.
-    counts_to_confirm : float64 (n_bins,)
-        Test counts with which each bin would be confirmed with chance `power` in all together, if its value is the true
-        frequency; 0 for a bin without a claim, infinity where none would do.
-    samples_to_confirm : float
-        A size of the test set that gives such counts, if bins keep their shares of this one.
-    samples_to_contradict : float
-        A size of the test set with which the promise would be contradicted with chance `power`, if the rates of the bins that
-        now lie outside their claims are the true frequencies; infinity where none lies outside.
+    sizes : object
+        From which `detectable` and the sample sizes are computed when they are asked for.
     is_calibration_set : bool
         Whether these are the samples that the model was fitted to, by its fingerprint. They confirm nothing: no verdict is
         "confirmed" then, though one may be "contradicted".
@@ -62,16 +76,46 @@ class CertificateCheck(Table):
     p_value: float
     claims: Float64s
     intervals: Float64s
+    interval_alpha: float
     counts: Int64s
     label_sums: Int64s
     p_values: Float64s
     verdicts: tuple[str, ...]
     n_samples: int
-    counts_to_confirm: Float64s
-    samples_to_confirm: float
-    samples_to_contradict: float
+    sizes: Sizes
     is_calibration_set: bool = False
     mean_served: Float64s | None = None
+
+    @cached_property
+    def detectable(self) -> Float64s:
+        """float64 (n_bins,): the least difference of served and true that each bin would have shown with chance `power`.
+
+        Every difference of this size or more, as far as the truth can differ by so much. Exact for binomial label sums, by
+        search; where the values within a bin differ, of their average, and with at least that chance (Hoeffding 1956). Infinity
+        where no difference would have been seen, NaN for a bin without a claim.
+        """
+        return self.sizes.detectable(self.power)
+
+    @cached_property
+    def counts_to_confirm(self) -> Float64s:
+        """float64 (n_bins,): counts with which all bins would be confirmed with chance `power`, if the values are the truth.
+
+        0 for a bin without a claim, infinity where none would do.
+        """
+        return self.sizes.counts_to_confirm()
+
+    @cached_property
+    def samples_to_confirm(self) -> float:
+        """A size of the test set that gives such counts, if bins keep their shares of this one."""
+        return self.sizes.samples_to_confirm()
+
+    @cached_property
+    def samples_to_contradict(self) -> float:
+        """A size of the test set with which the promise would be contradicted with chance `power`.
+
+        If the rates of the bins that now lie outside their claims are the true frequencies; infinity where none lies outside.
+        """
+        return self.sizes.samples_to_contradict()
 
     def bins_with(self, verdict: str) -> list[int]:
         """The bins (from 0) with this verdict."""
@@ -86,61 +130,75 @@ class CertificateCheck(Table):
             "count": self.counts.tolist(),
             "label_sum": self.label_sums.tolist(),
             "p_value": self.p_values.tolist(),
-            "count_to_confirm": [finite(count) for count in self.counts_to_confirm.tolist()],
+            "detectable": [known(difference) for difference in self.detectable.tolist()],
         }
         if self.mean_served is not None:
-            columns["mean_served"] = [None if math.isnan(mean) else mean for mean in self.mean_served.tolist()]
+            columns["mean_served"] = [known(mean) for mean in self.mean_served.tolist()]
         return columns
+
+    def _words(self) -> tuple[dict[str, list[str]], int]:
+        words, n_text = super()._words()
+        return {interval_title(title, self.interval_alpha): column for title, column in words.items()}, n_text
 
     def _repr_html_(self) -> str:
         return verdict_as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set")
+        names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
-        return {**head, **sizes, "bins": as_records(self._columns())}
+        return {**head, **sizes, "requires": NEW_ROWS, "bins": as_records(self._columns())}
 
     def __str__(self) -> str:
-        samples, p_value = f"{self.n_samples:,} test samples", f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
-        what, tests = "a frequency outside the promised range", "exact binomial tests"
-        if self.mean_served is not None:
-            what = "a frequency farther from the average of what is served than was promised"
-            tests = "Hoeffding's inequality for label - served value"
-        if self.verdict == CONTRADICTED:
-            return (
-                f"Contradicted: in {name_bins(self.bins_with(CONTRADICTED))} the {samples} show {what} ({tests}, p = {p_value} "
-                f"after Bonferroni, level {self.alpha:g})."
-            )
-        if self.verdict == CONFIRMED:
-            return f"Confirmed: in every bin the {samples} exclude {what} ({tests}, level {self.alpha:g})."
-        if self.is_calibration_set:
-            reason = (
-                f"the {samples} are the calibration set (they have its fingerprint, the same counts and label sums at every "
-                "edge), and a promise is not confirmed by what it was made from"
-            )
-        else:
-            reason = (
-                f"the {samples} do not contradict the promise (p = {p_value} after Bonferroni), and do not confirm it in "
-                f"{name_bins(self.bins_with(CANNOT_TELL))}"
-            )
-        return f"Cannot tell: {reason}; {self._remedy()}."
+        return f"{self._statement()} {NEW_ROWS}"
 
-    def _remedy(self) -> str:
-        """How many test samples would lead to a verdict."""
-        confirm, contradict, chance = self.samples_to_confirm, self.samples_to_contradict, f"{100.0 * self.power:g} % chance"
-        if contradict <= confirm and math.isfinite(contradict) and not self.is_calibration_set:
-            return f"about {int(contradict):,} would contradict it with {chance}, if the rates seen are the true frequencies"
-        if math.isinf(confirm):
-            return f"no number of {'other' if self.is_calibration_set else 'test'} samples would confirm it"
-        if self.is_calibration_set or self.n_samples < confirm:
-            samples = " samples that had no part in the fit" if self.is_calibration_set else ""
-            return f"about {int(confirm):,}{samples} would confirm it with {chance}, if the values are the true frequencies"
-        return (
-            f"{int(confirm):,} would be enough if the values were the true frequencies, so some frequencies lie near an end of "
-            "the promised range"
-        )
+    def _statement(self) -> str:
+        rows, p_value = f"{self.n_samples:,} new rows", shown_p(self.p_value)
+        what, law = "the frequency lies outside the promised range", "exact binomial intervals"
+        if self.mean_served is not None:
+            what = "the average of what is served is farther from the frequency than was promised"
+            law = "intervals by Hoeffding's inequality for label - served value"
+        level = f"{law}, {sureness(self.alpha)} all at once"
+        if self.verdict == CONTRADICTED:
+            where = name_bins(self.bins_with(CONTRADICTED))
+            return f"Contradicted by {rows}: in {where} {what} ({level}; p = {p_value} after Bonferroni)."
+        if self.verdict == CONFIRMED:
+            return f"Confirmed by {rows}: in every bin the interval lies within what was promised ({level})."
+        if self.is_calibration_set:
+            return (
+                f"Not contradicted, and not confirmed: the {self.n_samples:,} rows are the calibration set (they have its "
+                "fingerprint, the same counts and label sums at every edge), from which the promise was made."
+            )
+        unseen = [b for b, difference in enumerate(self.detectable.tolist()) if math.isinf(difference)]
+        seen = difference_seen(self.detectable, self.power, "one bin" if not unseen else "one of the other bins")
+        if unseen:
+            seen = f"in {name_bins(unseen)} no difference would have been seen" + (f"; {seen}" if seen else "")
+        confirmed = self.bins_with(CONFIRMED)
+        return f"Not contradicted by {rows} ({seen})" + (f"; confirmed in {name_bins(confirmed)}." if confirmed else ".")
+
+
+def difference_seen(detectable: Float64s, power: float, where: str) -> str:
+    """The least difference that would have been seen wherever it is, in words; nothing where none would."""
+    finite_ones = detectable[np.isfinite(detectable)]
+    if not len(finite_ones):
+        return ""
+    return f"a difference of {rounded_up(float(finite_ones.max()))} in {where} would have been seen with probability {power:g}"
+
+
+def interval_title(title: str, alpha: float) -> str:
+    """The title of a column, which says the level of intervals."""
+    return f"interval ({sureness(alpha)} each)" if title == "interval" else title
+
+
+def shown_p(p_value: float) -> str:
+    """A p-value in words."""
+    return f"{p_value:.2g}" if p_value >= 1e-4 else "below 0.0001"
+
+
+def known(number: float) -> float | None:
+    """The number; None where it is not finite."""
+    return number if math.isfinite(number) else None
 
 
 def verdict_as_html(check: Any) -> str:

@@ -121,7 +121,7 @@ def assess(
     >>> later = pd.DataFrame({"p": scores[2000:], "y": labels[2000:]})
     >>> assessment = fb.engines.assess(later, model, score="p", label="y")
     >>> assessment.check.verdict, assessment.n_samples, assessment.before
-    ('cannot tell', 2000, None)
+    ('not contradicted', 2000, None)
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     if label is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ _NEAR = 1e-6
 _HUGE = 1e11
 
 
+@cache
 def special_functions() -> Any:
     """`scipy.special`, imported at the first use; an error with the remedy where SciPy is missing or too old."""
     with needed_for("intervals and certificates", extra="fit"):

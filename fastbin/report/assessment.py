@@ -191,7 +191,7 @@ def assess_model(
     >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
     >>> assessment = assess_model(model, scores[2000:], labels[2000:])
     >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
-    (True, 'cannot tell')
+    (True, 'not contradicted')
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     check_cells_given(fitted, cells)

@@ -16,6 +16,7 @@ from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html
 from fastbin.guarantees.words import event_words, label_words
+from fastbin.assess.verdict import NEW_ROWS
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import pictures_of, pictures_of_set
@@ -194,16 +195,17 @@ def _figures(pictures: Iterable[tuple[str, str]]) -> str:
     return f"<div class='pictures'>{''.join(figures)}</div>"
 
 
-READING = """
+READING = f"""
 <p>A <em>bin</em> is a range of scores that are given one probability, the <em>value</em>. The model is calibrated if, among all
 samples of a bin, the share with label 1 is the value. The <em>interval</em> is where that share lies, in all bins at once, as
-far as the calibration samples tell; the <em>test interval</em> is the same for the test samples. <em>Confirmed</em>: the test
-samples show that the share is where it was promised. <em>Contradicted</em>: they show that it is not. <em>Cannot tell</em>:
-they are too few for either. A model with <em>steps</em> serves finer values inside a bin: each is the value of a step, and what
-is promised and tested is their average in the bin. A <em>set</em> has a model for each cell, such as a segment or a predicted
-class; the promises of all its models share one alpha.</p>
-<p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples. It is never zero on
-finitely many samples; the <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is
-the mean squared error: calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly
-changes.</p>
+far as the calibration samples tell. The <em>test interval</em> is where the test samples put it, and it decides.
+<em>Confirmed</em>: it lies within what was promised. <em>Contradicted</em>: it misses that. <em>Not contradicted</em>: neither,
+the usual case, as a promise is about as precise as its samples are many. {NEW_ROWS} A model with <em>steps</em> serves finer
+values inside a bin: each is the value of a step, and what is promised and tested is their average in the bin. A <em>set</em>
+has a model for each cell, such as a segment or a predicted class; the promises of all its models share one alpha.</p>
+<p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples, in bins that are the
+same for all columns: those of the calibrated probabilities. It is never zero on finitely many samples: beside it stands what a
+perfectly calibrated predictor would show by chance, on average and (in brackets) at most in 95 % of test sets. The
+<em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is the mean squared error:
+calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly changes.</p>
 """

@@ -6,8 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
 from fastbin import _html
 from fastbin._model_table import bin_words
 from fastbin._provenance import in_words
@@ -15,7 +13,6 @@ from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html, number_format
 from fastbin.assess import CertificateCheck
 from fastbin.guarantees.words import event_words, name_cell, sureness
-from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model_set import ModelSet
 from fastbin.report.assessment import Assessment
 from fastbin.report.set_assessment import SetAssessment
@@ -40,31 +37,26 @@ def bins_table(assessment: Assessment) -> str:
         columns["calibration samples"] = [f"{count:,}" for count in model.counts.tolist()]
     columns["test samples"] = [f"{count:,}" for count in assessment.bin_counts.tolist()]
     if assessment.check is not None:
-        columns |= _tested(assessment.check, assessment.alpha, number_format(model.bin_values.tolist()))
+        columns |= _tested(assessment.check, number_format(model.bin_values.tolist()))
     table = as_html({title: list(column) for title, column in columns.items()}, most=None)
     return table if model.n_bins <= UNFOLDED else _html.folded(f"{model.n_bins:,} bins", table)
 
 
-def _tested(check: CertificateCheck, alpha: float, form: str) -> dict[str, Iterable[str]]:
-    """The columns about the test of the certificate."""
-    counts, label_sums = check.counts, check.label_sums
-    level = sidak(alpha, max(1, int(np.count_nonzero(counts))))
-    rates = zip(label_sums.tolist(), counts.tolist(), strict=True)
-    intervals = zip(clopper_pearson(label_sums, counts, level).tolist(), counts.tolist(), strict=True)
-    served = (
-        {}
-        if check.mean_served is None
-        else {
-            "test average served": [
-                f"{mean:{form}}" if count else "" for mean, count in zip(check.mean_served, counts, strict=True)
-            ]
-        }
-    )
+def _tested(check: CertificateCheck, form: str) -> dict[str, Iterable[str]]:
+    """The columns about the test of the certificate: the interval that decides, and what it is compared with."""
+    rates = zip(check.label_sums.tolist(), check.counts.tolist(), strict=True)
+    level = f"({sureness(check.interval_alpha)} each)"
+    served, interval, promised = {}, f"test interval {level}", "promised"
+    if check.mean_served is not None:
+        means = zip(check.mean_served.tolist(), check.counts.tolist(), strict=True)
+        served = {"test average served": [f"{mean:{form}}" if count else "" for mean, count in means]}
+        interval, promised = f"rate - served: test interval {level}", "rate - served: promised"
     return {
         **served,
         "test rate": [f"{ones / count:{form}}" if count else "" for ones, count in rates],
-        "test interval": [_range(interval, form) if count else "" for interval, count in intervals],
-        "promise": check.verdicts,
+        promised: [_range(claim, form) for claim in check.claims.tolist()],
+        interval: [_range(ends, form) if n else "" for ends, n in zip(check.intervals.tolist(), check.counts, strict=True)],
+        "verdict": check.verdicts,
     }
 
 

@@ -41,7 +41,7 @@ def test_assess_in_words() -> None:
     words = ("score itself", "calibrated", "other", "vendor", "expected calibration error", "With probability at least 90 %")
     for told in words:
         assert told in result.stdout
-    assert "Cannot tell: the 1,000 test samples" in result.stdout
+    assert "Not contradicted by 1,000 new rows (a difference of " in result.stdout
 
 
 def test_assess_in_json() -> None:
@@ -50,7 +50,7 @@ def test_assess_in_json() -> None:
     assert content["alpha"] == 0.2
     assert content["n_samples"] == sum(1 + i % 3 for i in range(1000))
     assert [card["name"] for card in content["scorecards"]] == ["score itself", "calibrated"]
-    assert content["check"]["verdict"] in ("cannot tell", "confirmed")
+    assert content["check"]["verdict"] in ("not contradicted", "confirmed")
     weighted = json.loads(run("assess", "model.fbm", "test.csv", "--json", "--weights", "v").stdout)
     assert weighted["is_weighted"]
     assert weighted["check"] is None

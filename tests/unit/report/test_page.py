@@ -30,7 +30,7 @@ def page() -> str:
     return render_report(assessed())
 
 
-@pytest.mark.parametrize(("moved", "verdict", "kind"), [(0.0, "cannot tell", "open"), (0.3, "contradicted", "bad")])
+@pytest.mark.parametrize(("moved", "verdict", "kind"), [(0.0, "not contradicted", "open"), (0.3, "contradicted", "bad")])
 def test_the_verdict_stands_before_everything_else(moved: float, verdict: str, kind: str) -> None:
     page = render_report(assessed(moved=moved))
     badge = re.search(r"<span class='badge (\w+)'>\S+ ([\w ]+)</span>", page)

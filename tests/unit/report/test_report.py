@@ -154,7 +154,7 @@ def test_all_is_well(found: Assessment) -> None:
 
 def test_a_contradicted_certificate_comes_first(model: fb.BinnedModel) -> None:
     told = assess_model(model, *sample(3000, seed=9, power=0.7)).cautions
-    assert told[0].startswith("The certificate is contradicted by the test set. Contradicted: in bin")
+    assert told[0].startswith("The certificate is contradicted by the test set. Contradicted by 3,000 new rows: in bin")
     assert any("the populations differ" in caution for caution in told)
 
 
