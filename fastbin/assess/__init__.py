@@ -11,6 +11,7 @@
                                                            prediction; exact step functions
 `group_table`, `audit_groups`                              in each group of a population: numbers, and is the promise kept?
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
+`check_predictions`                                        are given predictions calibrated, grade by grade? No model
 =========================================================  ===============================================================
 
 Everything takes predictions in [0, 1] of any predictor, and test samples that it was not fitted on. Integer weights are
@@ -20,7 +21,6 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
-from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.group_audit import AuditedGroup, GroupAudit, audit_groups
 from fastbin.assess.groups import GroupTable, group_table
 from fastbin.assess.metrics import (
@@ -35,6 +35,7 @@ from fastbin.assess.metrics import (
     squared_ece,
 )
 from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
+from fastbin.assess.predictions_check import PredictionCheck, check_predictions
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 from fastbin.assess.set_check import SetCheck
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
@@ -44,9 +45,9 @@ __all__ = [
     "AuditedGroup",
     "BrierDecomposition",
     "CertificateCheck",
-    "ChanceLevel",
     "GroupAudit",
     "GroupTable",
+    "PredictionCheck",
     "ReliabilityTable",
     "SetCheck",
     "SquaredEce",
@@ -55,6 +56,7 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "check_certificate",
+    "check_predictions",
     "class_wise_ece",
     "ece",
     "group_table",

@@ -201,10 +201,12 @@ def known(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def verdict_as_html(check: Any) -> str:
+def verdict_as_html(check: Any, sentence: str | None = None) -> str:
     """What a notebook shows of a check: the verdict, the sentence and the rows."""
     words, _ = check._words()
-    return _html.notebook(f"<p>{_html.badge(check.verdict)}</p>", _html.paragraph(str(check)), as_html(words, n_text=2))
+    return _html.notebook(
+        f"<p>{_html.badge(check.verdict)}</p>", _html.paragraph(sentence or str(check)), as_html(words, n_text=2)
+    )
 
 
 def finite(number: float) -> int | None:

@@ -14,6 +14,7 @@ __all__ = [
     "RiskDecomposition",
     "ValueRow",
     "auc_of_validity",
+    "check_of_grades",
     "conditionally_valid",
     "ece",
     "errors_by_chance",
@@ -162,3 +163,20 @@ def errors_by_chance(bins: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction,
         largest = max(distance / len(own) for distance, own in zip(off, bins, strict=True))
         found.append((sum(off, Fraction(0)) / n, largest, chance))
     return found
+
+
+def check_of_grades(p: Sequence[float], y: Sequence[int], by: Sequence[str], side: str) -> dict[str, tuple[Fraction, Fraction]]:
+    """Of each grade, and of "all": the exact p-value of "labels have these frequencies", and the one adjusted by Holm."""
+
+    def p_value(rows: list[int]) -> Fraction:
+        law, ones = law_of_sum([Fraction(p[i]) for i in rows]), sum(y[i] for i in rows)
+        above, below = sum(law[ones:], Fraction(0)), sum(law[: ones + 1], Fraction(0))
+        return {"upper": above, "lower": below, "both": min(Fraction(1), 2 * min(above, below))}[side]
+
+    own = {name: p_value([i for i, grade in enumerate(by) if grade == name]) for name in set(by)}
+    found, largest = {}, Fraction(0)
+    for rank, name in enumerate(sorted(own, key=lambda name: own[name])):
+        largest = max(largest, min(Fraction(1), (len(own) - rank) * own[name]))
+        found[name] = (own[name], largest)
+    of_all = p_value(list(range(len(p))))
+    return {**found, "all": (of_all, of_all)}

@@ -1,0 +1,261 @@
+"""Are given predictions calibrated, grade by grade? Exact tests that need no model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastbin._cells import as_cells
+from fastbin._classes import in_one_code
+from fastbin._docstrings import shared_docs
+from fastbin._errors import GuaranteeError
+from fastbin._frames import check_same_index
+from fastbin._scalars import check_alpha, check_choice
+from fastbin._tables import Columns, Table, as_records
+from fastbin._typing import Float64s, Int64s
+from fastbin._validation import check_same_length
+from fastbin.assess.binomial import chance_at_least, chance_at_most
+from fastbin.assess.samples import check_samples, rows_of_each
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p, verdict_as_html
+from fastbin.intervals._beta import special_functions
+
+TOO_LOW, TOO_HIGH = "too low", "too high"
+ALL = "all"
+# A sum of independent labels is within this of its mean, in labels, but for a chance below 1e-18.
+DEVIATIONS, ROOM = 10.0, 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionCheck(Table):
+    """Are predictions calibrated in each grade, and in all together? Made by `check_predictions`; ``str()`` says it.
+
+    Attributes
+    ----------
+    verdict : {"too low", "too high", "contradicted", "not contradicted"}
+        Of all grades together: "too low" if predictions are in some grade and too high in none, "contradicted" if both occur.
+        Without grades, of all samples.
+    side : {"both", "upper", "lower"}
+    alpha : float
+        The chance that calibrated predictions are contradicted in any grade.
+    names : tuple of str, int or bool
+        Of the grades, ascending; the last entry is "all", about all samples.
+    counts, label_sums : int64 (n_rows,)
+        Samples, and those with label 1.
+    mean_predictions, rates : float64 (n_rows,)
+    p_values : float64 (n_rows,)
+        Exact: the predictions are the frequencies of the labels.
+    jeffreys : float64 (n_rows,)
+        The p-values of Jeffreys' test of the mean prediction.
+    adjusted : float64 (n_rows,)
+        `p_values` by Holm over the grades; that of "all" is its own.
+    verdicts : tuple of str
+        "too low", "too high" or "not contradicted": whether the adjusted p-value is at most alpha, and the side. That of "all"
+        is a test by itself.
+    """
+
+    verdict: str
+    side: str
+    alpha: float
+    names: tuple[Any, ...]
+    counts: Int64s
+    label_sums: Int64s
+    mean_predictions: Float64s
+    rates: Float64s
+    p_values: Float64s
+    jeffreys: Float64s
+    adjusted: Float64s
+    verdicts: tuple[str, ...]
+
+    def _columns(self) -> Columns:
+        return {
+            "grade": [str(name) for name in self.names], "verdict": list(self.verdicts), "n": self.counts.tolist(),
+            "ones": self.label_sums.tolist(), "mean_prediction": self.mean_predictions.tolist(), "rate": self.rates.tolist(),
+            "p_value": self.p_values.tolist(), "jeffreys": self.jeffreys.tolist(), "holm": self.adjusted.tolist(),
+        }  # fmt: skip
+
+    def _words(self) -> tuple[dict[str, list[str]], int]:
+        words, n_text = super()._words()
+        for title, column in (("p value", self.p_values), ("jeffreys", self.jeffreys), ("holm", self.adjusted)):
+            words[title] = [shown_p(p_value) for p_value in column.tolist()]
+        return words, n_text
+
+    def _about(self) -> str:
+        n_grades, rows = len(self.names) - 1, f"{int(self.counts[-1]):,} new rows"
+        level = f"level {self.alpha:g}" + (f", Holm over {n_grades} grades" if n_grades else "")
+        tested = self.adjusted[:-1] if n_grades else self.adjusted
+        evidence = f"smallest p = {shown_p(float(tested.min()))}, {level}"
+        if self.verdict == NOT_CONTRADICTED:
+            return f"Calibration is not contradicted by {rows} ({evidence}). {NEW_ROWS.rstrip('.')}"
+        wrong = {word: [str(name) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
+        told = [f"too {word[4:]} in {', '.join(names)}" if n_grades else word for word, names in wrong.items() if names]
+        return (
+            f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} ({evidence}). {NEW_ROWS.rstrip('.')}"
+        )
+
+    @property
+    def _graded(self) -> list[tuple[Any, str]]:
+        """Names and verdicts of what decides: the grades, or all samples where there are none."""
+        pairs = list(zip(self.names, self.verdicts, strict=True))
+        return pairs[:-1] or pairs
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self, self._about() + ".")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as plain dicts, lists, strings and numbers, ready for JSON."""
+        head = {name: getattr(self, name) for name in ("verdict", "side", "alpha")}
+        return {**head, "sentence": self._about() + ".", "requires": NEW_ROWS, "grades": as_records(self._columns())}
+
+
+@shared_docs(check_samples.__doc__)
+def check_predictions(
+    p: Any, y: Any, by: Any = None, side: str = "both", *, alpha: float = 0.05, sample_weight: Any = None, positive: Any = None
+) -> PredictionCheck:
+    """Are these predictions calibrated, in each grade and in all? Exact tests; no model is needed.
+
+    Parameters
+    ----------
+    p : array-like of shape (n,)
+        Predictions in [0, 1], such as probabilities of default. NaN is refused.
+    y : array-like of shape (n,)
+        What happened: bool, or numbers that equal 0 or 1.
+    by : array-like of shape (n,), optional
+        The grade of each row, integers or text; a missing one is refused.
+    side : {"both", "upper", "lower"}
+        What is looked for: frequencies above the predictions ("upper": predictions that are too low), below them, or both.
+    alpha : float
+        The chance that calibrated predictions are contradicted in any grade, from 1e-100 to 1/2.
+    sample_weight : array-like of int, shape (n,), optional
+        Frequencies, the same as repeating the row. Importance weights are refused: the tests are of counts.
+    {positive}
+
+    Returns
+    -------
+    PredictionCheck
+        A row for each grade, and one for all.
+
+    Raises
+    ------
+    GuaranteeError
+        For importance weights.
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy.
+
+    Notes
+    -----
+    The rows must be new: a verdict on rows that the classifier or its calibration has seen says nothing.
+
+    Labels are independent, each 1 with its prediction as probability, if predictions are calibrated: one row for each obligor,
+    and no common shock. The number of ones in a grade is then binomial where its predictions are the same, else a sum of
+    independent Bernoulli variables (Poisson's binomial law), which is computed within 1e-9 by convolution, at any n. The
+    p-value is the chance of so many ones or more (side "upper"), so many or fewer, or twice the smaller, at most 1. Holm's
+    adjustment (1979) holds over the grades whatever their dependence; the row "all" is a test by itself.
+
+    Jeffreys' test, as the European Central Bank defines it for probabilities of default: the chance that a frequency with the
+    law Beta(ones + 1/2, n - ones + 1/2) is at most the mean prediction; for the side "lower" at least, for both twice the
+    smaller. It is not exact, and takes the mean for the prediction of every row.
+
+    O(n log n) time.
+
+    Examples
+    --------
+    >>> check = check_predictions([0.02] * 400, [1] * 12 + [0] * 388, side="upper")
+    >>> check.verdict, round(float(check.p_values[0]), 4), round(float(check.jeffreys[0]), 5)
+    ('not contradicted', 0.1097, 0.08307)
+    """
+    alpha, side = check_alpha(alpha), check_choice(side, "side", ("both", "upper", "lower"))
+    check_same_index(p=p, y=y, by=by, sample_weight=sample_weight)
+    samples = check_samples(p, y, sample_weight, positive=positive, name="p")
+    if samples.is_weighted:
+        raise GuaranteeError(
+            "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
+        )
+    names: list[Any] = []
+    groups = []
+    if by is not None:
+        keys, (codes,) = in_one_code(by=as_cells(by, "by"))
+        check_same_length(p=np.asarray(p), by=codes)
+        if sample_weight is not None:
+            codes = codes[np.asarray(sample_weight) > 0]
+        groups = list(rows_of_each(codes))
+        names = [keys[codes[rows[0]]] for rows in groups]
+    parts = [*(samples.take(rows) for rows in groups), samples]
+    counts = np.array([part.n_samples for part in parts])
+    ones = np.array([int(np.bincount(part.labels, part.frequencies, 2)[1]) for part in parts])
+    means = np.array([part.mean(part.predictions) for part in parts])
+    tails = np.array([_tails(part.predictions, part.frequencies, x) for part, x in zip(parts, ones.tolist(), strict=True)])
+    below = special_functions().betainc(ones + 0.5, counts - ones + 0.5, means)
+    p_values, jeffreys = _of_side(tails, side), _of_side(np.stack([below, 1.0 - below], axis=1), side)
+    adjusted = np.append(_holm(p_values[:-1]), p_values[-1])
+    directions = np.where(ones > counts * means, TOO_LOW, TOO_HIGH)
+    verdicts = np.where(adjusted <= alpha, directions, NOT_CONTRADICTED).tolist()
+    found = {verdict for verdict in (verdicts[:-1] or verdicts) if verdict != NOT_CONTRADICTED}
+    return PredictionCheck(
+        verdict=NOT_CONTRADICTED if not found else found.pop() if len(found) == 1 else "contradicted",
+        side=side,
+        alpha=alpha,
+        names=(*names, ALL),
+        counts=counts,
+        label_sums=ones,
+        mean_predictions=means,
+        rates=ones / counts,
+        p_values=p_values,
+        jeffreys=jeffreys,
+        adjusted=adjusted,
+        verdicts=tuple(verdicts),
+    )
+
+
+def _of_side(tails: Float64s, side: str) -> Float64s:
+    """The p-values of a side from those of (upper, lower)."""
+    if side == "both":
+        return np.minimum(1.0, 2.0 * tails.min(axis=1))
+    return np.asarray(tails[:, 0] if side == "upper" else tails[:, 1])
+
+
+def _holm(p_values: Float64s) -> Float64s:
+    """Holm's step-down adjustment."""
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(1.0, stepped)
+    return adjusted
+
+
+def _tails(predictions: Float64s, frequencies: Int64s | None, ones: int) -> tuple[float, float]:
+    """P(X >= ones) and P(X <= ones) for the number X of ones, if the predictions are the frequencies."""
+    values, rows = np.unique(predictions, return_inverse=True)
+    if len(values) == 1:
+        n = len(predictions) if frequencies is None else int(frequencies.sum())
+        return chance_at_least(ones, n, float(values[0])), chance_at_most(ones, n, float(values[0]))
+    each = np.repeat(values, np.bincount(rows, frequencies).astype(np.int64))
+    first, law = poisson_binomial(each)
+    at = int(np.clip(ones - first, 0, len(law)))  # outside of the window one tail holds nothing
+    inside = 0 <= ones - first < len(law)
+    own = float(law[at]) if inside else 0.0
+    return min(1.0, float(law[at:].sum())), min(1.0, float(law[:at].sum()) + own)
+
+
+def poisson_binomial(frequencies: Float64s) -> tuple[int, Float64s]:
+    """The law of a sum of independent labels: its first value, and the chances from there on. O(n log n).
+
+    Neighbours are convolved in pairs, round by round, each law in a window around its mean outside of which less than 1e-18
+    lies (Bernstein's inequality). `frequencies` ascend, so that windows of a round are of one width.
+    """
+    n_rounds = max(0, int(len(frequencies) - 1).bit_length())
+    p = np.append(frequencies, np.zeros(2**n_rounds - len(frequencies)))  # labels that are never 1
+    laws, first = np.stack([1.0 - p, p], axis=1), np.zeros(len(p), np.int64)
+    means, variances = p.copy(), p * (1.0 - p)
+    for _ in range(n_rounds):
+        size = 2 * laws.shape[1] - 1
+        left, right = (np.fft.rfft(laws[half::2], size, axis=1) for half in (0, 1))
+        laws, first = np.maximum(np.fft.irfft(left * right, size, axis=1), 0.0), first[0::2] + first[1::2]
+        means, variances = means[0::2] + means[1::2], variances[0::2] + variances[1::2]
+        reach = int(DEVIATIONS * np.sqrt(variances.max()) + ROOM)
+        if 2 * reach + 1 < size:
+            starts = np.clip(np.rint(means).astype(np.int64) - reach - first, 0, size - 2 * reach - 1)
+            laws = np.take_along_axis(laws, starts[:, np.newaxis] + np.arange(2 * reach + 1), axis=1)
+            first = first + starts
+    return int(first[0]), laws[0]
