@@ -15,8 +15,8 @@ from fastbin._native.owner import library_version
 from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html
-from fastbin.guarantees.words import event_words, label_words
 from fastbin.assess.verdict import NEW_ROWS
+from fastbin.guarantees.words import event_words, label_words
 from fastbin.model import BinnedModel
 from fastbin.report.assessment import Assessment
 from fastbin.report.figures import pictures_of, pictures_of_set
