@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import FastbinWarning, InputError, InputTypeError, NotFittedError
 from fastbin._suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
-from fastbin._typing import Array
+from fastbin._typing import Array, Float64s, SeriesT
 from fastbin._validation import UNIT
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
@@ -130,6 +130,13 @@ class Estimator(Generic[M]):
             if not (value is defaults[name].default or _are_equal(value, defaults[name].default))
         )
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """Of a fitted one what it is and its model, else its configuration."""
+        from fastbin import _html
+
+        own = _html.paragraph(repr(self))
+        return _html.notebook(own) if self._model is None else _html.notebook(own, self._model._repr_html_())
 
     def __sklearn_is_fitted__(self) -> bool:
         """Asked by scikit-learn."""
@@ -284,7 +291,20 @@ class Calibrator(Estimator[BinnedModel]):
         """
         raise InputError(self._why_all_rows() or f"{type(self).__name__} is fitted by its own function")
 
-    predict = asks_model(BinnedModel.predict)
+    if TYPE_CHECKING:
+
+        @overload
+        def predict(
+            self, scores: SeriesT, *, keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"
+        ) -> SeriesT: ...
+        @overload
+        def predict(
+            self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+        ) -> Float64s: ...
+        def predict(self, scores: Any, **options: Any) -> Any: ...
+
+    else:
+        predict = asks_model(BinnedModel.predict)
     predict_interval = asks_model(BinnedModel.predict_interval)
     predict_set = asks_model(BinnedModel.predict_set)
     certificate = asks_model(BinnedModel.certificate)

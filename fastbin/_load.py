@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from fastbin._files import SupportsRead
 from fastbin._saved import read_file
@@ -13,7 +14,7 @@ from fastbin.model_set import ModelSet
 SET_MAGIC = b"\x89FBT"
 
 
-def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
+def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | Any:
     """Read a file of a model, or of a set of models.
 
     Parameters
@@ -23,7 +24,7 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | ModelSet:
     Returns
     -------
     BinnedModel or ModelSet
-        Whichever the file holds.
+        Whichever the file holds. To type checkers, a model, or anything: `ModelSet.load` and `BinnedModel.load` are typed.
 
     Raises
     ------

@@ -1,16 +1,21 @@
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
 from fastbin._native.owner import ModelOwner
-from fastbin._typing import Float64s, Int64s, UInt64s
+from fastbin._typing import Float64s, Int64s, SeriesT, UInt64s
 
 @disjoint_base
 class NativeModel(ModelOwner):
     def predict_one(self, score: float, key: int | None = None) -> float: ...
     def assign_one(self, score: float, key: int | None = None) -> int: ...
+    @overload
+    def predict(
+        self, scores: SeriesT, *, keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"
+    ) -> SeriesT: ...
+    @overload
     def predict(
         self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> Float64s: ...

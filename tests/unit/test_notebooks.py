@@ -377,3 +377,22 @@ def test_bytes_go_to_paths_and_file_objects_alike(tmp_path: Any) -> None:
     write_bytes(tmp_path / "file", b"content")
     with open(tmp_path / "file", "rb") as file:
         assert file.read() == b"content"
+
+
+TO_FIT = [fb.CertifiedCalibration(), fb.PlattScaling(), fb.multi.SegmentedBinning(fb.UniformMassBinning(2))]
+
+
+@pytest.mark.parametrize("estimator", TO_FIT, ids=lambda each: type(each).__name__)
+def test_a_fitted_calibrator_shows_its_model(estimator: Any) -> None:
+    """Before its fit it shows its configuration; printed it is as it was."""
+    name = repr(estimator)
+    unfitted = estimator._repr_html_()
+    assert _html.escape(name) in unfitted
+    assert "<table" not in unfitted
+    segments = [np.where(SCORES > 0.5, "<b>", "low")] if isinstance(estimator, fb.multi.SegmentedBinning) else []
+    estimator.fit(SCORES, LABELS, *segments)
+    shown = estimator._repr_html_()
+    assert _html.escape(name) in shown
+    assert estimator.model_._repr_html_() in shown
+    assert repr(estimator) == name
+    assert "<b>" not in shown
