@@ -75,11 +75,13 @@ def draw_report(folder: Path) -> None:
 
 
 def photograph(page: Path, picture: Path) -> None:
-    """A page in full, by chromium without a window."""
+    """A page in full, by chromium without a window; wider than on screens, so that no column of a table is cut."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("the report is a picture of a page: install chromium, or name what else is to be made")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,6000"]
+    text = page.read_text(encoding="utf8")
+    page.write_text(text.replace("</head>", "<style>main { max-width: 69rem; }</style></head>", 1), encoding="utf8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1110,6000"]
     subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True, stderr=subprocess.DEVNULL)
 
 
