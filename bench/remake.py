@@ -80,8 +80,8 @@ def photograph(page: Path, picture: Path) -> None:
     if browser is None:
         sys.exit("the report is a picture of a page: install chromium, or name what else is to be made")
     text = page.read_text(encoding="utf8")
-    page.write_text(text.replace("</head>", "<style>main { max-width: 69rem; }</style></head>", 1), encoding="utf8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1110,6000"]
+    page.write_text(text.replace("</head>", "<style>main { max-width: none; }</style></head>", 1), encoding="utf8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1420,6000"]
     subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True, stderr=subprocess.DEVNULL)
 
 
