@@ -13,6 +13,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_choice
+from fastbin._shown import printable
 from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin._validation import check_same_length
@@ -88,7 +89,7 @@ class PredictionCheck(Table):
         evidence = f"smallest p = {shown_p(float(tested.min()))}, {level}"
         if self.verdict == NOT_CONTRADICTED:
             return f"Calibration is not contradicted by {rows} ({evidence}). {NEW_ROWS.rstrip('.')}"
-        wrong = {word: [str(name) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
+        wrong = {word: [printable(str(name)) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
         told = [f"too {word[4:]} in {', '.join(names)}" if n_grades else word for word, names in wrong.items() if names]
         return (
             f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} ({evidence}). {NEW_ROWS.rstrip('.')}"

@@ -24,7 +24,7 @@ SCORE_NAMES = (
 LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "class", "actual")
 
 # Places of an error in arrays: "scores[16] is ..."
-PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments)\[(\d+)\]")
+PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments|p)\[(\d+)\]")
 PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
 ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
 

@@ -174,8 +174,6 @@ keys = together(
 
 # What is assessed and how: the options that `assess` and `report` share.
 assessment = together(
-    model,
-    file,
     score,
     label,
     weights,

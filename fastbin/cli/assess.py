@@ -11,6 +11,7 @@ from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import console, say_json, text_table
 from fastbin.cli._files import TableOptions
 from fastbin.cli._model_view import print_certificate
+from fastbin.cli._predictions import check_column, check_options
 from fastbin.cli._test_set import assess_file
 from fastbin.guarantees.words import label_words
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fastbin.assess import GroupAudit
     from fastbin.report import Assessment, SetAssessment
 
-CONTRADICTED = 3
+CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 
 
 @click.command(
@@ -30,20 +31,33 @@ CONTRADICTED = 3
         "fastbin assess credit.fbm test.csv --exit-code",
         "fastbin assess regions.fbm test.csv --segment region",
         "fastbin assess credit.fbm test.csv --group sex --group region",
+        "fastbin assess test.csv --predictions pd --label y --by grade",
     ),
 )
+@options.model
+@click.argument("file", type=options.PATH, required=False)
 @options.assessment
+@options.option("--predictions COLUMN", "Without MODEL: are the probabilities in this column of FILE calibrated? Exact tests.")
+@options.option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm.")
+@click.option(
+    "--side",
+    type=click.Choice(("both", "upper", "lower")),
+    help="Of --predictions: look for frequencies above them (upper), below them, or both. Default: both.",
+)
 @options.option(
     "--group COLUMN",
     "Also: is the certificate kept in each group of this column? Repeatable; several share the level.",
     multiple=True,
 )
-@options.exit_code(CONTRADICTED, "the certificate is contradicted, or in a group")
+@options.exit_code(CONTRADICTED, "the certificate, or the predictions, are contradicted, or in a group")
 @options.as_json
 @options.tables
 def command(
     model: str,
-    file: str,
+    file: str | None,
+    predictions: str | None,
+    by: str | None,
+    side: str | None,
     group: tuple[str, ...],
     exit_code: bool,
     as_json: bool,
@@ -54,7 +68,7 @@ def command(
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
     Shows the calibration error before and after, the parts of the Brier score, and whether the test samples contradict the
-    certificate, confirm it, or are too few to decide, and how many are enough. A row without a score, or with a score that the
+    certificate, confirm it, or neither, and which difference they would have shown. A row that has no score, or one that the
     model refuses, is left out and counted.
 
     Of a set of models also every cell. Of a set for predicted classes the outcome is whether the prediction is right; of a
@@ -63,8 +77,16 @@ def command(
     A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with
     the test samples of each group, and shows which distance these certify there by themselves.
 
+    With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by
+    and in all, at --level. The rows must be new here too.
+
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
+    given = {**settings, "score": rows.score, "group": group, "by": by, "side": side}
+    file = check_options(model, file, predictions, given, cells)
+    if predictions is not None:
+        check = check_column(file, rows, predictions, by, side or "both", alpha=settings["level"], as_json=as_json)
+        return CONTRADICTED if exit_code and check.verdict != NOT_CONTRADICTED else 0
     assessment, audit = assess_file(model, file, rows, cells, groups=group, **settings)
     if as_json:
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}

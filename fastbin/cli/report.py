@@ -25,6 +25,8 @@ from fastbin.cli._test_set import assess_file
 )
 @options.option("-o --output PAGE", "The HTML file to write; - prints it.", options.PATH, required=True)
 @options.option("--title TEXT", "The heading of the page.", default="Calibration report")
+@options.model
+@options.file
 @options.assessment
 @options.quiet
 @options.tables

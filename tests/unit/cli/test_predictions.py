@@ -1,0 +1,80 @@
+"""``fastbin assess FILE --predictions``: probabilities in a column are tested without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import fastbin as fb
+from fastbin.assess.verdict import NEW_ROWS
+from fastbin.cli import command_line
+
+RNG = np.random.default_rng(0)
+PD = np.repeat([0.02, 0.05, 0.1], [400, 300, 300])
+GRADES = np.repeat(["A", "B", "C"], [400, 300, 300])
+ONES = np.concatenate([np.arange(n) < ones for n, ones in ((400, 12), (300, 15), (300, 60))])
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{g},{p},{int(y)}" for g, p, y in zip(GRADES, PD.tolist(), ONES, strict=True)]
+    Path("t.csv").write_text("\n".join(["grade,pd,y", *rows]) + "\n")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command_line, ["assess", *arguments])
+
+
+def test_the_answer_is_that_of_the_library() -> None:
+    found = run("t.csv", "--predictions", "pd", "--label", "y", "--by", "grade")
+    check = fb.assess.check_predictions(PD, ONES, GRADES)
+    assert found.exit_code == 0
+    assert found.stdout.strip() == str(check)
+    assert "predictions are too low in C" in found.stdout
+    assert NEW_ROWS.rstrip(".") in found.stdout
+    told = json.loads(run("t.csv", "--predictions", "pd", "--by", "grade", "--side", "upper", "--json").stdout)
+    upper = fb.assess.check_predictions(PD, ONES, GRADES, "upper")
+    assert told["grades"] == upper.to_dict()["grades"]
+    assert round(told["grades"][0]["jeffreys"], 5) == 0.08307
+    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code").exit_code == 3
+    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--level", "1e-9").exit_code == 0
+
+
+def test_parquet_has_the_same_answer() -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"grade": GRADES, "pd": PD, "y": ONES}), "t.parquet")
+    options = ["--predictions", "pd", "--label", "y", "--by", "grade"]
+    assert run("t.parquet", *options).stdout == run("t.csv", *options).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m.fbm", "t.csv", "--predictions", "pd"], "there is no MODEL"),
+        (["t.csv"], "Missing argument 'FILE'"),
+        (["m.fbm", "t.csv", "--by", "grade"], "--by is about the column of --predictions"),
+        (["m.fbm", "t.csv", "--side", "upper"], "--side is about the column of --predictions"),
+        (["t.csv", "--predictions", "pd", "--score", "pd"], "--score is about a MODEL"),
+        (["t.csv", "--predictions", "pd", "--segment", "grade"], "is about a MODEL"),
+        (["t.csv", "--predictions", "nothing"], "nothing"),
+        (["t.csv", "--predictions", "pd", "--by", "nothing"], "nothing"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: list[str], message: str) -> None:
+    found = run(*arguments)
+    assert found.exit_code == (1 if message == "nothing" else 2)
+    assert message in found.stderr
+
+
+def test_bad_values_are_told_by_their_line() -> None:
+    Path("bad.csv").write_text("grade,pd,y\nA,0.1,0\nA,1.5,1\n")
+    assert "line 3, column pd" in run("bad.csv", "--predictions", "pd").stderr
+    Path("bad.csv").write_text("grade,pd,y\nA,0.1,0\n,0.5,1\n")
+    assert "column grade: the value is missing" in run("bad.csv", "--predictions", "pd", "--by", "grade").stderr
