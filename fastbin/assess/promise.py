@@ -114,6 +114,7 @@ class Promise(NamedTuple):
             n_samples=int(seen.counts.sum()),
             sizes=sizes,
             is_calibration_set=reused,
+            event=self.model.event,
             mean_served=seen.mean_served if has_steps else None,
         )
 

@@ -21,6 +21,7 @@ from fastbin.assess.verdict import (
     difference_seen,
     finite,
     known,
+    of_event,
     shown_p,
     verdict_as_html,
 )
@@ -133,7 +134,7 @@ class SetCheck(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("verdict", "alpha", "power", "p_value", "n_samples", "n_unknown", "is_calibration_set")
+        names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "n_unknown", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
         head |= {"detectable": known(self.detectable), "requires": NEW_ROWS}
@@ -142,6 +143,12 @@ class SetCheck(Table):
     def __str__(self) -> str:
         return f"{self._statement()} {NEW_ROWS}"
 
+    @property
+    def event(self) -> str:
+        """The event that all models are about; "" where it is not known, or models differ."""
+        events = {check.event for _, check in self.parts}
+        return events.pop() if len(events) == 1 else ""
+
     def _statement(self) -> str:
         rows, models = f"{self.n_samples:,} new rows", f"{len(self._claiming):,} models"
         level = f"{sureness(self.alpha)} for all at once"
@@ -149,9 +156,10 @@ class SetCheck(Table):
             broken = self.names_with(CONTRADICTED)
             where = (f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})" for name in broken[:MOST_NAMED])
             more = f" and {len(broken) - MOST_NAMED:,} more" if len(broken) > MOST_NAMED else ""
+            what = f"the frequencies{of_event(self.event)} lie outside the promised range"
             return (
-                f"Contradicted by {rows}: of {models}, the frequencies lie outside the promised range for "
-                f"{', '.join(where)}{more} ({level}; p = {shown_p(self.p_value)} after Bonferroni)."
+                f"Contradicted by {rows}: of {models}, {what} for {', '.join(where)}{more} "
+                f"({level}; p = {shown_p(self.p_value)} after Bonferroni)."
             )
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin of {models} the interval lies within what was promised ({level})."

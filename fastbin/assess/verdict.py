@@ -13,7 +13,7 @@ from fastbin import _html
 from fastbin._tables import Columns, Table, as_html, as_records
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin.assess.sizes import Sizes
-from fastbin.guarantees.words import name_bins, rounded_up, sureness
+from fastbin.guarantees.words import event_words, name_bins, rounded_up, sureness
 
 CONTRADICTED, CONFIRMED, NOT_CONTRADICTED, NO_CLAIM = "contradicted", "confirmed", "not contradicted", "no claim"
 # What every verdict says, wherever it is shown; nobody can check it for the reader.
@@ -68,6 +68,8 @@ class CertificateCheck(Table):
         "confirmed" then, though one may be "contradicted".
     mean_served : float64 (n_bins,) or None
         Of a model of two resolutions: the average of what is served to the test samples of each bin, NaN without any.
+    event : str
+        What the frequencies are of; "" where it is not known: label 1.
     """
 
     verdict: str
@@ -85,6 +87,7 @@ class CertificateCheck(Table):
     sizes: Sizes
     is_calibration_set: bool = False
     mean_served: Float64s | None = None
+    event: str = ""
 
     @cached_property
     def detectable(self) -> Float64s:
@@ -145,7 +148,7 @@ class CertificateCheck(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
+        names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
         head = {name: getattr(self, name) for name in names}
         sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
         return {**head, **sizes, "requires": NEW_ROWS, "bins": as_records(self._columns())}
@@ -155,9 +158,10 @@ class CertificateCheck(Table):
 
     def _statement(self) -> str:
         rows, p_value = f"{self.n_samples:,} new rows", shown_p(self.p_value)
-        what, law = "the frequency lies outside the promised range", "exact binomial intervals"
+        frequency = f"the frequency{of_event(self.event)}"
+        what, law = f"{frequency} lies outside the promised range", "exact binomial intervals"
         if self.mean_served is not None:
-            what = "the average of what is served is farther from the frequency than was promised"
+            what = f"the average of what is served is farther from {frequency} than was promised"
             law = "intervals by Hoeffding's inequality for label - served value"
         level = f"{law}, {sureness(self.alpha)} all at once"
         if self.verdict == CONTRADICTED:
@@ -176,6 +180,11 @@ class CertificateCheck(Table):
             seen = f"in {name_bins(unseen)} no difference would have been seen" + (f"; {seen}" if seen else "")
         confirmed = self.bins_with(CONFIRMED)
         return f"Not contradicted by {rows} ({seen})" + (f"; confirmed in {name_bins(confirmed)}." if confirmed else ".")
+
+
+def of_event(event: str) -> str:
+    """What a frequency is of, where that has a name."""
+    return f" of {event_words(event)}" if event else ""
 
 
 def difference_seen(detectable: Float64s, power: float, where: str) -> str:
