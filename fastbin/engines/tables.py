@@ -89,6 +89,10 @@ def _list(names: Sequence[str], limit: int = 30) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+# What DuckDB calls a statement that only reads; "MULTI" is a PIVOT that looks for its columns.
+QUERIES = ("SELECT", "MULTI")
+
+
 def package_of(table: Any) -> str:
     """The package that the type of a table comes from, or one that it inherits from: "polars", "pyspark", ..."""
     packages = [base.__module__.partition(".")[0].lstrip("_") for base in type(table).__mro__]
@@ -98,13 +102,22 @@ def package_of(table: Any) -> str:
 def unwrapped(table: Any) -> Any:
     """The table behind what Narwhals wraps, and the relation or frame of (connection, query)."""
     if isinstance(table, tuple) and len(table) == 2 and hasattr(table[0], "sql") and isinstance(table[1], str):
-        relation = table[0].sql(table[1])
-        if relation is None:
-            raise InputError(f"table is (connection, {table[1]!r}), and the statement gives no rows; pass a SELECT")
-        return relation
+        _check_query(*table)
+        return table[0].sql(table[1])
     if package_of(table) == "narwhals" and hasattr(table, "to_native"):
         return table.to_native()
     return table
+
+
+def _check_query(connection: Any, query: str) -> None:
+    """Refuse what is not one query before any of it runs: DuckDB would run each statement, and give the rows of the last."""
+    if package_of(connection) != "duckdb":
+        return
+    kinds = [statement.type.name for statement in connection.extract_statements(query)]
+    if len(kinds) != 1:
+        raise InputError(f"table is (connection, {query!r}), which has {len(kinds)} statements; pass one SELECT")
+    if kinds[0] not in QUERIES:
+        raise InputError(f"table is (connection, {query!r}), which is {kinds[0]} and no query; pass a SELECT")
 
 
 def must_not_move(table: Any) -> bool:

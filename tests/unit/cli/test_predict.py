@@ -299,6 +299,17 @@ def test_a_late_error_leaves_the_old_output() -> None:
     assert Path("out.csv").read_text() == "old"
 
 
+def test_texts_that_a_spreadsheet_takes_as_formulas_stay_as_they_are() -> None:
+    """docs/files.md says so, and what to do."""
+    texts = ["=1+1", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\ttab", '=HYPERLINK("http://x")']
+    table = pa.table({"p": [0.5] * len(texts), "note": texts})
+    pa.csv.write_csv(table, "formulas.csv")
+    run("predict", "m.fbm", "formulas.csv", "--seed", "1", "-o", "out.csv")
+    run("predict", "m.fbm", "formulas.csv", "--seed", "1", "-o", "out.parquet")
+    assert pa.csv.read_csv("out.csv")["note"].to_pylist() == texts
+    assert pq.read_table("out.parquet")["note"].to_pylist() == texts
+
+
 def test_a_file_without_rows_stays_one() -> None:
     Path("t.csv").write_text("p,y\n")
     run("predict", "m.fbm", "t.csv", "-o", "out.csv")

@@ -92,7 +92,7 @@ def test_models_go_through_pipes() -> None:
     assert Path("p.csv").read_bytes() == Path("f.csv").read_bytes()
     shown = shell("fastbin inspect - < f.fbm; fastbin assess - s.csv < f.fbm; fastbin monitor - s.csv < f.fbm")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("standard input: uniform-mass binning")
+    assert shown.stdout.startswith("standard input: evidence bins of uniform mass")
     adapted = shell("fastbin adapt - --target-rate 0.2 -o - < f.fbm | fastbin inspect - --json")
     assert '"odds_ratio"' in adapted.stdout
     assert "With probability at least 90 %" in adapted.stderr  # what would be shown, beside the model

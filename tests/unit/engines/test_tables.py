@@ -90,7 +90,7 @@ def test_a_connection_needs_a_query() -> None:
     with pytest.raises(fb.InputTypeError, match=r"a connection; pass \(connection, query\)"):
         fb.engines.fit(connection, score="p", label="y")
     for statement in ("CREATE TABLE kept (p DOUBLE)", "SET threads = 2"):
-        with pytest.raises(fb.InputError, match=r"gives no rows; pass a SELECT|has no column 'p'"):
+        with pytest.raises(fb.InputError, match=r"is (CREATE|SET) and no query; pass a SELECT"):
             fb.engines.fit((connection, statement), score="p", label="y")
     connection.close()
 
@@ -144,3 +144,49 @@ print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibi
 """
     run = run_python("-c", code)
     assert (run.stdout, run.stderr) == ("2\n[]\n", "")
+
+
+# ---------------------------------------------------------------------- queries that are more than one
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT p, y FROM kept; DROP TABLE victim", "has 2 statements; pass one SELECT"),
+        ("DROP TABLE victim; SELECT p, y FROM kept", "has 2 statements; pass one SELECT"),
+        ("SELECT p, y FROM kept; SELECT p, y FROM kept; ", "has 2 statements; pass one SELECT"),
+        ("DROP TABLE victim", "is DROP and no query; pass a SELECT"),
+        ("INSERT INTO victim SELECT * FROM kept RETURNING *", "is INSERT and no query; pass a SELECT"),
+        ("-- nothing", "has 0 statements; pass one SELECT"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+def test_nothing_of_a_query_runs_that_is_not_one_select(query: str, message: str, engine: str) -> None:
+    connection = duckdb.connect()
+    connection.register("rows", TABLE)
+    connection.execute("CREATE TABLE kept AS SELECT * FROM rows; CREATE TABLE victim AS SELECT * FROM rows")
+    with pytest.raises(fb.InputError, match=message):
+        fb.engines.fit((connection, query), score="p", label="y", engine=engine)
+    model = fb.UniformMassBinning(2).fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]).model_
+    with pytest.raises(fb.InputError, match=message):
+        fb.engines.predict((connection, query), model, score="p")
+    assert connection.execute("SELECT count(*) FROM victim").fetchone() == (60,)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT p, y FROM kept;",
+        "FROM kept -- a comment",
+        "WITH a AS (FROM kept) SELECT p, y FROM a",
+        "PIVOT kept ON z USING max(p) AS p GROUP BY y",
+    ],
+)
+def test_one_query_may_be_written_in_many_ways(query: str) -> None:
+    connection = duckdb.connect()
+    connection.register("rows", TABLE)
+    connection.execute("CREATE TABLE kept AS SELECT *, 'p' AS z FROM rows")
+    assert unwrapped((connection, query)) is not None
+    if "PIVOT" not in query:
+        found = fb.engines.fit((connection, query), score="p", label="y", calibrator=fb.UniformMassBinning(2))
+        assert found == fb.UniformMassBinning(2).fit(TABLE["p"], TABLE["y"]).model_
