@@ -61,7 +61,7 @@ def floors_of(columns: Int64s, weights: Array | None, n_classes: int) -> Float64
     The share of a class with c of the n rows is (c + 1) / (n + n_classes), so that no floor is 0.
     """
     counts = np.bincount(columns, weights, n_classes)
-    n = len(columns)
+    n = len(columns) if weights is None or weights.dtype.kind == "f" else counts.sum()  # integers repeat rows
     return (counts * (n / counts.sum()) + 1.0) / (n + n_classes) / n
 
 
