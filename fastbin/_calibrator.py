@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import FastbinWarning, InputError, InputTypeError, NotFittedError
+from fastbin._provenance import of_estimator
 from fastbin._suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._typing import Array, Float64s, SeriesT
 from fastbin._validation import UNIT
@@ -79,6 +80,8 @@ class Estimator(Generic[M]):
 
     _fit_call: ClassVar[str] = "fit(scores, labels)"
     _model: M | None = None
+    # The name of the event, where whoever calls `fit` has compared the labels with a positive one before.
+    _event: str | None = None
     # Bound to the model's own method by `fit`, so that the hot path goes through no Python function.
     predict_one: Callable[..., float]
 
@@ -192,8 +195,9 @@ class Calibrator(Estimator[BinnedModel]):
         Set by `fit`.
     """
 
-    # Where several are fitted at once: what each would have warned of.
+    # Where several are fitted at once: what each would have warned of, and whether they become a set, which has the provenance.
     _told: list[str] | None = None
+    _in_set = False
     # Of the test for scores of the other class, which fits of one set share; ``None``: labels may fall as scores rise.
     _fall_level: float | None = LEVEL
     # Whether values never fall as scores rise, whatever the configuration.
@@ -239,6 +243,15 @@ class Calibrator(Estimator[BinnedModel]):
             where scores are labels: 50 or more, all exactly 0 or 1.
         """
         raise TypeError(f"{type(self).__name__} has no fit")
+
+    def _keep(self, model: BinnedModel, event: str = "") -> None:
+        """Set ``model_``: what was fitted, with its event and its provenance."""
+        self.model_ = model._with_texts(**self._texts(event, model.seed))
+
+    def _texts(self, event: str, seed: int) -> dict[str, Any]:
+        """The event and the provenance of a model: parts for `BinnedModel._of`."""
+        named = event if self._event is None else self._event
+        return {"event": named.encode(), "provenance": b"" if self._in_set else of_estimator(self, seed)}
 
     def _warn(self, message: str, stacklevel: int) -> None:
         """Warn as if the function that calls this did, or one further up."""

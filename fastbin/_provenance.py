@@ -8,7 +8,9 @@ csrc/FORMAT.md ("Provenance") is the specification.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -26,37 +28,39 @@ MOST_SHOWN = 1_000
 # Members that the model says itself, each in one place.
 OF_MODEL = ("event", "fingerprint", "n_positive", "n_samples", "seed")
 
-# Texts of configurations: writing one takes as long as half the fit of a small sample.
-_KEPT: dict[str, bytes] = {}
-_MOST_KEPT = 256
+# The configuration that each class had last, and its text: writing it takes as long as half the fit of a small sample.
+_LAST: dict[type, tuple[tuple[Any, ...], bytes]] = {}
 
 
-def of_estimator(estimator: Any, seed: int, **said: Any) -> bytes:
+def of_estimator(estimator: Any, seed: int | None = None, **said: Any) -> bytes:
     """The provenance of what an estimator has fitted, with the seed that was used.
 
     Parameters
     ----------
     estimator : Estimator
-    seed : int
+    seed : int, optional
         That of the fit: the one that was drawn, where the configuration has none.
     **said
         Parameters as they were used, in place of those that were given.
     """
-    kind = type(estimator)
-    given = {name: getattr(estimator, name) for name in kind._parameter_names()} | said
-    if "seed" in given and given["seed"] is None:
-        given["seed"] = seed
-    key = None
-    if all(map(_is_plain, given.values())):
-        key = f"{kind.__name__}{given!r}"
-        if key in _KEPT:
-            return _KEPT[key]
-    text = _text([_step(kind.__name__, given)])
-    if key is not None:
-        if len(_KEPT) >= _MOST_KEPT:
-            _KEPT.clear()
-        _KEPT[key] = text
+    kind: Any = type(estimator)
+    values = _values_of(kind)(estimator)
+    kept = _LAST.get(kind)
+    if kept is not None and not said and all(map(is_, kept[0], values)):
+        return kept[1]
+    given = {**estimator.get_params(), **said}
+    drawn = given.get("seed", 0) is None
+    text = _text([_step(kind.__name__, {**given, "seed": seed} if drawn else given)])
+    if not (said or drawn) and all(map(_is_plain, values)):
+        _LAST[kind] = values, text
     return text
+
+
+@cache
+def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives all parameters of an estimator at once."""
+    names = kind._parameter_names()
+    return attrgetter(*names) if len(names) > 1 else lambda estimator: tuple(getattr(estimator, name) for name in names)
 
 
 def with_step(text: bytes, function: str) -> bytes:
@@ -67,9 +71,9 @@ def with_step(text: bytes, function: str) -> bytes:
     return _text([*_steps_of(stated), {"function": function}])
 
 
-def with_estimator(text: bytes, estimator: Any, seed: int) -> bytes:
+def with_estimator(text: bytes, estimator: Any, **said: Any) -> bytes:
     """A provenance with the step of an estimator that was given a model."""
-    stated, own = stated_by(text), stated_by(of_estimator(estimator, seed))
+    stated, own = stated_by(text), stated_by(of_estimator(estimator, **said))
     return b"" if stated is None or own is None else _text([*_steps_of(stated), *_steps_of(own)])
 
 
@@ -149,9 +153,9 @@ def _step(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the text of this value says all of it."""
+    """Whether this value cannot change, so that the same object is the same value."""
     if type(value) is tuple:
-        return len(value) <= MOST_ENTRIES and all(map(_is_plain, value))
+        return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)
 
 

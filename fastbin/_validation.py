@@ -223,9 +223,11 @@ def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> Array:
         return _from_objects(array, name, first_row)
     if array.dtype.kind in "OSU":
         refuse_words(array.tolist(), name, first_row)
-    raise InputTypeError(
-        f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; say which value is 1: positive="
-    )
+    raise InputTypeError(f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; {SAY_POSITIVE}")
+
+
+# The remedy for labels of two other values. It proposes none of them: the wrong one would turn every probability around.
+SAY_POSITIVE = "pass positive= with the value whose probability you want"
 
 
 def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
@@ -236,13 +238,8 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
     if len(seen) > 2:
         values, remedy = ", ".join(map(repr, seen[:3])) + ", ...", f"pass ({name} == one of them), one class against others"
     else:
-        values, remedy = " and ".join(map(repr, seen)), _say_positive(name, max(seen, key=str))
+        values, remedy = " and ".join(map(repr, seen)), SAY_POSITIVE
     raise InputTypeError(f"{place}, and these are {values}; {remedy}")
-
-
-def _say_positive(name: str, value: Any) -> str:
-    """The remedy for labels of two other values, of which this may be the positive one."""
-    return f"pass positive={value!r}, or {name} == {value!r}"
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
@@ -279,12 +276,12 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
-    remedy = f"; for labels -1 and 1 {_say_positive(name, 1)}" if value == -1 else "; labels are 0 and 1, or False and True"
+    remedy = "; labels are 0 and 1, or False and True"
     if isinstance(value, float) and 0.0 < value < 1.0:
         remedy += ", and come second, after the scores or predictions"
     seen = np.unique(labels[: 2**16]).tolist()
-    if len(seen) == 2 and 0 not in seen and -1 not in seen and all(each == each for each in seen):
-        remedy = f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}; {_say_positive(name, seen[1])}"
+    if len(seen) == 2 and 0 not in seen and all(each == each for each in seen):
+        remedy = f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}; {SAY_POSITIVE}"
     if isinstance(value, float) and math.isnan(value):
         remedy = "; remove rows without a label"
     raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")

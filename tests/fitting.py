@@ -10,10 +10,20 @@ import fastbin as fb
 from reference import StepModel
 from strategies import CalibrationData
 
-__all__ = ["FEWER_BINS", "as_loaded", "fit", "some_map"]
+__all__ = ["FEWER_BINS", "as_loaded", "bare", "fit", "some_map"]
 
 # The warning of fits whose bins cannot be as many as was asked for, one probability for each score.
 FEWER_BINS = "ignore:ties='whole' left:fastbin.FastbinWarning"
+
+
+def bare(model: Any) -> Any:
+    """The same model, or set, without event and provenance: to compare fits that differ in these alone."""
+    if isinstance(model, fb.ModelSet):
+        return fb.ModelSet._of(
+            {key: bare(own) for key, own in model.models.items()}, kind=model.kind, unknown=model.unknown,
+            pool=None if model.pool is None else bare(model.pool), pooled_keys=model.pooled_keys, columns=model.columns,
+        )  # fmt: skip
+    return model._with_texts(b"", b"")
 
 
 def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:

@@ -155,7 +155,11 @@ def test_a_score_range_of_ones_own_is_kept() -> None:
     ("value", "dtype", "told"),
     [
         (2, np.uint8, "is 2; labels are 0 and 1, or False and True"),
-        (-1, np.int64, "is -1; for labels -1 and 1 pass positive=1, or labels == 1"),
+        (
+            -1,
+            np.int64,
+            "is -1; labels are 0 and 1, or False and True",
+        ),
         (0.5, np.float64, "is 0.5; labels are 0 and 1, or False and True, and come second, after the scores or predictions"),
         (np.nan, np.float64, "is nan; remove rows without a label"),
         (1 + 2**-23, np.float32, "is 1.0000001*; labels are 0 and 1, or False and True"),
@@ -174,7 +178,7 @@ def test_fit_refuses_bad_labels(value: float, dtype: type, told: str, n: int) ->
 @pytest.mark.parametrize(
     ("labels", "error", "told"),
     [
-        (["no", "yes"], fb.InputTypeError, "labels[0] is 'no'; labels are 0 and 1, *; pass positive='yes', or labels == 'yes'"),
+        (["no", "yes"], fb.InputTypeError, "labels[0] is 'no'; labels are 0 and 1, *; pass positive= with *"),
         ([0, None], fb.InputError, "labels[1] is None, not a number; remove or fill missing rows first"),
         ([[0, 1], [1, 0]], fb.InputTypeError, "labels must be one-dimensional (or n by 1), got shape (2, 2);*"),
         ([0, 1, 1], fb.InputError, "lengths differ: scores has 2, labels has 3; every row needs one of each"),

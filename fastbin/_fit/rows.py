@@ -21,6 +21,7 @@ from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
 from fastbin._frames import check_same_index
 from fastbin._native.groups import groups_at_ranks, pack_rows
+from fastbin._scalars import event_of
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import (
     ScoreRange,
@@ -72,6 +73,8 @@ class Rows:
         Keys that the caller brought to order equal scores.
     first_row : int
         Where these rows start in the data that error messages count.
+    event : str
+        The name of the label that counted as 1, where that was said.
     """
 
     scores: Array
@@ -81,6 +84,7 @@ class Rows:
     weights: Float64s | None = None
     keys: UInt64s | None = None
     first_row: int = 0
+    event: str = ""
 
     def __len__(self) -> int:
         return int(self.scores.shape[0])
@@ -212,6 +216,7 @@ def check_rows(
 
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
+    event = event_of(positive)
     check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
     score_array = as_scores(scores, first_row=first_row)
     label_array = as_labels(compare_labels(labels, positive), first_row=first_row)
@@ -220,10 +225,10 @@ def check_rows(
         raise InputError("scores is empty; a calibrator needs samples")
     key_array = None if keys is None else as_key_array(keys, len(score_array), to_order=True)
     if weights is None or weights.dtype != np.int64:
-        return Rows(score_array, label_array, None, score_range, weights, key_array, first_row)
+        return Rows(score_array, label_array, None, score_range, weights, key_array, first_row, event)
     if keys is not None:
         raise InputError("keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
-    return Rows(score_array, label_array, weights, score_range, first_row=first_row)
+    return Rows(score_array, label_array, weights, score_range, first_row=first_row, event=event)
 
 
 def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:

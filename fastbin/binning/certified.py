@@ -132,12 +132,11 @@ class CertifiedCalibration(Binning):
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
         if unlabelled is not None:
-            return self._finish(*_fit_pooled(checked, rows, unlabelled), rows.scores)
+            return self._finish(*_fit_pooled(checked, rows, unlabelled), rows.scores, event=rows.event)
         boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(rows, ranks_of, n_ranks, n_threads))
         weighted = None if rows.weights is None else lambda: [rows]
-        return self._finish(
-            checked, fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted), n_bins, rows.scores
-        )
+        steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted)
+        return self._finish(checked, steps, n_bins, rows.scores, event=rows.event)
 
     @shared_docs(FIT_PARAMETERS)
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
@@ -176,7 +175,9 @@ class CertifiedCalibration(Binning):
         _Checked.of(self)
         return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
 
-    def _finish(self, checked: _Checked, fitted: FittedSteps, n_bins: int, scores: Array | None, stacklevel: int = 3) -> Self:
+    def _finish(
+        self, checked: _Checked, fitted: FittedSteps, n_bins: int, scores: Array | None, stacklevel: int = 3, *, event: str = ""
+    ) -> Self:
         left = fitted.bins.partition.n_bins
         if left < n_bins:
             self._warn(
@@ -184,7 +185,7 @@ class CertifiedCalibration(Binning):
                 "not affected, and the certificate is about these bins",
                 stacklevel,
             )
-        self.model_ = checked.model(fitted, n_bins)
+        self.model_ = checked.model(fitted, n_bins, event)
         self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, scores, stacklevel)
         return self
 
@@ -248,7 +249,7 @@ class _Checked(NamedTuple):
         require_samples(n_samples, int(self.given.n_bins), "certified")
         return int(self.given.n_bins)
 
-    def model(self, fitted: FittedSteps, n_bins_asked: int) -> BinnedModel:
+    def model(self, fitted: FittedSteps, n_bins_asked: int, event: str) -> BinnedModel:
         """The model of these bins and steps."""
         given, bins = self.given, fitted.bins
         evidence, steps = bins.tally.parts(), fitted.tally.parts()
@@ -265,5 +266,6 @@ class _Checked(NamedTuple):
         else:
             parts |= {"values": values, **fitted.parts()}
         return BinnedModel._of(
-            **parts, scheme="certified", n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range
-        )
+            **parts, scheme="certified", n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
+            **given._texts(event, self.seed),
+        )  # fmt: skip

@@ -64,7 +64,9 @@ class FixedEdges(Binning):
             nearest bins with samples. And as `IsotonicCalibration.fit`.
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
-        return self._fit_tally(lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range, rows.scores)
+        return self._fit_tally(
+            lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range, rows.scores, event=rows.event
+        )
 
     def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
         score_range, everything = check_score_range(self.score_range), count_all(source)
@@ -76,7 +78,7 @@ class FixedEdges(Binning):
 
     def _fit_tally(
         self, tally_of: Callable[[Partition], Tally], n_samples: int, score_range: ScoreRange, scores: Array | None,
-        stacklevel: int = 3,
+        stacklevel: int = 3, *, event: str = "",
     ) -> Self:  # fmt: skip
         """The model of what these bins hold."""
         edges, origin = self._edges(n_samples, score_range)
@@ -84,10 +86,11 @@ class FixedEdges(Binning):
         tally = tally_of(partition)
         parts = tally.parts(monotone=self.monotone)
         require_weight(parts)
-        self.model_ = BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             edges=edges, score_range=score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
+        self._keep(model, event)
         if len(self.empty_bins_):
             self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel)
         self._warn_of_rows(tally.counts, tally.label_sums, scores, stacklevel)

@@ -107,14 +107,15 @@ class IsotonicCalibration(Binning):
             knots, (starts, values) = weighed.scores, _pool_weights(weighed)
         self._warn_of_rows(*around_the_median(rows.scores, rows.labels == 1, rows.frequencies), rows.scores, 2)
         if self.interpolate:
-            self.model_ = _lines(knots, starts, values, rows).with_out_of_range(self.out_of_range)
+            self._keep(_lines(knots, starts, values, rows).with_out_of_range(self.out_of_range), rows.event)
             return self
         partition = Partition(knots[starts[1:]], score_range=rows.score_range)
         tally = tally_rows(partition, rows)
-        self.model_ = BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             edges=partition.edges, scheme="isotonic", score_range=rows.score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **{**tally.parts(), "values": values},
         )  # fmt: skip
+        self._keep(model, rows.event)
         return self
 
 

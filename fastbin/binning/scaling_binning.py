@@ -168,9 +168,10 @@ class ScalingBinning(Binning):
         if self.scaler_ is not None:
             parts["map"], parts["map_parameters"] = self.scaler_.map
             parts["clip"], parts["knots"] = self.scaler_.clip, self.scaler_.knots
-        self.model_ = BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
+        self._keep(model, rows.event)
         if ties == "whole" and self.model_.n_bins < n_bins:
             self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
         self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 2)

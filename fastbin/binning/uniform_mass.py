@@ -156,7 +156,7 @@ class UniformMassBinning(Binning):
         else:
             cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
             bins = bins_between(cuts, self.ties, self.scheme, rows.score_range, weighted)
-        self.model_ = checked.model(bins, n_bins)
+        self.model_ = checked.model(bins, n_bins, event=rows.event)
         self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, rows.scores, 2)
         return self
 
@@ -286,7 +286,7 @@ class _Checked(NamedTuple):
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, delta, split, share, seed, score_range)
 
-    def model(self, bins: FittedBins, n_bins_asked: int, stacklevel: int = 3) -> BinnedModel:
+    def model(self, bins: FittedBins, n_bins_asked: int, stacklevel: int = 3, event: str = "") -> BinnedModel:
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
@@ -296,5 +296,5 @@ class _Checked(NamedTuple):
             given._warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), stacklevel)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
-            out_of_range=given.out_of_range,
+            out_of_range=given.out_of_range, **given._texts(event, self.seed),
         )  # fmt: skip

@@ -201,11 +201,12 @@ class VennAbers(Binning):
             )
         knots = count_scores(rows)
         edges, edge_keys, pairs = _steps(knots, *_knot_pairs(knots), rows)
-        self.model_ = BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
             n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()), pairs=pairs,
             out_of_range=self.out_of_range,
         )  # fmt: skip
+        self._keep(model, rows.event)
         self._warn_of_rows(knots.counts, knots.label_sums, rows.scores, 2)
         return self
 

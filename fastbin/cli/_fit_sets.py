@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._errors import FastbinWarning, InputError
+from fastbin._scalars import event_of
 from fastbin.cli._cells import CellOptions, as_keys, matrix_columns, matrix_of, read_rows
 from fastbin.cli._console import note, working
 from fastbin.cli._files import TableOptions, errors_in
@@ -81,6 +82,7 @@ def _fit_segments(
     segments = {"segments": str(cells.segment)}
     arrays, texts, _ = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
     columns |= segments
+    estimator._event = event_of(rows.positive)
     with errors_in(table, columns), working("fitting"):
         return estimator.fit(segments=as_keys(texts["segments"]), **arrays).model_, columns
 

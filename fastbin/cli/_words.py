@@ -7,7 +7,7 @@ import re
 PHRASES = {
     re.compile(pattern): option
     for pattern, option in {
-        r"pass positive=(.*?)(, or labels == .*)?$": r"give --positive \1",
+        "pass positive= with": "give --positive with",
         r"open it by fb\.io\.open_table\(path, (\w+)='(.*?)'\)": r"give --\1 \2",
         r"pass run_code=True": "give --run",
         r"raise memory_limit$": "raise --memory-limit",

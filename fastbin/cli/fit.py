@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from fastbin._errors import FastbinWarning, InputError
+from fastbin._scalars import event_of
 from fastbin._typing import Array
 from fastbin.cli import _model_view, _set_view
 from fastbin.cli import _options as options
@@ -218,6 +219,7 @@ def _fit(
         stored = Replay(read, limit=limit if in_passes else math.inf, spill=table.is_text, n_rows=n_rows)
     if stored.n_rows == 0:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
+    calibrator._event = event_of(positive)
     with stored, errors_in(table, columns), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         if in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:

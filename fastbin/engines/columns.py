@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
-from fastbin._validation import ScoreRange, is_missing
+from fastbin._validation import SAY_POSITIVE, ScoreRange, is_missing
 from fastbin.engines.faults import (
     INFINITE,
     MISSING,
@@ -57,10 +57,8 @@ class Columns(NamedTuple):
             zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
         else:
             seen = _labels(frame.select(label=frame.column(label)))
-            one_of = f"positive={seen[-1]!r}" if 1 <= len(seen) <= 2 else "positive="
             raise InputTypeError(
-                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; say which value "
-                f"is 1: {one_of}"
+                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; {SAY_POSITIVE}"
             )
         return cls(score, label, weight, zero, one, score_range, positive)
 

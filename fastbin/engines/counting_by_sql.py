@@ -6,6 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from fastbin._errors import InputTypeError
+from fastbin._validation import SAY_POSITIVE
 from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
 from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (
@@ -72,9 +73,7 @@ class _Rows(NamedTuple):
         if asked.by is not None and _NESTED.search(full[asked.by]):
             raise InputTypeError(f"{asked.by} holds {full[asked.by]}, whose values are not compared; cast the column to text")
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
-            raise InputTypeError(
-                f"label is {asked.label!r}, a column of type {kinds[asked.label]}; say which of its values is 1: positive="
-            )
+            raise InputTypeError(f"label is {asked.label!r}, a column of type {kinds[asked.label]}; {SAY_POSITIVE}")
         table = plain(table, dict.fromkeys(asked.columns.values()), engine, weight=asked.weight)
         check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}

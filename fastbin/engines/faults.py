@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._validation import ScoreRange
+from fastbin._validation import SAY_POSITIVE, ScoreRange
 
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
 MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"
@@ -16,7 +16,7 @@ MOST_SAMPLES = 2**53
 
 _FILTER = "leave such rows out of the table first"
 _RANGE = "pass a calibrator with score_range=None where scores are not probabilities"
-_LABEL = "where labels are two other values, say which one is 1: positive="
+_LABEL = f"where labels are two other values, {SAY_POSITIVE}"
 
 
 class Fault(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from fastbin._calibrator import Calibrator
 from fastbin._errors import FastbinWarning, InputError, InputTypeError
 from fastbin._fit.batches import Progress
-from fastbin._scalars import check_choice, check_score_range
+from fastbin._scalars import check_choice, check_score_range, event_of
 from fastbin._validation import ScoreRange
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
@@ -109,6 +109,7 @@ def fit(
         if name is None:
             raise InputTypeError(f"{argument} is None; name the column of {argument}s")
     method = _method_for(calibrator, segment)
+    method._event = event_of(positive)
     names = Names(score, label, weight, segment)
     table = table if is_path(table) else unwrapped(table)
     told: list[str] = []

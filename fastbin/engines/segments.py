@@ -91,18 +91,17 @@ def fit_segments(
         if progress is not None:
             progress(2, totals.n_rows)
         told_by: Told = []
-        models = [
-            _fit_part(part, source, told_by, kind.fall_level(len(parts))) for part, source in zip(parts, sources, strict=True)
-        ]
+        level = kind.fall_level(len(parts))
+        models = [_fit_part(part, source, told_by, level, kind.event) for part, source in zip(parts, sources, strict=True)]
         return FittedSet(set_of(parts, models, keys, kind), told_by)
 
     return method._fit_by(fit_all, told).model_
 
 
-def _fit_part(part: Part, source: _KnownGroups, told: Told, fall_level: float | None) -> BinnedModel:
+def _fit_part(part: Part, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
     if not part.n_samples:
-        return part.without_samples()
-    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told, fall_level)
+        return part.without_samples(event)
+    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told, fall_level, event)
 
 
 class _Totals(NamedTuple):

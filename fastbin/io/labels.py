@@ -9,6 +9,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Array, Bools
+from fastbin._validation import SAY_POSITIVE
 from fastbin.io.base import Table, arrow, as_plain
 from fastbin.io.parsing import MISSING, as_number, doubles_of_decimals, first_true, read_numbers
 
@@ -56,7 +57,8 @@ class Labels:
         except InputError as error:
             if "neither a number" not in str(error) and "not numbers" not in str(error):
                 raise
-            raise InputError(f"{error}; where labels are two other values, pass positive=VALUE") from None
+            seen = " and ".join(map(repr, _different(column)))
+            raise InputError(f"{error}; the labels are {seen}; {SAY_POSITIVE}") from None
         ones = numbers == 1
         return ones if (ones | (numbers == 0)).all() else numbers
 
@@ -105,6 +107,12 @@ class Labels:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return column, text
         raise InputError(f"{self._table.path}, column {self._name}: holds {kind}, not labels")
+
+
+def _different(column: Any, most: int = 3) -> list[Any]:
+    """A few of the values of a column, in the order in which they come."""
+    values = arrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
+    return [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
 
 
 def _plain_number(text: str | None) -> str | None:

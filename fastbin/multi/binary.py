@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
+from fastbin._calibrator import Calibrator, Estimator
 from fastbin._errors import FastbinError, InputError, InputTypeError
 from fastbin._fit.segments import SegmentRule
 from fastbin._fit.tally import squares_of
+from fastbin._provenance import of_estimator
 from fastbin._scalars import check_count, check_score_range, check_seed
 from fastbin._suspicions import LEVEL
 from fastbin._typing import Array, Int64s, UInt8s
@@ -28,6 +29,7 @@ from fastbin._validation import (
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 Told = list[tuple[str, str]]  # which fit, and its warning
 
@@ -158,20 +160,33 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
     return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
 
 
-def fit_named(calibrator: Calibrator, samples: Samples, name: str, told: Told, fall_level: float | None = LEVEL) -> BinnedModel:
-    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`.
+def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod) -> bytes:
+    """The provenance of a set: the configuration of the estimator, with the calibrator that was used."""
+    return of_estimator(estimator, calibrator=None if method.points_per_bin is not None else method.calibrator)
+
+
+def fit_named(
+    calibrator: Calibrator, samples: Samples, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
+) -> BinnedModel:
+    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`. The set has the provenance.
 
     `fall_level` is that of the test for scores of the other class.
     """
     weights = {} if samples.weights is None else {"sample_weight": samples.weights}
-    return named(calibrator, lambda: calibrator.fit(samples.scores, samples.labels, **weights).model_, name, told, fall_level)
+
+    def fit() -> BinnedModel:
+        return calibrator.fit(samples.scores, samples.labels, **weights).model_
+
+    return named(calibrator, fit, name, told, fall_level, event)
 
 
 def named(
-    calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told, fall_level: float | None = LEVEL
-) -> BinnedModel:
+    calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told, fall_level: float | None = LEVEL,
+    event: str = "",
+) -> BinnedModel:  # fmt: skip
     """The same for any way to fit this calibrator."""
     calibrator._told, calibrator._fall_level = [], fall_level
+    calibrator._event, calibrator._in_set = event, True
     try:
         model = fit()
     except FastbinError as error:

@@ -30,6 +30,8 @@ class CellKind(NamedTuple):
     thin: str = "pool"
     unknown: str = "refuse"
     pool_all: bool = False
+    event: str = ""
+    provenance: bytes = b""
 
     def fall_level(self, n_models: int) -> float | None:
         """Of each model's test for scores of the other class, none where the score is how sure a classifier is."""
@@ -112,9 +114,9 @@ def fit_set(
             number = part.numbers[0]
             rows = order[ends[number] - cells.row_counts[number] : ends[number]]
         models.append(
-            fit_named(part.calibrator, samples.take(rows), part.name, told, kind.fall_level(len(parts)))
+            fit_named(part.calibrator, samples.take(rows), part.name, told, kind.fall_level(len(parts)), kind.event)
             if part.n_samples
-            else part.without_samples()
+            else part.without_samples(kind.event)
         )
     return FittedSet(set_of(parts, models, keys, kind, columns), told)
 
@@ -128,12 +130,12 @@ class Part(NamedTuple):
     name: str
     is_pool: bool
 
-    def without_samples(self) -> BinnedModel:
+    def without_samples(self, event: str) -> BinnedModel:
         """One bin that nothing is known of."""
         return BinnedModel.from_parts(
             edges=[], values=[0.5], counts=[0], label_sums=[0], scheme="explicit",
             score_range=getattr(self.calibrator, "score_range", UNIT),
-            out_of_range=getattr(self.calibrator, "out_of_range", "refuse"),
+            out_of_range=getattr(self.calibrator, "out_of_range", "refuse"), event=event,
         )  # fmt: skip
 
 
@@ -160,7 +162,7 @@ def set_of(
     return ModelSet._of(
         own, kind=kind.kind, unknown=kind.unknown if pool else "refuse", pool=pool and pool[1],
         pooled_keys=[keys[number] for number in pool[0].numbers] if pool else [],
-        columns=None if columns is None else [keys[at] for at in np.argsort(columns)],
+        columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=kind.provenance,
     )  # fmt: skip
 
 
@@ -187,6 +189,7 @@ def _fit_together(
         [*map(str, keys)] if isinstance(keys[0], str) else np.array(keys, np.int64), model_of_key, n_bins, **parts,
         kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if n_pooled else "refuse"),
         pool=len(own) if n_pooled else -1, columns=None if columns is None else columns.astype(np.int32),
+        event=kind.event.encode(), provenance=kind.provenance,
     )  # fmt: skip
     names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
     told = []

@@ -14,13 +14,13 @@ from fastbin._classes import check_classes, check_matrix, default_classes, divid
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, GuaranteeError
 from fastbin._frames import check_same_index, columns_of, like
-from fastbin._scalars import alpha_by_name
+from fastbin._scalars import MOST_EVENT_BYTES, alpha_by_name
 from fastbin._suspicions import LEVEL
 from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named
+from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named, provenance_of
 from fastbin.multi.cells import FittedSet
 from fastbin.multi.top_label import TopLabelBinning
 
@@ -111,8 +111,8 @@ class ClassWiseBinning(Estimator[ModelSet]):
         for column, key in enumerate(classes):
             samples = Samples.of(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(samples.counts(np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, samples, f"class {key!r}", told, LEVEL / len(classes))
-        self.model_ = ModelSet._of(models, kind="class-wise", columns=classes)
+            models[key] = fit_named(calibrator, samples, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+        self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
         for text in FittedSet(self.model_, told).warnings:
             warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
@@ -188,3 +188,9 @@ class ClassWiseBinning(Estimator[ModelSet]):
                 "normalize=True divides the values of a row by their sum, and nothing is known of the quotients; what is "
                 f"certified are the values before, those of model_: ask model_.{what}(...), or pass normalize=False"
             )
+
+
+def _event_of_class(key: Key) -> str:
+    """The event of a class's model: the class, where its name is not longer than that of an event."""
+    event = str(key)
+    return event if len(event.encode()) <= MOST_EVENT_BYTES else ""

@@ -13,11 +13,11 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.segments import code_cells
 from fastbin._frames import check_same_index
-from fastbin._scalars import alpha_by_name, check_choice
+from fastbin._scalars import alpha_by_name, check_choice, event_of
 from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.binary import BinaryMethod, Given, binary_method
+from fastbin.multi.binary import BinaryMethod, Given, binary_method, provenance_of
 from fastbin.multi.cells import CellKind, FittedSet, fit_set
 
 if TYPE_CHECKING:
@@ -119,16 +119,18 @@ class SegmentedBinning(Estimator[ModelSet]):
             check_same_index(scores=given.scores, labels=given.labels, segments=segments, sample_weight=given.sample_weight)
             return fit_set(method, given, *code_cells(segments, name), kind)
 
-        return self._fit_by(fit_all, told)
+        return self._fit_by(fit_all, told, event_of(given.positive))
 
-    def _fit_by(self, fit_all: Callable[[BinaryMethod, CellKind], FittedSet], told: list[str]) -> Self:
+    def _fit_by(self, fit_all: Callable[[BinaryMethod, CellKind], FittedSet], told: list[str], event: str = "") -> Self:
         """The same by any function that fits all models."""
         method = binary_method(self.calibrator, min_points=self.min_points)
         check_choice(self.thin, "thin", THIN)
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
             raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
-        fitted = fit_all(method, CellKind("segments", "segment", "segments", self.thin, self.unknown))
+        named = event if self._event is None else self._event
+        kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
+        fitted = fit_all(method, kind._replace(event=named, provenance=provenance_of(self, method)))
         self.model_ = fitted.models
         told += fitted.warnings
         if self.model_.unknown != self.unknown:

@@ -20,7 +20,7 @@ from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given, binary_method
+from fastbin.multi.binary import Given, binary_method, provenance_of
 from fastbin.multi.cells import CellKind, fit_set
 from fastbin.multi.segmented import THIN, SegmentedBinning
 
@@ -181,6 +181,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         )
         policy = check_choice(self.thin, "thin", THIN) if self.per_class else "pool"
         kind = CellKind("top-label", "class", "predicted", policy, pool_all=not self.per_class)
+        kind = kind._replace(provenance=provenance_of(self, method))
         columns = np.array(sorted(range(len(classes)), key=lambda column: classes[column]), np.int64)
         keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
         fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)

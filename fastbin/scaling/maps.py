@@ -10,6 +10,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, NotFittedError
 from fastbin._frames import check_same_index
+from fastbin._scalars import event_of
 from fastbin._suspicions import around_the_median
 from fastbin._typing import Float64s
 from fastbin._validation import ScoreRange, as_scores, check_labels, check_sample_weight, compare_labels
@@ -68,15 +69,16 @@ class SmoothMap(Calibrator):
 
         {Warns}
         """
-        score_range = self._check_configuration()
+        score_range, event = self._check_configuration(), event_of(positive)
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight)
         labels = compare_labels(labels, positive)
         samples = check_samples(scores, labels, sample_weight, score_range)
         word, parameters, clip, knots = self._fitted(samples, scores, labels)
-        self.model_ = BinnedModel.from_parts(
+        model = BinnedModel.from_parts(
             edges=None, values=None, kind="smooth", scheme=self._scheme, map=word, map_parameters=parameters, clip=clip,
             knots=knots, score_range=score_range, n_samples=samples.n_samples, n_positive=samples.n_positive,
         )  # fmt: skip
+        self._keep(model, event)
         column, weights = as_scores(scores), check_sample_weight(sample_weight)
         frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
         self._warn_of_rows(*around_the_median(column, check_labels(labels) == 1, frequencies), column, 2)

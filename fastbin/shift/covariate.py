@@ -14,7 +14,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.rows import Rows
 from fastbin._frames import check_same_index, like
-from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval
+from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval, event_of
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
@@ -168,7 +168,7 @@ class ImportanceWeightedBinning(Calibrator):
             Naming the argument, the first bad position, its value, and the remedy; also for a bin all of whose weights are 0,
             and for a bin without target scores under "counted-mass".
         """
-        estimator = check_choice(self.estimator, "estimator", ESTIMATORS)
+        estimator, event = check_choice(self.estimator, "estimator", ESTIMATORS), event_of(positive)
         seed = check_seed(self.seed)
         given_model = isinstance(self.partition, BinnedModel)
         score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
@@ -190,12 +190,13 @@ class ImportanceWeightedBinning(Calibrator):
         self.estimates_ = estimate(estimator, tally, self.relative_mass_)
         self._given_mass = given
         note = {"shift": "covariate", "estimator": estimator, "weights": "estimated" if estimated else "known"}
-        self.model_ = BinnedModel.from_parts(**{
+        model = BinnedModel.from_parts(**{
             **tally, **origin, "edges": partition.edges, "edge_keys": partition.edge_keys,
             "values": limit_to_unit(self.estimates_, partition), "n_samples": n,
             "n_positive": int(label_array.sum(dtype=np.int64)), "seed": seed, "score_range": score_range,
             "note": json.dumps(note), "weights": "estimated" if estimated else "given",
         })  # fmt: skip
+        self._keep(model, event)
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
 

@@ -12,6 +12,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
+from fastbin._provenance import with_estimator
 from fastbin._scalars import check_choice
 from fastbin._schemes import ClassRate, ClassRates
 from fastbin._typing import Float64s
@@ -195,6 +196,7 @@ class LabelShift(Calibrator):
             values=move_odds(np.asarray(model.values), p, q),
             odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
             rates=ClassRates(source, target),
+            provenance=with_estimator(model._provenance, self, source=model),
         )
         return self
 

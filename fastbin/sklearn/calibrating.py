@@ -137,7 +137,7 @@ def without_promise(model: M, why: str) -> M:
     if isinstance(model, ModelSet):
         return _like(model, lambda one: without_promise(one, why))
     no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "edges_share": 0.0} if model.ties == "whole" else {}
-    return model._replace(scheme="other", note=why, **no_ties)
+    return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
 
 
 def _like(models: ModelSet, change: Any) -> ModelSet:
@@ -145,4 +145,5 @@ def _like(models: ModelSet, change: Any) -> ModelSet:
     return ModelSet._of(
         {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
         pool=None if models.pool is None else change(models.pool), pooled_keys=models.pooled_keys, columns=models.columns,
+        provenance=models._provenance,
     )  # fmt: skip

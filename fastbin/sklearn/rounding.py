@@ -41,7 +41,7 @@ def has_movable_edges(model: BinnedModel) -> bool:
 
 def with_moved_edges(model: BinnedModel, scores: Array, labels: Array, weights: Array | None) -> BinnedModel:
     """A model of rounded scores as one of scores as they are; `scores`, `labels` and `weights` are the rows of its fit."""
-    moved = model._replace(edges=half_a_step_down(model.edges))
+    moved = model._derived("CalibratedClassifier", edges=half_a_step_down(model.edges))
     ones: UInt8s = np.asarray(labels).astype(np.uint8)
     frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
     return moved._replace(fingerprint=rows_fingerprint(moved, np.asarray(scores, np.float64), ones, frequencies))

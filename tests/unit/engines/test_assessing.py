@@ -266,7 +266,7 @@ def test_what_sql_does_not_compare_is_refused_in_words() -> None:
     relation = duckdb.sql("SELECT 0.5 AS p, DATE '2026-01-02' AS y, 'a'::ENUM('a', 'b') AS e")
     with pytest.raises(fb.InputTypeError, match=r"datetime.date\(2026, 1, 2\) is of type date; in SQL texts, numbers"):
         fb.engines.count(relation, model_of("1 bins"), score="p", label="y", positive=date(2026, 1, 2), engine="group-by")
-    with pytest.raises(fb.InputTypeError, match="label is 'e', a column of type ENUM; say which of its values is 1"):
+    with pytest.raises(fb.InputTypeError, match="label is 'e', a column of type ENUM; pass positive= with"):
         fb.engines.count(relation, model_of("1 bins"), score="p", label="e", engine="group-by")
 
 

@@ -174,7 +174,7 @@ def test_a_column_may_have_two_roles(column: str) -> None:
 )  # fmt: skip
 def test_positive_numbers_and_booleans_are_compared_as_such(words: tuple[str, str], positive: Any) -> None:
     write_csv("words.csv", y=[words[label] for label in LABELS.tolist()])
-    assert fit("words.csv", positive=positive) == BINNING.fit(SCORES, LABELS).model_
+    assert fit("words.csv", positive=positive) == BINNING.fit(SCORES, LABELS).model_._replace(event=str(positive))
     model = fit("rows.csv")
     counts = fb.engines.count("words.csv", model, score="p", label="y", positive=positive)
     assert counts.label_sums.sum() == LABELS.sum()

@@ -69,7 +69,7 @@ BAD = {
     ),
     "labels": (
         {"y": {4998: 2, 3: 0.5, 4: 1}},
-        r"y is neither 0 nor 1 in 2 \(such as 0.5\); where labels are two other values, s",
+        r"y is neither 0 nor 1 in 2 \(such as 0.5\); where labels are two other values, pass",
     ),
     "weights": ({"n": {2000: -3}}, r"n is negative in 1 \(such as -3\)"),
     "several": (
@@ -113,7 +113,7 @@ WORDS = pa.array(np.where(LABELS, "yes", "no"))
 @pytest.mark.parametrize(
     ("column", "positive", "message"),
     [
-        (WORDS, None, "labels are 0 and 1, or False and True, and these are '.*' and '.*'; pass positive='yes'"),
+        (WORDS, None, "labels are 0 and 1, or False and True, and these are '.*' and '.*'; pass positive= with"),
         (WORDS, "true", "positive is 'true', which is none of the labels in y: they are (?:'no' and 'yes'|'yes' and 'no')$"),
         (pa.array(["no"] * N), "yes", "positive is 'yes', which is none of the labels in y: they are 'no'"),
         (pa.array(["maybe", *WORDS.to_pylist()[1:]]), "yes", "y is neither 'yes' nor 'maybe' in [12],... .such as 'no'"),

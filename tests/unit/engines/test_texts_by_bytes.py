@@ -21,7 +21,7 @@ CELLS = np.where(RNG.random(N) < 0.4, "é", "É")
 TABLE = pa.table({"p": SCORES, "l": WORDS, "c": CELLS})
 CALIBRATOR = fb.UniformMassBinning(8)
 MODEL = CALIBRATOR.fit(SCORES, LABELS).model_
-SET = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, CELLS.tolist()).model_
+SET = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, WORDS, CELLS.tolist(), positive="a").model_
 
 
 @pytest.fixture(params=["a collation of the columns", "a collation of the session", "an ENUM"])
@@ -47,7 +47,7 @@ EVERY_ENGINE = pytest.mark.parametrize("engine", ["stream", "group-by"])
 @pytest.mark.parametrize("positive", ["a", "A"])
 def test_labels_of_a_fit(relation: Any, engine: str, positive: str) -> None:
     model = fb.engines.fit(relation, score="p", label="l", positive=positive, calibrator=CALIBRATOR, engine=engine)
-    assert model == CALIBRATOR.fit(SCORES, positive == WORDS).model_
+    assert model == CALIBRATOR.fit(SCORES, WORDS, positive=positive).model_
 
 
 @EVERY_ENGINE

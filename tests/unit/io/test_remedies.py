@@ -87,16 +87,18 @@ def test_remedies_are_those_of_the_interface() -> None:
     Path("comma.csv").write_text("p;y\n1,0,5;1\n")
     assert "decimal" not in refusal("fit", "comma.csv")
     Path("yes.csv").write_text("p,y\n0.5,yes\n0.5,no\n")
-    with pytest.raises(fb.InputError, match=r"where labels are two other values, pass positive=VALUE$"):
+    with pytest.raises(fb.InputError, match=r"the labels are .*; pass positive= with the value whose probability you want$"):
         fb.engines.fit("yes.csv", score="p", label="y")
-    assert refusal("fit", "yes.csv").endswith("where labels are two other values, give --positive VALUE")
+    assert refusal("fit", "yes.csv").endswith("give --positive with the value whose probability you want")
     Path("half.csv").write_text("p,y\n0.5,1\n0.25,0.5\n" + "0.5,0\n" * 20)
     assert refusal("fit", "half.csv") == (
         "half.csv, line 3, column y: the value is 0.5; labels are 0 and 1, or true and false; name their column by --label, or "
         "the label that counts as 1 by --positive"
     )
     Path("two.csv").write_text("p,y\n" + "0.5,1\n0.25,2\n" * 20)
-    assert refusal("fit", "two.csv").endswith("these are 1.0 and 2.0; give --positive 2.0")
+    assert refusal("fit", "two.csv").endswith(
+        "these are 1.0 and 2.0; give --positive with the value whose probability you want"
+    )
     run("fit", "two.csv", "--positive", "2.0")
     assert "has no column 'sample_weight'; it has p, y" in refusal("fit", "two.csv", "--weights", "sample_weight")
 

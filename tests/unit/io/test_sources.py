@@ -301,7 +301,7 @@ def test_labels_in_words_without_positive_show_the_way() -> None:
     for file in ("a.csv", "a.parquet"):
         for command in (["fit", file], ["assess", "m.fbm", file], ["monitor", "m.fbm", file]):
             MODEL.save("m.fbm")
-            assert refusal(*command).endswith("where labels are two other values, give --positive VALUE"), command
+            assert refusal(*command).endswith("give --positive with the value whose probability you want"), command
 
 
 # ---------------------------------------------------------------------- little memory

@@ -10,6 +10,7 @@ import pytest
 
 import fastbin as fb
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
+from fitting import bare
 
 RNG = np.random.default_rng(20)
 N = 900
@@ -37,9 +38,9 @@ def test_a_model_of_a_class_is_the_fit_of_its_predictions() -> None:
         cal = TopLabelBinning(calibrator=calibrator).fit(P, Y)
         for c in range(3):
             rows = predicted == c
-            assert cal.model_[c] == type(calibrator)(**calibrator.get_params()).fit(tops[rows], Y[rows] == c).model_
+            assert cal.model_[c] == bare(type(calibrator)(**calibrator.get_params()).fit(tops[rows], Y[rows] == c).model_)
         wise = ClassWiseBinning(calibrator=calibrator).fit(P, Y).model_
-        assert wise[1] == type(calibrator)(**calibrator.get_params()).fit(P[:, 1], Y == 1).model_
+        assert bare(wise[1]) == bare(type(calibrator)(**calibrator.get_params()).fit(P[:, 1], Y == 1).model_)
 
 
 def test_names_of_classes_stay_with_their_columns() -> None:
@@ -89,7 +90,7 @@ def test_confidence_calibration_is_one_model() -> None:
     cal = TopLabelBinning(per_class=False).fit(P, Y)
     assert cal.model_.n_models == 1
     assert cal.model_.pooled_keys == (0, 1, 2)
-    assert cal.model_.pool == fb.UniformMassBinning(18).fit(P.max(axis=1), P.argmax(axis=1) == Y).model_
+    assert cal.model_.pool == bare(fb.UniformMassBinning(18).fit(P.max(axis=1), P.argmax(axis=1) == Y).model_)
     classes, values = cal.predict(P)
     assert classes.tolist() == P.argmax(axis=1).tolist()
     assert np.array_equal(values, cal.model_.pool.predict(P.max(axis=1)))
@@ -111,7 +112,7 @@ def test_normalised_values_sum_to_one_and_are_not_certified() -> None:
     plain, cal = ClassWiseBinning().fit(P, Y), ClassWiseBinning(normalize=True).fit(P, Y)
     values = plain.predict(P)
     assert np.allclose(cal.predict(P), values / values.sum(axis=1, keepdims=True))
-    assert cal.model_ == plain.model_
+    assert bare(cal.model_) == bare(plain.model_)
     for name in ("certificate", "predict_interval"):
         arguments = [P] * (name == "predict_interval")
         with pytest.raises(fb.GuaranteeError, match=r"normalize=True divides .* those of model_: ask model_\."):

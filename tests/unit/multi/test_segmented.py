@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fitting import bare
 
 RNG = np.random.default_rng(20)
 N = 600
@@ -41,7 +42,7 @@ def test_any_calibrator_serves(calibrator: Any) -> None:
     assert models.pooled_keys == ("east", "west")
     for segment in ("north", "south"):
         rows = segment == SEGMENTS
-        assert models[segment] == type(calibrator)(**calibrator.get_params()).fit(SCORES[rows], LABELS[rows]).model_
+        assert models[segment] == bare(type(calibrator)(**calibrator.get_params()).fit(SCORES[rows], LABELS[rows]).model_)
     assert models.pool.n_samples == 10
 
 
@@ -122,7 +123,7 @@ def test_weights() -> None:
     importance = RNG.random(N)
     models = cal.fit(SCORES, LABELS, SEGMENTS, importance).model_
     rows = SEGMENTS == "south"
-    assert models["south"] == fb.UniformMassBinning(3).fit(SCORES[rows], LABELS[rows], importance[rows]).model_
+    assert models["south"] == bare(fb.UniformMassBinning(3).fit(SCORES[rows], LABELS[rows], importance[rows]).model_)
 
 
 def test_keys_of_any_kind() -> None:
@@ -139,7 +140,7 @@ def test_keys_of_any_kind() -> None:
     numbers = np.unique(SEGMENTS, return_inverse=True)[1]
     for dtype in (np.int8, np.int32, np.uint64, np.int64):
         assert cal.fit(SCORES, LABELS, numbers.astype(dtype)).model_.keys == (0, 1, 2, 3)
-    assert cal.fit(SCORES, LABELS == 1, SEGMENTS, positive=True).model_ == model
+    assert bare(cal.fit(SCORES, LABELS == 1, SEGMENTS, positive=True).model_) == bare(model)
     order = RNG.permutation(N)
     assert cal.fit(SCORES[order], LABELS[order], SEGMENTS[order]).model_ == model
 
