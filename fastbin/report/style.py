@@ -30,6 +30,12 @@ table { font-size: .88rem; }
 figure { margin: 0; break-inside: avoid; } figure svg { width: 100%; height: auto; max-height: 26rem; }
 figcaption { font-size: .85rem; line-height: 1.4; }
 summary { cursor: pointer; }
+@media screen and (max-width: 40rem) {
+  main { padding: 1rem .7rem 3rem; }
+  main table { font-size: .72rem; }
+  main :is(th,td) { white-space: normal; padding: .2em .3em; }
+  .pictures { grid-template-columns: 1fr; }
+}
 @media print {
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }

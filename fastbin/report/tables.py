@@ -35,11 +35,12 @@ def bins_table(assessment: Assessment) -> str:
     columns: dict[str, Iterable[str]] = {**bin_words(model, intervals, f"{sureness(assessment.alpha)} interval")}
     if model.counts is not None:
         columns["calibration samples"] = [f"{count:,}" for count in model.counts.tolist()]
-    columns["test samples"] = [f"{count:,}" for count in assessment.bin_counts.tolist()]
+    tested = {"bin": list(columns["bin"]), "test samples": [f"{count:,}" for count in assessment.bin_counts.tolist()]}
     if assessment.check is not None:
-        columns |= _tested(assessment.check, number_format(model.bin_values.tolist()))
-    table = as_html({title: list(column) for title, column in columns.items()}, most=None)
-    return table if model.n_bins <= UNFOLDED else _html.folded(f"{model.n_bins:,} bins", table)
+        tested |= {title: list(c) for title, c in _tested(assessment.check, number_format(model.bin_values.tolist())).items()}
+    # Two tables: a page of usual width has no room for the columns of both.
+    tables = "".join(as_html({title: list(column) for title, column in each.items()}, most=None) for each in (columns, tested))
+    return tables if model.n_bins <= UNFOLDED else _html.folded(f"{model.n_bins:,} bins", tables)
 
 
 def _tested(check: CertificateCheck, form: str) -> dict[str, Iterable[str]]:

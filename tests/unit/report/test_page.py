@@ -73,7 +73,7 @@ def test_the_page_needs_nothing_else(page: str) -> None:
 
 def rows_of(page: str) -> list[list[str]]:
     table = page.partition("<h2>Bin by bin</h2>")[2].partition("</section>")[0]
-    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table.split("</table>")[0])[1:]]
 
 
 def test_no_two_bins_are_called_the_same() -> None:
