@@ -381,5 +381,5 @@ def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
 
 def test_small_fits_and_scoring_need_no_numba() -> None:
     write_scores()
-    assert run_without({"numba"}, ["fit", "scores.csv", "-o", "m.fbm"]).returncode == 0
+    assert run_without({"numba"}, ["fit", "scores.csv", "--method", "umd", "-o", "m.fbm"]).returncode == 0
     assert run_without({"numba", "scipy"}, ["predict", "m.fbm", "scores.csv"]).returncode == 0
