@@ -97,9 +97,10 @@ double fastbin_linear_value(const fastbin_model *model, double score, uint32_t r
   if (rank == (uint32_t)model->spec.n_bins) return values[rank - 1];
   left = values[rank - 1];
   right = values[rank];
-  /* In units in which the distance of the knots is finite, and far from the subnormals, which may be flushed to zero. */
+  /* In units in which no distance overflows, to infinity or in some directions to DBL_MAX, and none is subnormal, as those may be
+     flushed to zero. */
   width = knots[rank] - knots[rank - 1];
-  unit = !is_finite(width) ? 0.5 : width < 0x1p-900 ? 0x1p+100 : 1.0;
+  unit = width > 0x1p+1023 ? 0.5 : width < 0x1p-900 ? 0x1p+100 : 1.0;
   share = (unit * score - unit * knots[rank - 1]) / (unit * knots[rank] - unit * knots[rank - 1]);
   value = left + (right - left) * share;
   return left <= right ? smaller(value, right) : larger(value, right);
