@@ -7,9 +7,9 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-FLUSH = {"": 0, "FTZ": 0x8000, "DAZ": 0x0040, "FTZ and DAZ": 0x8040}
+FLUSH = {"subnormals kept": 0, "FTZ": 0x8000, "DAZ": 0x0040, "FTZ and DAZ": 0x8040}
 ROUNDING = {"nearest": 0x0000, "down": 0x2000, "up": 0x4000, "toward zero": 0x6000}
-MODES = {f"{flush or 'subnormals kept'}, {rounding}": FLUSH[flush] | ROUNDING[rounding] for flush in FLUSH for rounding in ROUNDING}
+MODES = {f"{flush}, {rounding}": FLUSH[flush] | ROUNDING[rounding] for flush in FLUSH for rounding in ROUNDING}
 
 # The struct that fegetenv() fills: 28 bytes of the x87, then MXCSR.
 HAS_MODES = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"

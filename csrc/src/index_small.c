@@ -116,7 +116,8 @@ TARGET_AVX512 static ALWAYS_INLINE int search_small(const score_index *ix, int i
   size_t i = 0;
   small_search f;
   f.steps = load_steps(ix);
-  f.values = load_table(ix->values, ix->values ? ix->n_thresholds + 1 : 0, 0);
+  /* Models without values are only asked for bins. */
+  f.values = ix->values ? load_table(ix->values, ix->n_thresholds + 1, 0) : f.steps.one;
   f.least = _mm512_set1_epi64(ix->least);
   f.most = _mm512_setzero_si512();
   f.ties = 0;
