@@ -67,10 +67,11 @@
  *   among several builds of one loop by what the processor can do when the model is made. The environment variable
  *   FASTBIN_CPU, read then, restricts them: "baseline", "avx2" or "avx512".
  *
- *   The library expects the floating-point environment that C programs start with: rounding to nearest, subnormal
- *   numbers kept. Setting flush-to-zero in a thread, as -ffast-math does at program start, makes scores beside zero
- *   equal, and is the caller's error. FASTBIN_SMOOTH models call exp() and log() of the C library, whose last bit may
- *   differ between systems.
+ *   The floating-point environment may be any, also another one than that in which the model was made or read: each
+ *   direction of rounding, and processors that take subnormal operands for zero or flush subnormal results, as
+ *   -ffast-math sets them at program start. Bins, and the values of FASTBIN_STEP models with delta = 0, are the same to
+ *   the bit; other values are in [0, 1] and differ by rounding, by less than 1e-12 where the terms of the map are at most
+ *   1,000 in size. FASTBIN_SMOOTH models call exp() and log() of the C library, whose last bit may differ between systems.
  */
 #ifndef FASTBIN_H
 #define FASTBIN_H
@@ -521,7 +522,7 @@ typedef struct fastbin_set_spec {
 } fastbin_set_spec;
 
 /* Copy a spec, its models included, into a new set, checking all of it (FASTBIN_ERROR_SET). *set is NULL on failure.
-   O(size of the models). Memory: their arrays, 24 to 40 bytes a step for the search, whose tables are smaller than those of a model
+   O(size of the models). Memory: their arrays, 16 to 32 bytes a step for the search, whose tables are smaller than those of a model
    alone, 600 bytes a model, and up to 80 bytes a key besides its text. */
 FASTBIN_API fastbin_status fastbin_set_create(const fastbin_set_spec *spec, fastbin_set **set);
 

@@ -24,11 +24,17 @@
 #define SMALL_TABLE 2048u
 #define MIN_CELLS 64u
 
-/* What an edge's threshold is; edges in ascending order of (edge, key) have thresholds in ascending order. */
-static double threshold_of(const fastbin_model_spec *spec, int32_t edge) {
-  double score = without_negative_zero(spec->edges[edge]);
+/* The order of an edge's threshold; edges in ascending order of (edge, key) have thresholds in ascending order. */
+static int64_t threshold_order(const fastbin_model_spec *spec, int32_t edge) {
   int ties_go_below = spec->edge_keys && spec->edge_keys[edge] == FASTBIN_KEY_BELOW;
-  return ties_go_below ? next_up(score) : score;
+  return order_of(spec->edges[edge]) + ties_go_below;
+}
+
+static double threshold_of(const fastbin_model_spec *spec, int32_t edge) { return double_of_order(threshold_order(spec, edge)); }
+
+/* Whether it is another one than that of the edge before. */
+static int is_new_threshold(const fastbin_model_spec *spec, int32_t edge) {
+  return edge == 0 || threshold_order(spec, edge) > threshold_order(spec, edge - 1);
 }
 
 static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
@@ -60,7 +66,7 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   uint32_t run = 1, longest = 1;
   ix->n_thresholds = n_edges > 0;
   for (int32_t i = 1; i < n_edges; i++) {
-    int is_new = threshold_of(spec, i) > threshold_of(spec, i - 1);
+    int is_new = is_new_threshold(spec, i);
     ix->n_thresholds += (uint32_t)is_new;
     run = is_new ? 1 : run + 1;
     if (run > longest) longest = run;
@@ -69,17 +75,71 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
-/* The window that the fullest cell of this map needs. */
+/* The lowest and the highest cell of a threshold in any floating-point environment. */
+typedef struct cell_span {
+  uint32_t low, high;
+} cell_span;
+
+/*
+ * Two environments round each operation to neighbours at most, and flush at most 2^-1022 to zero. These bounds are wider, as they
+ * are themselves rounded. Where 0 is subtracted, or something from 0, that is exact but for subnormals, and those all lie in one cell.
+ */
+#define ROUNDING 0x1p-48
+#define FLUSHED 0x1p-1018
+
+static double error_of(double distance, double from) {
+  return order_of(from) == 0 ? 0.0 : distance * ROUNDING + FLUSHED;
+}
+
+static cell_span cells_above(const score_index *ix, double threshold) {
+  double distance = threshold - ix->origin, error = error_of(distance, ix->origin);
+  cell_span cells = {cell_above(ix, distance - error), cell_above(ix, distance + error)};
+  return cells;
+}
+
+static cell_span cells_below(const score_index *ix, double threshold) {
+  double distance = ix->end - threshold, error = error_of(distance, ix->end);
+  cell_span cells = {cell_below(ix, distance + error), cell_below(ix, distance - error)};
+  return cells;
+}
+
+static cell_span cells_of(const score_index *ix, double threshold) {
+  double place, error;
+  cell_span cells;
+  if (ix->map == INDEX_LINEAR) {
+    place = (threshold - ix->origin) * ix->scale;
+    error = place * ROUNDING + (ix->scale + 1.0) * FLUSHED;
+    cells.low = cell_of_place(ix, place - error);
+    cells.high = cell_of_place(ix, place + error);
+    return cells;
+  }
+  if (ix->map == INDEX_LOW) return cells_above(ix, threshold);
+  if (is_subnormal_or_zero(threshold) && is_subnormal_or_zero(ix->middle)) {
+    /* On which side it lies depends on whether subnormals are zero. */
+    cells.low = cells_above(ix, threshold).low;
+    cells.high = cells_below(ix, threshold).high;
+    return cells;
+  }
+  return threshold < ix->middle ? cells_above(ix, threshold) : cells_below(ix, threshold);
+}
+
+/* The window that the fullest cell of this map needs. Both ends of the spans ascend with the thresholds. */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec) {
-  int32_t n_edges = fastbin_n_edges(spec);
-  uint32_t most = 0, here = 0, last_cell = 0;
+  int32_t n_edges = fastbin_n_edges(spec), first = 0;
+  uint32_t most = 1, here = 0;
+  cell_span first_cells = {0, 0};
   for (int32_t i = 0; i < n_edges; i++) {
-    double threshold = threshold_of(spec, i);
-    uint32_t cell;
-    if (i > 0 && threshold == threshold_of(spec, i - 1)) continue;
-    cell = index_cell(ix, threshold);
-    here = i > 0 && cell == last_cell ? here + 1 : 1;
-    last_cell = cell;
+    cell_span cells;
+    if (!is_new_threshold(spec, i)) continue;
+    cells = cells_of(ix, threshold_of(spec, i));
+    if (here++ == 0) first_cells = cells;
+    /* Those that end below this one's first cell share none with it. */
+    while (first_cells.high < cells.low) {
+      here--;
+      do first++;
+      while (!is_new_threshold(spec, first));
+      first_cells = cells_of(ix, threshold_of(spec, first));
+    }
     if (here > most) most = here;
   }
   return window_for(most);
@@ -112,12 +172,13 @@ typedef struct candidate {
 } candidate;
 
 static void plan_linear(score_index *ix, double first, double last, uint32_t n_cells) {
-  double width = last - first;
+  double scale = (double)(n_cells - 1) / (last - first);
   ix->origin = first;
-  ix->n_cells = width > 0.0 && is_finite((double)n_cells / width) ? n_cells : 1;
+  /* A subnormal scale may be 0 in another environment. */
+  ix->n_cells = scale >= DBL_MIN && is_finite(scale) ? n_cells : 1;
   ix->low_min = 0.0;
   ix->low_max = (double)(ix->n_cells - 1);
-  ix->scale = ix->n_cells > 1 ? ix->low_max / width : 0.0;
+  ix->scale = ix->n_cells > 1 ? scale : 0.0;
 }
 
 /* Both logarithmic maps for a given shift. Returns the number of cells. */
@@ -152,10 +213,14 @@ static int plan_map(score_index *ix, const fastbin_model_spec *spec, const candi
     ix->high_max = c->end - (c->middle > first ? c->middle : first);
     ix->high_min = smaller(least_distance_below(spec, c->end), ix->high_max);
     if (!(ix->high_min > 0.0) || !is_finite(ix->high_max)) return 0;
+    ix->high_min = larger(ix->high_min, DBL_MIN);
+    ix->high_max = larger(ix->high_max, DBL_MIN);
     /* Without a lower half, any valid lower map will do. */
     if (!(c->middle > first)) ix->low_min = ix->low_max = 1.0;
   }
   if (!(ix->low_min > 0.0) || !is_finite(ix->low_max)) return 0;
+  ix->low_min = larger(ix->low_min, DBL_MIN);
+  ix->low_max = larger(ix->low_max, DBL_MIN);
   for (int shift = 0; shift <= 52; shift++) {
     uint64_t n_cells = plan_bits(ix, shift);
     if (n_cells <= max_cells) {
@@ -226,8 +291,11 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec, int is_
   memset(ix, 0, sizeof *ix);
   ix->is_one_of_many = is_one_of_many;
   ix->is_plain = spec->kind == FASTBIN_STEP && !(spec->delta > 0.0);
-  ix->check_min = larger(without_negative_zero(spec->score_min), -DBL_MAX);
-  ix->check_max = smaller(without_negative_zero(spec->score_max), DBL_MAX);
+  ix->check_min = is_less(spec->score_min, -DBL_MAX) ? -DBL_MAX : without_negative_zero(spec->score_min);
+  ix->check_max = is_less(DBL_MAX, spec->score_max) ? DBL_MAX : without_negative_zero(spec->score_max);
+  ix->least = order_of(ix->check_min);
+  ix->span = (uint64_t)order_of(ix->check_max) - (uint64_t)ix->least;
+  ix->base = ix->least < 0 ? ix->least : 0;
   ix->map = INDEX_LINEAR;
   ix->n_cells = 1;
   ix->run_window = 1;
@@ -253,7 +321,7 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec, int is_
 /* Building                                                                                                      */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* -INFINITY before the thresholds; after them as many INFINITYs as the widest search may read. */
+/* UINT64_MAX before the thresholds, which no height is; after them as many times as the widest search may read. */
 static size_t threshold_slots(const score_index *ix) { return 1 + (size_t)ix->n_thresholds + 2 * (size_t)ix->window; }
 
 /* Without a width, the search among ties reads entries before it checks that they belong to the ties. */
@@ -264,21 +332,21 @@ static size_t tie_key_slots(const score_index *ix, const fastbin_model_spec *spe
 
 int fastbin_add_index_size(size_t *bytes, const score_index *ix, const fastbin_model_spec *spec) {
   size_t n_ranks = (size_t)ix->n_thresholds + 1;
-  return add_size(bytes, threshold_slots(ix), sizeof(double) + sizeof(uint64_t)) &&
+  return add_size(bytes, threshold_slots(ix), sizeof(uint64_t)) &&
          (!any_splits_ties(spec) || add_size(bytes, tie_key_slots(ix, spec), sizeof(uint64_t))) &&
          (ix->run_window == 1 || add_size(bytes, n_ranks, sizeof(double) + sizeof(uint32_t))) &&
          (!ix->is_packed || add_size(bytes, ix->n_cells, sizeof(uint64_t))) && add_size(bytes, ix->n_cells, sizeof(uint16_t));
 }
 
-static void fill_thresholds(double *thresholds, const score_index *ix, const fastbin_model_spec *spec) {
+static void fill_heights(uint64_t *heights, const score_index *ix, const fastbin_model_spec *spec) {
   int32_t n_edges = fastbin_n_edges(spec);
   size_t filled = 0;
-  thresholds[filled++] = -infinity();
+  heights[filled++] = UINT64_MAX;
   for (int32_t i = 0; i < n_edges; i++) {
-    double threshold = threshold_of(spec, i);
-    if (threshold > thresholds[filled - 1]) thresholds[filled++] = threshold;
+    int64_t order = threshold_order(spec, i);
+    if (is_new_threshold(spec, i)) heights[filled++] = order < ix->base ? 0 : height_of(ix, order);
   }
-  while (filled < threshold_slots(ix)) thresholds[filled++] = infinity();
+  while (filled < threshold_slots(ix)) heights[filled++] = UINT64_MAX;
 }
 
 static void fill_tie_keys(uint64_t *tie_keys, const score_index *ix, const fastbin_model_spec *spec) {
@@ -287,8 +355,9 @@ static void fill_tie_keys(uint64_t *tie_keys, const score_index *ix, const fastb
   uint32_t place = 0;
   memset(tie_keys, 0, tie_key_slots(ix, spec) * sizeof *tie_keys);
   for (int32_t i = 0; i < n_edges; i++) {
-    uint64_t key = splits_ties(spec, i) ? spec->edge_keys[i] : 0;
-    int is_new = i == 0 || threshold_of(spec, i) > threshold_of(spec, i - 1);
+    /* A score at the base has the height of a threshold below it, but does not tie with it. */
+    uint64_t key = splits_ties(spec, i) && threshold_order(spec, i) >= ix->base ? spec->edge_keys[i] : 0;
+    int is_new = is_new_threshold(spec, i);
     rank += (size_t)is_new;
     place = is_new ? 0 : place + 1;
     tie_keys[ix->run_width > 0 ? rank * ix->run_width + place : (size_t)i] = key;
@@ -300,29 +369,31 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
   int32_t n_edges = fastbin_n_edges(spec);
   uint32_t rank = 0;
   for (int32_t i = 0; i < n_edges; i++) {
-    if (i == 0 || threshold_of(spec, i) > threshold_of(spec, i - 1)) bins[rank++] = (uint32_t)i;
+    if (is_new_threshold(spec, i)) bins[rank++] = (uint32_t)i;
   }
   bins[rank] = (uint32_t)n_edges;
   for (uint32_t r = 0; r <= rank; r++) values[r] = spec->values[bins[r]];
 }
 
-/* The rank at which a cell begins: how many thresholds lie in lower ones. */
-static void fill_first(uint16_t *first, const score_index *ix) {
-  uint32_t cell = 0;
-  for (uint32_t rank = 0; rank < ix->n_thresholds; rank++) {
-    for (uint32_t end = index_cell(ix, ix->thresholds[rank]); cell <= end; cell++) first[cell] = (uint16_t)rank;
+/* The rank at which a cell begins: how many thresholds lie in lower ones, in every environment. */
+static void fill_first(uint16_t *first, const score_index *ix, const fastbin_model_spec *spec) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  uint32_t cell = 0, rank = 0;
+  for (int32_t i = 0; i < n_edges && ix->n_cells > 1; i++) {
+    uint32_t end;
+    if (!is_new_threshold(spec, i)) continue;
+    for (end = cells_of(ix, threshold_of(spec, i)).high; cell <= end; cell++) first[cell] = (uint16_t)rank;
+    rank++;
   }
-  for (; cell < ix->n_cells; cell++) first[cell] = (uint16_t)ix->n_thresholds;
+  for (; cell < ix->n_cells; cell++) first[cell] = (uint16_t)rank;
 }
 
 unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spec, unsigned char *tables) {
-  double *thresholds = (double *)(void *)tables;
-  uint64_t *orders = (uint64_t *)(void *)(thresholds + threshold_slots(ix)), *packed = NULL;
-  tables = (unsigned char *)(orders + threshold_slots(ix));
-  fill_thresholds(thresholds, ix, spec);
-  ix->thresholds = thresholds + 1;
-  for (size_t i = 0; i < threshold_slots(ix); i++) orders[i] = order_of(thresholds[i]);
-  ix->orders = orders + 1;
+  uint64_t *heights = (uint64_t *)(void *)tables;
+  uint64_t *packed = NULL;
+  tables = (unsigned char *)(heights + threshold_slots(ix));
+  fill_heights(heights, ix, spec);
+  ix->heights = heights + 1;
   if (any_splits_ties(spec)) {
     uint64_t *tie_keys = (uint64_t *)(void *)tables;
     tables += tie_key_slots(ix, spec) * sizeof(uint64_t);
@@ -342,7 +413,7 @@ unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spe
     ix->bins = bins;
     ix->values = values;
   }
-  fill_first((uint16_t *)(void *)tables, ix);
+  fill_first((uint16_t *)(void *)tables, ix, spec);
   ix->first = (const uint16_t *)(void *)tables;
   if (packed) fastbin_fill_packed(packed, ix);
   ix->packed = packed;

@@ -25,6 +25,22 @@
  *   for the others), and smaller
  *   tables with several comparisons a cell (each costs more than the cells it saves).
  *
+ * THE FLOATING-POINT ENVIRONMENT
+ *
+ *   A search assumes nothing of it but that it does not change during a call: rounding in any of the four directions, results that
+ *   are flushed to zero (FTZ), operands that are taken for zero where they are subnormal (DAZ). The model may have been made under
+ *   another one. Bins, and the values of step models, are the same to the bit. This rests on three things:
+ *
+ *   - scores are compared with the range and with thresholds by integers, their orders (numbers.h). The height of a score is its
+ *     order as an unsigned integer above that of `base`: above 0.0, if the range has no negative score, or else above its least.
+ *     In the first case, which is the usual one, the bits of a score are its height;
+ *   - the bounds to which a map clamps are normal doubles or integers, so the number of a cell is below n_cells, always;
+ *   - in each environment the map never decreases, but the same score may get another cell: a threshold is listed in every cell
+ *     that it can get in any of them (cells_of in index.c).
+ *
+ *   The values of other models pass through arithmetic. They are in [0, 1] in every environment, for hostile models, too, and
+ *   differ by rounding: by less than 1e-12 where the terms of the map are at most 1,000 in size. tests/test_modes.c holds all this.
+ *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef FASTBIN_INDEX_H
@@ -46,10 +62,12 @@ typedef enum index_map {
 typedef struct score_index score_index;
 
 /*
- * One pass over n scores: writes the cell of each. Returns 0 only if all are in [check_min, check_max] and none is -0.0;
- * otherwise the caller has to check each score. Any score, also NaN, gets a valid cell.
+ * One pass over n scores: writes the cell of each and, if the range has negative scores, its height. Returns 0 only if all are in
+ * the range, and none is -0.0 in a range without negative scores. Otherwise the caller has to check each score. Any score, also
+ * NaN, gets a valid cell.
  */
-typedef uint64_t cells_function(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells);
+typedef uint64_t cells_function(const score_index *ix, const double *restrict scores, size_t n, uint32_t *restrict cells,
+                                uint64_t *restrict heights);
 
 /*
  * A whole block in wide registers: values or bins (the other is NULL) of n scores. Returns 0 when it is done; otherwise
@@ -67,14 +85,15 @@ struct score_index {
   uint32_t run_width;        /* 1, 2 or 4: no threshold has more edges than this; 0: one does */
   int shift;                 /* LOW, BOTH */
   int is_plain;              /* a step function without randomised values: what scoring is tuned for */
-  double check_min;          /* the model's range, with the infinities replaced by the largest doubles: two comparisons */
-  double check_max;          /*   refuse NaN, infinity and scores out of range alike */
+  int64_t least;             /* the order of the least score of the range, -DBL_MAX for -INFINITY */
+  uint64_t span;             /* of the greatest, above it: one comparison refuses NaN, infinity and scores out of range alike */
+  int64_t base;              /* min(least, 0): where heights begin */
   double origin;
   double scale;              /* LINEAR */
   double low_min, low_max;   /* (s - origin) * scale or, without a scale, s - origin is clamped to these ... */
   uint64_t low_offset;       /* LOW, BOTH: ... and its cell is (its bits >> shift) - low_offset */
   const uint16_t *first;     /* n_cells: the rank at which each begins */
-  const uint64_t *orders;    /* order_of() each threshold, [-1] and the following ones included */
+  const uint64_t *heights;   /* of the thresholds, ascending; 0 for those below the range; 2 * window UINT64_MAX follow, as [-1] is */
   const uint64_t *tie_keys;  /* NULL if no key decides anywhere. With a run_width: for each rank the keys of the edges at the
                                 threshold below it, filled up with 0 to that many. Without: the key of each edge, and
                                 2 * run_window zeros. 0 stands for an edge where no key decides */
@@ -82,11 +101,11 @@ struct score_index {
   const double *bin_values;  /* the value of each bin; NULL for models that are not steps */
 
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
-  const double *thresholds;  /* ascending, without repetition; [-1] is -INFINITY; 2 * window INFINITYs follow */
   wide_function *search_wide; /* NULL where none suits this index and this processor */
   cells_function *find_cells; /* for this map, in the build that suits this processor */
   keys_function *make_keys;   /* in that build */
   const uint64_t *packed;    /* n_cells: see index_packed.c; NULL unless is_packed */
+  double check_min, check_max; /* the range as doubles */
   double end, middle;        /* BOTH */
   double high_min, high_max; /* BOTH: end - s is clamped to these ... */
   uint64_t high_offset;      /*   ... and its cell is high_offset - (its bits >> shift) */
@@ -110,18 +129,26 @@ void fastbin_fill_packed(uint64_t *packed, const score_index *ix);
 /* The maps. Every build of the passes in index_cells.c goes through these, so that all agree.                          */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static inline uint32_t linear_cell(const score_index *ix, double score) {
-  return (uint32_t)(int32_t)smaller(larger((score - ix->origin) * ix->scale, ix->low_min), ix->low_max);
+static inline uint32_t cell_of_place(const score_index *ix, double place) {
+  return (uint32_t)(int32_t)smaller(larger(place, ix->low_min), ix->low_max);
 }
 
-static inline uint32_t low_cell(const score_index *ix, double score) {
-  double distance = smaller(larger(score - ix->origin, ix->low_min), ix->low_max);
-  return (uint32_t)((bits_of(distance) >> ix->shift) - ix->low_offset);
+static inline uint32_t cell_above(const score_index *ix, double distance) {
+  return (uint32_t)((bits_of(smaller(larger(distance, ix->low_min), ix->low_max)) >> ix->shift) - ix->low_offset);
 }
+
+static inline uint32_t cell_below(const score_index *ix, double distance) {
+  return (uint32_t)(ix->high_offset - (bits_of(smaller(larger(distance, ix->high_min), ix->high_max)) >> ix->shift));
+}
+
+static inline uint32_t linear_cell(const score_index *ix, double score) {
+  return cell_of_place(ix, (score - ix->origin) * ix->scale);
+}
+
+static inline uint32_t low_cell(const score_index *ix, double score) { return cell_above(ix, score - ix->origin); }
 
 static inline uint32_t both_cell(const score_index *ix, double score) {
-  double distance = smaller(larger(ix->end - score, ix->high_min), ix->high_max);
-  uint32_t high = (uint32_t)(ix->high_offset - (bits_of(distance) >> ix->shift));
+  uint32_t high = cell_below(ix, ix->end - score);
   uint32_t low = low_cell(ix, score);
   return score < ix->middle ? low : high;
 }
@@ -135,38 +162,25 @@ static inline uint32_t index_cell(const score_index *ix, double score) {
 /* From cell to bin                                                                                              */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+static inline uint64_t height_of(const score_index *ix, int64_t order) { return (uint64_t)order - (uint64_t)ix->base; }
+
+/* Whether a score of this order is in the range. As an unsigned integer, all others are further above its least. */
+static inline int in_range(const score_index *ix, int64_t order) { return (uint64_t)order - (uint64_t)ix->least <= ix->span; }
+
 /* The rank of a score in this cell. `window` is ix->window; where it is a constant, the loop unrolls. */
-static inline uint32_t rank_in_cell(const score_index *ix, double score, uint32_t cell, uint32_t window) {
-  const double *thresholds = ix->thresholds;
+static inline uint32_t rank_in_cell(const score_index *ix, uint64_t height, uint32_t cell, uint32_t window) {
+  const uint64_t *heights = ix->heights;
   uint32_t rank = ix->first[cell];
-  if (window == 1) return rank + (thresholds[rank] <= score);
+  if (window == 1) return rank + (heights[rank] <= height);
   for (uint32_t step = window; step > 0; step >>= 1) {
-    rank += thresholds[rank + step - 1] <= score ? step : 0;
+    rank += heights[rank + step - 1] <= height ? step : 0;
   }
   return rank;
 }
 
-/* Whether the score, which must not be -0.0, equals the threshold just below its rank, so that its key may decide. */
-static inline int at_threshold(const score_index *ix, double score, uint32_t rank) {
-  return bits_of(ix->thresholds[(ptrdiff_t)rank - 1]) == bits_of(score);
-}
-
-/*
- * The same two for one score, on integers: for a single score the latency counts, and loading and comparing an integer takes
- * half as long as a double.
- */
-static inline uint32_t rank_of_order(const score_index *ix, uint64_t order, uint32_t cell) {
-  const uint64_t *orders = ix->orders;
-  uint32_t rank = ix->first[cell];
-  if (ix->window == 1) return rank + (orders[rank] <= order);
-  for (uint32_t step = ix->window; step > 0; step >>= 1) {
-    rank += orders[rank + step - 1] <= order ? step : 0;
-  }
-  return rank;
-}
-
-static inline int order_at_threshold(const score_index *ix, uint64_t order, uint32_t rank) {
-  return ix->orders[(ptrdiff_t)rank - 1] == order;
+/* Whether a score equals the threshold just below its rank, so that its key may decide. */
+static inline int at_threshold(const score_index *ix, uint64_t height, uint32_t rank) {
+  return ix->heights[(ptrdiff_t)rank - 1] == height;
 }
 
 /* The bin of a score of this rank that equals no threshold, or whose key is above all. */
@@ -198,11 +212,11 @@ static inline uint32_t bin_of_tie(const score_index *ix, uint32_t rank, uint64_t
   return ix->run_width > 0 ? bin_among_few(ix, rank, key, ix->run_width) : bin_among_many(ix, rank, key);
 }
 
-/* The bin of one score. */
-static inline uint32_t index_bin(const score_index *ix, double score, uint64_t key) {
-  uint64_t order = order_of(score);
-  uint32_t rank = rank_of_order(ix, order, index_cell(ix, score));
-  if (ix->tie_keys && order_at_threshold(ix, order, rank)) return bin_of_tie(ix, rank, key);
+/* The bin of one score in the range, of this order. */
+static inline uint32_t index_bin(const score_index *ix, double score, int64_t order, uint64_t key) {
+  uint64_t height = height_of(ix, order);
+  uint32_t rank = rank_in_cell(ix, height, index_cell(ix, score), ix->window);
+  if (ix->tie_keys && at_threshold(ix, height, rank)) return bin_of_tie(ix, rank, key);
   return bin_of_rank(ix, rank);
 }
 

@@ -2,7 +2,7 @@
  * index_packed.c: models of many steps, on processors that gather as fast as they load.
  *
  * The general search loads five numbers per score, one by one. Here a word for each cell holds the first 48 bits of the
- * threshold at its rank, and the rank: one gather and one comparison of integers find the rank of eight scores, and a second
+ * threshold's height at its rank, and the rank: one gather and one comparison of integers find the rank of eight scores, and a second
  * gather their values. Where the 48 bits are equal, the whole thresholds decide, so that the answer is that of the general
  * search, bit for bit.
  *
@@ -26,8 +26,7 @@
 void fastbin_fill_packed(uint64_t *packed, const score_index *ix) {
   for (uint32_t cell = 0; cell < ix->n_cells; cell++) {
     uint32_t rank = ix->first[cell];
-    /* A threshold below the range is below every score, as 0 is. */
-    packed[cell] = (bits_of(larger(ix->thresholds[rank], 0.0)) & ~RANK_BITS) | rank;
+    packed[cell] = (ix->heights[rank] & ~RANK_BITS) | rank;
   }
 }
 
@@ -38,7 +37,7 @@ void fastbin_fill_packed(uint64_t *packed, const score_index *ix) {
 /* What a search keeps in registers, and what it has found so far. */
 typedef struct packed_search {
   score_index ix; /* a copy, so that no store can seem to change it */
-  __m512i least, most; /* of the bits of scores, and the largest excess over `least` seen */
+  __m512i least, most; /* the least of the range, and how far the highest score that was seen is above it */
   __mmask8 ties;
 } packed_search;
 
@@ -74,10 +73,10 @@ TARGET_AVX512 static inline __m512i cells_of(const score_index *ix, __m512d scor
 }
 
 /* Which scores are at or above the threshold of their rank, where 48 bits do not tell. Inline, so that no register is saved. */
-TARGET_AVX512 static ALWAYS_INLINE __mmask8 compare_wholly(packed_search *f, __m512i rank, __m512d scores, __mmask8 here) {
-  __m512d threshold = _mm512_i64gather_pd(rank, f->ix.thresholds, 8);
-  f->ties |= _mm512_mask_cmp_pd_mask(here, threshold, scores, _CMP_EQ_OQ);
-  return _mm512_cmp_pd_mask(threshold, scores, _CMP_LE_OQ);
+TARGET_AVX512 static ALWAYS_INLINE __mmask8 compare_wholly(packed_search *f, __m512i rank, __m512i height, __mmask8 here) {
+  __m512i threshold = _mm512_i64gather_epi64(rank, f->ix.heights, 8);
+  f->ties |= _mm512_mask_cmpeq_epi64_mask(here, threshold, height);
+  return _mm512_cmp_epu64_mask(threshold, height, _MM_CMPINT_LE);
 }
 
 /* The values or bins (the other is NULL) of the up to eight scores whose lanes are set in `here`. Any score has a cell. */
@@ -85,13 +84,13 @@ TARGET_AVX512 static ALWAYS_INLINE void search_eight(packed_search *f, index_map
                                                      double *values, int32_t *bins) {
   const __m512i rank_bits = _mm512_set1_epi64((int64_t)RANK_BITS);
   __m512d score = _mm512_maskz_loadu_pd(here, scores);
-  __m512i bits = _mm512_castpd_si512(score);
+  __m512i height = _mm512_castpd_si512(score);
   __m512i packed = _mm512_i64gather_epi64(cells_of(&f->ix, score, map), f->ix.packed, 8);
-  __m512i difference = _mm512_andnot_si512(rank_bits, _mm512_xor_si512(packed, bits));
+  __m512i difference = _mm512_andnot_si512(rank_bits, _mm512_xor_si512(packed, height));
   __m512i rank = _mm512_and_si512(packed, rank_bits);
-  __mmask8 reached = _mm512_cmp_epu64_mask(packed, _mm512_or_si512(bits, rank_bits), _MM_CMPINT_LE);
-  if (_mm512_mask_testn_epi64_mask(here, difference, difference) != 0) reached = compare_wholly(f, rank, score, here);
-  f->most = _mm512_mask_max_epu64(f->most, here, f->most, _mm512_sub_epi64(bits, f->least));
+  __mmask8 reached = _mm512_cmp_epu64_mask(packed, _mm512_or_si512(height, rank_bits), _MM_CMPINT_LE);
+  if (_mm512_mask_testn_epi64_mask(here, difference, difference) != 0) reached = compare_wholly(f, rank, height, here);
+  f->most = _mm512_mask_max_epu64(f->most, here, f->most, _mm512_sub_epi64(height, f->least));
   rank = _mm512_mask_add_epi64(rank, reached, rank, _mm512_set1_epi64(1));
   if (values) _mm512_mask_storeu_pd(values, here, _mm512_mask_i64gather_pd(_mm512_setzero_pd(), here, rank, f->ix.values, 8));
   if (bins) _mm256_mask_storeu_epi32(bins, here, _mm512_cvtepi64_epi32(rank));
@@ -100,12 +99,11 @@ TARGET_AVX512 static ALWAYS_INLINE void search_eight(packed_search *f, index_map
 /* As search_small() of index_small.c. */
 TARGET_AVX512 static ALWAYS_INLINE int search_packed(const score_index *ix, index_map map, const double *scores, size_t n,
                                                      double *values, int32_t *bins) {
-  const uint64_t least = bits_of(ix->check_min), span = bits_of(ix->check_max) - least;
   __mmask8 rest = (__mmask8)((1u << n % 8) - 1u);
   size_t i = 0;
   packed_search f;
   f.ix = *ix;
-  f.least = _mm512_set1_epi64((int64_t)least);
+  f.least = _mm512_set1_epi64(ix->least);
   f.most = _mm512_setzero_si512();
   f.ties = 0;
   if (values) {
@@ -115,7 +113,7 @@ TARGET_AVX512 static ALWAYS_INLINE int search_packed(const score_index *ix, inde
     for (; i + 8 <= n; i += 8) search_eight(&f, map, 0xFF, scores + i, NULL, bins + i);
     search_eight(&f, map, rest, scores + i, NULL, bins + i);
   }
-  if (_mm512_cmp_epu64_mask(f.most, _mm512_set1_epi64((int64_t)span), _MM_CMPINT_NLE) != 0) return 1;
+  if (_mm512_cmp_epu64_mask(f.most, _mm512_set1_epi64((int64_t)ix->span), _MM_CMPINT_NLE) != 0) return 1;
   return ix->tie_keys && f.ties != 0;
 }
 
@@ -134,7 +132,7 @@ TARGET_AVX512 static int packed_both(const score_index *ix, const double *scores
 wide_function *fastbin_packed_function(const score_index *ix) {
   static wide_function *const functions[] = {
       [INDEX_LINEAR] = packed_linear, [INDEX_LOW] = packed_low, [INDEX_BOTH] = packed_both};
-  int fits = ix->check_min >= 0.0 && ix->window == 1 && ix->run_window == 1 && ix->n_cells <= MOST_PACKED_CELLS;
+  int fits = ix->least >= 0 && ix->window == 1 && ix->run_window == 1 && ix->n_cells <= MOST_PACKED_CELLS;
   return fits && fastbin_best_cpu_level() >= FAST_GATHERS ? functions[ix->map] : NULL;
 }
 

@@ -33,46 +33,44 @@ static inline int is_nan(double x) {
   return (bits_of(x) & UINT64_C(0x7FFFFFFFFFFFFFFF)) > UINT64_C(0x7FF0000000000000);
 }
 
+/* Whether a processor may take it for zero. */
+static inline int is_subnormal_or_zero(double x) { return (bits_of(x) & UINT64_C(0x7FF0000000000000)) == 0; }
+
 static inline int is_finite(double x) {
   return (bits_of(x) & UINT64_C(0x7FF0000000000000)) != UINT64_C(0x7FF0000000000000);
 }
 
-/* Turns -0.0 into 0.0 and leaves every other double unchanged. */
-static inline double without_negative_zero(double x) { return x + 0.0; }
+#define SIGN_BIT UINT64_C(0x8000000000000000)
 
-/* The next double above a finite one, neither of them -0.0; INFINITY above DBL_MAX. Unlike nextafter() it touches no errno. */
-static inline double next_up(double x) {
-  return without_negative_zero(double_of(x < 0.0 ? bits_of(x) - 1 : bits_of(x) + 1));
+/* Turns -0.0 into 0.0 and leaves every other double unchanged. By its bits: x + 0.0 is -0.0 when rounding goes down, and 0.0 for
+   a subnormal that the processor takes for zero. */
+static inline double without_negative_zero(double x) { return bits_of(x) == SIGN_BIT ? 0.0 : x; }
+
+/*
+ * The order of a double: an integer that ascends as the doubles do, the same for 0.0 and -0.0; its own bits from 0.0 on. The next
+ * double has the next order. NaN lies beyond the infinities, on the side of its sign.
+ *
+ * Comparisons go by it wherever a subnormal may be compared: to a processor that takes subnormals for zero, they are all equal.
+ */
+static inline int64_t order_of(double x) {
+  uint64_t bits = bits_of(x), sign = 0 - (bits >> 63);
+  return (int64_t)((bits ^ (sign >> 1)) - sign);
 }
 
-/* An integer for every double except NaN, in the order of the doubles; the same for 0.0 and -0.0. */
-static inline uint64_t order_of(double x) {
-  uint64_t bits = bits_of(without_negative_zero(x));
-  return bits ^ ((0 - (bits >> 63)) | UINT64_C(0x8000000000000000));
+static inline double double_of_order(int64_t order) {
+  return double_of(order < 0 ? SIGN_BIT - (uint64_t)order : (uint64_t)order);
+}
+
+static inline int is_less(double x, double y) { return order_of(x) < order_of(y); }
+
+/* Whether it lies in [least, most]; NaN does not. */
+static inline int is_between(double least, double x, double most) {
+  return order_of(least) <= order_of(x) && order_of(x) <= order_of(most);
 }
 
 /* In the form that compiles to one instruction; a NaN on the left gives the right. */
 static inline double larger(double x, double bound) { return x > bound ? x : bound; }
 static inline double smaller(double x, double bound) { return x < bound ? x : bound; }
-
-/*
- * Whether any of many pairs of doubles are equal, none of them NaN. On x86 two instructions a pair, which leave the flags and
- * the integer registers alone; `ties |= x == y` takes five.
- */
-#if defined(__SSE2__)
-#include <emmintrin.h>
-typedef __m128d equals;
-static inline equals no_equals(void) { return _mm_setzero_pd(); }
-static inline void watch_equal(equals *seen, double x, double y) {
-  *seen = _mm_or_pd(*seen, _mm_cmpeq_sd(_mm_set_sd(x), _mm_set_sd(y)));
-}
-static inline int any_equal(equals seen) { return _mm_movemask_pd(seen) & 1; }
-#else
-typedef int equals;
-static inline equals no_equals(void) { return 0; }
-static inline void watch_equal(equals *seen, double x, double y) { *seen |= bits_of(x) == bits_of(y); }
-static inline int any_equal(equals seen) { return seen; }
-#endif
 
 /* Adds count * size to *total. Returns 0, with *total untouched, when that overflows. */
 static inline int add_size(size_t *total, size_t count, size_t size) {

@@ -29,9 +29,11 @@ typedef struct batch {
   size_t n;
   const double *scores; /* the caller's memory, or the buffer */
   int has_missing;
+  const void *heights;  /* of the scores: their own bits, or height_buffer */
   uint32_t cells[BLOCK];
   int32_t bins[BLOCK];
   double buffer[BLOCK];
+  uint64_t height_buffer[BLOCK];
 } batch;
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -85,7 +87,8 @@ static void gather(double *to, const fastbin_rows *rows, size_t start, size_t n)
   }
 }
 
-/* Row by row, what the pass has reported: a score that is refused, clipped or missing, or a -0.0, which becomes 0.0. */
+/* Row by row, what the pass has reported: a score that is refused, clipped or missing, or a -0.0, which becomes 0.0. A NaN becomes
+   the one whose height no index has: UINT64_MAX would take the search beyond the last threshold. */
 static fastbin_status look_closer(batch *b, size_t *bad_row) {
   for (size_t i = 0; i < b->n; i++) {
     double score = b->scores[i];
@@ -96,7 +99,7 @@ static fastbin_status look_closer(batch *b, size_t *bad_row) {
       if (bad_row) *bad_row = b->start + i;
       return status;
     }
-    b->buffer[i] = without_negative_zero(score);
+    b->buffer[i] = status == FASTBIN_OK ? without_negative_zero(score) : quiet_nan();
   }
   b->scores = b->buffer;
   return FASTBIN_OK;
@@ -132,6 +135,12 @@ static chunk chunk_at(const batch *b, size_t first) {
   return c;
 }
 
+static ALWAYS_INLINE uint64_t height_at(const batch *b, size_t i) {
+  uint64_t height;
+  memcpy(&height, (const char *)b->heights + i * sizeof height, sizeof height);
+  return height;
+}
+
 /*
  * Values or bins of a chunk whose scores equal no edge that splits ties. Returns whether some do after all; the
  * output for those is then wrong. `window` is the index's, and `watch` 0 where no edge splits ties; both are constants
@@ -140,39 +149,39 @@ static chunk chunk_at(const batch *b, size_t first) {
  */
 static ALWAYS_INLINE int search_chunk(const batch *b, chunk rows, uint32_t window, int watch, double *values, int32_t *bins) {
   const score_index *ix = &b->model->index;
-  const double *scores = b->scores;
-  const double *thresholds = ix->thresholds;
-  equals ties = no_equals();
+  const uint64_t *thresholds = ix->heights;
+  int ties = 0;
   for (size_t i = rows.first; i < rows.end; i++) {
+    uint64_t height = height_at(b, i);
     uint32_t rank;
     if (window == 1) {
-      double threshold;
+      uint64_t threshold;
       rank = ix->first[b->cells[i]];
       threshold = thresholds[rank];
-      if (watch) watch_equal(&ties, threshold, scores[i]);
-      rank += threshold <= scores[i];
+      if (watch) ties |= threshold == height;
+      rank += threshold <= height;
     } else {
-      rank = rank_in_cell(ix, scores[i], b->cells[i], window);
-      if (watch) watch_equal(&ties, thresholds[(ptrdiff_t)rank - 1], scores[i]);
+      rank = rank_in_cell(ix, height, b->cells[i], window);
+      if (watch) ties |= at_threshold(ix, height, rank);
     }
     if (values) values[i] = ix->values[rank];
     if (bins) bins[i] = (int32_t)bin_of_rank(ix, rank);
   }
-  return any_equal(ties);
+  return ties;
 }
 
 /* The rank of a score in its cell, and whether it equals the threshold below that rank: 1 or 0. */
-static ALWAYS_INLINE uint32_t rank_and_tie(const score_index *ix, double score, uint32_t cell, uint32_t window, uint64_t *tie) {
+static ALWAYS_INLINE uint32_t rank_and_tie(const score_index *ix, uint64_t height, uint32_t cell, uint32_t window, uint64_t *tie) {
   uint32_t rank;
   if (window == 1) {
-    double threshold;
+    uint64_t threshold;
     rank = ix->first[cell];
-    threshold = ix->thresholds[rank];
-    *tie = bits_of(threshold) == bits_of(score);
-    return rank + (threshold <= score);
+    threshold = ix->heights[rank];
+    *tie = threshold == height;
+    return rank + (threshold <= height);
   }
-  rank = rank_in_cell(ix, score, cell, window);
-  *tie = (uint64_t)at_threshold(ix, score, rank);
+  rank = rank_in_cell(ix, height, cell, window);
+  *tie = (uint64_t)at_threshold(ix, height, rank);
   return rank;
 }
 
@@ -185,7 +194,7 @@ static ALWAYS_INLINE int search_chunk_with_keys(const batch *b, chunk rows, uint
   const score_index *ix = &b->model->index;
   uint64_t tie, ties = 0;
   for (size_t i = rows.first; i < rows.end; i++) {
-    uint32_t rank = rank_and_tie(ix, b->scores[i], b->cells[i], window, &tie);
+    uint32_t rank = rank_and_tie(ix, height_at(b, i), b->cells[i], window, &tie);
     uint64_t key = keys[i - rows.first];
     uint32_t bin;
     if (width > 0) {
@@ -235,12 +244,13 @@ static fastbin_status search_block(batch *b, double *values, int32_t *bins, size
       ix->search_wide(ix, b->scores, b->n, values, bins) == 0) {
     return FASTBIN_OK;
   }
-  if (ix->find_cells(ix, b->scores, b->n, b->cells) != 0) {
+  if (ix->find_cells(ix, b->scores, b->n, b->cells, b->height_buffer) != 0) {
     fastbin_status status = look_closer(b, bad_row);
     if (status != FASTBIN_OK) return status;
-    /* Scores that were clipped to the range have other cells now. */
-    if (b->model->spec.out_of_range == FASTBIN_OUT_OF_RANGE_CLIP) ix->find_cells(ix, b->scores, b->n, b->cells);
+    /* Scores that were clipped to the range have other cells now, and NaN another height. */
+    ix->find_cells(ix, b->scores, b->n, b->cells, b->height_buffer);
   }
+  b->heights = ix->least >= 0 ? (const void *)b->scores : (const void *)b->height_buffer;
   for (size_t first = 0; first < b->n; first += CHUNK) {
     chunk rows = chunk_at(b, first);
     if (!b->expect_ties) b->expect_ties = search_plainly(b, rows, values, bins);

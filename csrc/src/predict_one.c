@@ -10,10 +10,10 @@
 /* Whether a score is accepted; if the model clips, *score is moved to the nearest end of the range. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
   const score_index *ix = &model->index;
-  if (*score >= ix->check_min && *score <= ix->check_max) return FASTBIN_OK;
+  if (in_range(ix, order_of(*score))) return FASTBIN_OK;
   if (is_nan(*score)) return FASTBIN_ERROR_SCORE_NAN;
   if (model->spec.out_of_range != FASTBIN_OUT_OF_RANGE_CLIP || !is_finite(*score)) return FASTBIN_ERROR_SCORE_RANGE;
-  *score = *score < ix->check_min ? ix->check_min : ix->check_max;
+  *score = is_less(*score, ix->check_min) ? ix->check_min : ix->check_max;
   return FASTBIN_OK;
 }
 
@@ -22,16 +22,20 @@ fastbin_status fastbin_admit_score(const fastbin_model *model, double *score) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static double logistic(double x) {
-  /* Where the exponential overflows (above the logarithm of DBL_MAX) or is lost beside 1; errno is not changed. */
-  if (x < -709.78271289338397) return 0.0;
+  /* Where the exponential overflows (above the logarithm of DBL_MAX) or is lost beside 1; errno is not changed. NaN goes to 0: it
+     comes of knots so near to each other that a processor which flushes to zero sees no distance. */
+  if (!(x >= -709.78271289338397)) return 0.0;
   if (x > 40.0) return 1.0;
   return 1.0 / (1.0 + exp(-x));
 }
 
 /* slope * log(x), with 0 where the slope is 0, also at x = 0. */
 static double sloped_log(double slope, double x) {
+  uint64_t bits = bits_of(x);
   if (slope == 0.0) return 0.0;
-  return slope * (x == 0.0 ? -infinity() : log(x));
+  if (x != 0.0) return slope * log(x);
+  /* A subnormal that the processor takes for zero is its bits times 2^-1074. */
+  return slope * (bits == 0 || bits == SIGN_BIT ? -infinity() : log((double)bits) - 744.44007192138127);
 }
 
 /* p0 + z p1 + z^2 p2 for a z that may be infinite. */
@@ -69,7 +73,7 @@ static double spline(const double *knots, size_t n_knots, double z) {
   return a * left[1] + b * right[1] + ((a * a * a - a) * left[2] + (b * b * b - b) * right[2]) * (width * width) / 6.0;
 }
 
-static double clipped(double x, double clip) { return smaller(larger(x, clip), 1.0 - clip); }
+static double clipped(double x, double clip) { return clip > 0.0 ? smaller(larger(x, clip), 1.0 - clip) : x; }
 
 double fastbin_smooth_value(const fastbin_model *model, double score) {
   const fastbin_model_spec *spec = &model->spec;
@@ -88,16 +92,16 @@ double fastbin_smooth_value(const fastbin_model *model, double score) {
 double fastbin_linear_value(const fastbin_model *model, double score, uint32_t rank) {
   const double *knots = model->spec.edges;
   const double *values = model->spec.values;
-  double left, right, share, value;
+  double left, right, width, unit, share, value;
   if (rank == 0) return values[0];
   if (rank == (uint32_t)model->spec.n_bins) return values[rank - 1];
   left = values[rank - 1];
   right = values[rank];
-  if (is_finite(knots[rank] - knots[rank - 1])) {
-    share = (score - knots[rank - 1]) / (knots[rank] - knots[rank - 1]);
-  } else {
-    share = (0.5 * score - 0.5 * knots[rank - 1]) / (0.5 * knots[rank] - 0.5 * knots[rank - 1]);
-  }
+  /* In units in which no distance overflows, to infinity or in some directions to DBL_MAX, and none is subnormal, as those may be
+     flushed to zero. */
+  width = knots[rank] - knots[rank - 1];
+  unit = width > 0x1p+1023 ? 0.5 : width < 0x1p-900 ? 0x1p+100 : 1.0;
+  share = (unit * score - unit * knots[rank - 1]) / (unit * knots[rank] - unit * knots[rank - 1]);
   value = left + (right - left) * share;
   return left <= right ? smaller(value, right) : larger(value, right);
 }
@@ -110,8 +114,8 @@ static NEVER_INLINE double special_value(const fastbin_model *model, double scor
   const fastbin_model_spec *spec = &model->spec;
   const score_index *ix = &model->index;
   if (spec->kind == FASTBIN_SMOOTH) return fastbin_smooth_value(model, score);
-  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, index_bin(ix, score, key));
-  return randomised_value(spec->values[index_bin(ix, score, key)], spec->delta, key);
+  if (spec->kind == FASTBIN_LINEAR) return fastbin_linear_value(model, score, index_bin(ix, score, order_of(score), key));
+  return randomised_value(spec->values[index_bin(ix, score, order_of(score), key)], spec->delta, key);
 }
 
 /* A score outside the range: refused, or scored as an end of it. */
@@ -124,20 +128,21 @@ static NEVER_INLINE fastbin_status value_outside(const fastbin_model *model, dou
 
 fastbin_status fastbin_predict_one(const fastbin_model *model, double score, uint64_t key, double *value) {
   const score_index *ix = &model->index;
-  if (!(score >= ix->check_min && score <= ix->check_max)) return value_outside(model, score, key, value);
+  int64_t order = order_of(score);
+  if (!in_range(ix, order)) return value_outside(model, score, key, value);
   if (!model->index.is_plain) {
     *value = special_value(model, score, key);
     return FASTBIN_OK;
   }
   /* Copied as bits, which do not pass through a floating-point register. */
-  memcpy(value, &ix->bin_values[index_bin(ix, score, key)], sizeof *value);
+  memcpy(value, &ix->bin_values[index_bin(ix, score, order, key)], sizeof *value);
   return FASTBIN_OK;
 }
 
 fastbin_status fastbin_step_one(const fastbin_model *model, double score, uint64_t key, int32_t *step) {
   fastbin_status status = fastbin_admit_score(model, &score);
   if (model->spec.kind != FASTBIN_STEP) status = FASTBIN_ERROR_ARGUMENT;
-  *step = status == FASTBIN_OK ? (int32_t)index_bin(&model->index, score, key) : -1;
+  *step = status == FASTBIN_OK ? (int32_t)index_bin(&model->index, score, order_of(score), key) : -1;
   return status;
 }
 
@@ -149,12 +154,12 @@ fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint
 
 int fastbin_needs_key(const fastbin_model *model, double score) {
   const score_index *ix = &model->index;
-  uint64_t order;
+  uint64_t height;
   uint32_t rank;
   if (fastbin_admit_score(model, &score) != FASTBIN_OK) return 0;
   if (model->spec.delta > 0.0) return 1;
   if (!ix->tie_keys) return 0;
-  order = order_of(score);
-  rank = rank_of_order(ix, order, index_cell(ix, score));
-  return order_at_threshold(ix, order, rank) && bin_of_tie(ix, rank, 0) != bin_of_rank(ix, rank);
+  height = height_of(ix, order_of(score));
+  rank = rank_in_cell(ix, height, index_cell(ix, score), ix->window);
+  return at_threshold(ix, height, rank) && bin_of_tie(ix, rank, 0) != bin_of_rank(ix, rank);
 }

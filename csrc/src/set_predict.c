@@ -96,13 +96,10 @@ static void fetch_struct(const fastbin_model *model) {
 static void fetch_tables(const fastbin_model *model, int is_few) {
   if (!model) return;
   for (int at = 0; at < 16; at += 8) {
-    PREFETCH(model->index.bin_values + at);
+    /* Null for a smooth map. */
+    if (model->index.bin_values) PREFETCH(model->index.bin_values + at);
     if (is_few || !model->index.search_wide) PREFETCH(model->index.first + 4 * at);
-    if (is_few) {
-      PREFETCH(model->index.orders + at);
-    } else {
-      PREFETCH(model->index.thresholds + at);
-    }
+    PREFETCH(model->index.heights + at);
   }
 }
 

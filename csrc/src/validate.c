@@ -63,8 +63,8 @@ static fastbin_status validate_edges(const fastbin_model_spec *spec) {
     if (!is_finite(spec->edges[i])) return FASTBIN_ERROR_EDGES;
     if (spec->kind == FASTBIN_LINEAR && key != FASTBIN_KEY_ABOVE) return FASTBIN_ERROR_EDGES;
     if (i == 0) continue;
-    if (spec->edges[i] < spec->edges[i - 1]) return FASTBIN_ERROR_EDGES;
-    if (spec->edges[i] == spec->edges[i - 1]) {
+    if (is_less(spec->edges[i], spec->edges[i - 1])) return FASTBIN_ERROR_EDGES;
+    if (!is_less(spec->edges[i - 1], spec->edges[i])) {
       /* A step model may have equal pairs: the bin between them is always empty, which does no harm. */
       if (spec->kind == FASTBIN_LINEAR) return FASTBIN_ERROR_EDGES;
       if (spec->edge_keys && key < spec->edge_keys[i - 1]) return FASTBIN_ERROR_EDGES;
@@ -73,7 +73,7 @@ static fastbin_status validate_edges(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
-static int is_probability(double x) { return x >= 0.0 && x <= 1.0; }
+static int is_probability(double x) { return is_between(0.0, x, 1.0); }
 
 static fastbin_status validate_values(const fastbin_model_spec *spec) {
   for (int32_t i = 0; i < fastbin_n_values(spec); i++) {
@@ -83,7 +83,7 @@ static fastbin_status validate_values(const fastbin_model_spec *spec) {
   if (spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_VALUES;
   for (int32_t i = 0; i < spec->n_steps; i++) {
     const double *pair = spec->pairs + 2 * (size_t)i;
-    if (!is_probability(pair[0]) || !is_probability(pair[1]) || pair[0] > pair[1]) return FASTBIN_ERROR_VALUES;
+    if (!is_probability(pair[0]) || !is_probability(pair[1]) || is_less(pair[1], pair[0])) return FASTBIN_ERROR_VALUES;
   }
   return FASTBIN_OK;
 }
@@ -206,7 +206,7 @@ static fastbin_status validate_weights(const fastbin_model_spec *spec) {
   if (!sums[0] || !sums[1] || !sums[2] || !spec->counts) return FASTBIN_ERROR_WEIGHTS;
   for (int k = 0; k < 3; k++) {
     for (int32_t i = 0; i < spec->n_bins; i++) {
-      if (!is_finite(sums[k][i]) || sums[k][i] < 0.0) return FASTBIN_ERROR_WEIGHTS;
+      if (!is_between(0.0, sums[k][i], DBL_MAX)) return FASTBIN_ERROR_WEIGHTS;
     }
   }
   for (int32_t i = 0; i < spec->n_bins; i++) {
@@ -230,7 +230,7 @@ static int knots_can_be(const fastbin_model_spec *spec) {
     if (!(fabs(knots[i]) <= 1e100)) return 0;
   }
   for (size_t i = 1; i < n_knots; i++) {
-    if (!(knots[3 * i] > knots[3 * (i - 1)])) return 0;
+    if (!is_less(knots[3 * (i - 1)], knots[3 * i])) return 0;
   }
   return knots[2] == 0.0 && knots[3 * n_knots - 1] == 0.0;
 }
@@ -242,18 +242,18 @@ static fastbin_status validate_map(const fastbin_model_spec *spec) {
     if (i >= n_parameters[spec->map] && spec->map_parameters[i] != 0.0) return FASTBIN_ERROR_MAP;
   }
   if (!knots_can_be(spec)) return FASTBIN_ERROR_MAP;
-  if (!(spec->clip >= 0.0 && spec->clip < 0.5) || (spec->clip > 0.0 && !takes_logarithms(spec->map))) return FASTBIN_ERROR_MAP;
+  if (!is_between(0.0, spec->clip, 0.5) || spec->clip == 0.5 || (spec->clip > 0.0 && !takes_logarithms(spec->map))) return FASTBIN_ERROR_MAP;
   if (spec->kind == FASTBIN_LINEAR && spec->map != FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
   if (spec->kind != FASTBIN_SMOOTH) return FASTBIN_OK;
   if (spec->map == FASTBIN_MAP_NONE) return FASTBIN_ERROR_MAP;
-  if (takes_logarithms(spec->map) && (spec->score_min < 0.0 || spec->score_max > 1.0)) return FASTBIN_ERROR_MAP;
+  if (takes_logarithms(spec->map) && (is_less(spec->score_min, 0.0) || is_less(1.0, spec->score_max))) return FASTBIN_ERROR_MAP;
   return FASTBIN_OK;
 }
 
 static fastbin_status validate_range(const fastbin_model_spec *spec) {
   if (is_nan(spec->score_min) || is_nan(spec->score_max)) return FASTBIN_ERROR_RANGE;
   /* At least one finite score must be in the range. */
-  if (spec->score_min > spec->score_max || spec->score_min > DBL_MAX || spec->score_max < -DBL_MAX) {
+  if (is_less(spec->score_max, spec->score_min) || is_less(DBL_MAX, spec->score_min) || is_less(spec->score_max, -DBL_MAX)) {
     return FASTBIN_ERROR_RANGE;
   }
   return FASTBIN_OK;
@@ -263,9 +263,9 @@ static fastbin_status validate_origin(const fastbin_model_spec *spec) {
   if (spec->n_samples < 0 || spec->n_positive < 0 || spec->n_positive > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
   if (spec->n_tied < 0 || spec->n_tied > spec->n_samples) return FASTBIN_ERROR_ORIGIN;
   if (spec->n_bins_asked < 0) return FASTBIN_ERROR_ORIGIN;
-  if (is_nan(spec->delta) || spec->delta < 0.0 || spec->delta >= 1.0) return FASTBIN_ERROR_ORIGIN;
+  if (!is_between(0.0, spec->delta, 1.0) || spec->delta == 1.0) return FASTBIN_ERROR_ORIGIN;
   if (spec->delta > 0.0 && spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_ORIGIN;
-  if (!is_finite(spec->odds_ratio) || spec->odds_ratio <= 0.0) return FASTBIN_ERROR_ORIGIN;
+  if (!is_finite(spec->odds_ratio) || !is_less(0.0, spec->odds_ratio)) return FASTBIN_ERROR_ORIGIN;
   return FASTBIN_OK;
 }
 

@@ -10,7 +10,7 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
 from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, Source
 from fastbin._fit.rows import Rows, check_rows, limits_of
-from fastbin._validation import ScoreRange
+from fastbin._validation import MOST_SAMPLES, ScoreRange, too_many_samples
 
 Batches = Callable[[], Iterable[tuple[Any, ...]]]
 Progress = Callable[[int, int], object]
@@ -81,12 +81,15 @@ class BatchesSource:
     def rows(self) -> Generator[Rows, None, None]:
         """One pass: all rows, batch by batch."""
         self._n_passes += 1
-        n_rows = 0
+        n_rows = n_samples = 0
         for batch in self._batches():
             rows = self._check(batch, n_rows)
             if rows is None:
                 continue
             n_rows += len(rows)
+            n_samples += rows.n_samples()
+            if n_samples > MOST_SAMPLES:
+                raise too_many_samples("sample_weight")
             yield rows
             if self._progress is not None:
                 self._progress(self._n_passes, n_rows)

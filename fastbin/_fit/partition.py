@@ -229,6 +229,10 @@ def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
     return (n_first,)
 
 
+# Rows that frequencies repeat are held in memory, some 60 bytes a sample.
+MOST_SPLIT = 2**27
+
+
 def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     """The samples with the least split keys form part 0, the next part 1, ...; the last is what the sizes leave. O(n log n).
 
@@ -238,6 +242,11 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     scores, labels = rows.checked()
     weights, keys = rows.weights, rows.keys
     if rows.frequencies is not None:
+        if rows.n_samples() > MOST_SPLIT:
+            raise InputError(
+                f"sample_weight adds up to {rows.n_samples()} samples; a split gives each a key, so at most 2**27 are divided: "
+                "divide the frequencies, or choose a method that does not split"
+            )
         scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
     contiguous = None if weights is None else np.ascontiguousarray(weights)
     key_seed = rows_digest(seed, scores, np.ascontiguousarray(labels), contiguous)

@@ -3,6 +3,7 @@
 cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -17,7 +18,7 @@ from fastbin._frames import like
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport ModelOwner, succeed_with
 from fastbin._native.rows cimport (
-    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, pieces_of, row_at,
+    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of, row_at,
 )
 
 cnp.import_array()
@@ -154,13 +155,21 @@ cdef class NativeModel(ModelOwner):
     cdef int _fill(
         self, Output output, scores, const fastbin_rows *rows, const double *table, cnp.npy_intp width, void *filled,
     ) except -1:
-        cdef fastbin_status status
-        cdef size_t bad_row = 0
+        cdef fastbin_status status = FASTBIN_OK
+        cdef fastbin_rows part
+        cdef size_t bad_row = 0, first = 0
+        cdef size_t row_size = sizeof(double) if output == VALUES else <size_t>width * sizeof(double)
+        if output == BINS or output == STEPS:
+            row_size = sizeof(int32_t)
         if rows.n_rows < RELEASE_GIL_FROM:
             status = score_rows(self.model, rows, output, table, width, filled, &bad_row)
-        else:
+        while rows.n_rows >= RELEASE_GIL_FROM and first < rows.n_rows and status == FASTBIN_OK:
+            part, bad_row = part_of(rows, first), 0
             with nogil:
-                status = score_rows(self.model, rows, output, table, width, filled, &bad_row)
+                status = score_rows(self.model, &part, output, table, width, <char *>filled + first * row_size, &bad_row)
+            bad_row += first
+            first += part.n_rows
+            PyErr_CheckSignals()
         if status != FASTBIN_OK:
             succeed_with(status, &self.spec, scores, bad_row, rows.first_row)
         return 0

@@ -4,6 +4,7 @@ Columns of keys that C can look up as they lie are; all others are read by `fast
 """
 
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.object cimport PyObject
 from libc.stddef cimport size_t
@@ -22,7 +23,7 @@ from fastbin._validation import check_same_length
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport describe_model, error_of, succeed_with
 from fastbin._native.rows cimport (
-    RELEASE_GIL_FROM, check_out, describe_piece, fresh_key, is_fast, key_of, number_of, pieces_of, row_at,
+    RELEASE_GIL_FROM, check_out, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of, row_at,
 )
 from fastbin._native.set_owner cimport SetOwner
 
@@ -293,13 +294,18 @@ cdef class NativeModelSet(SetOwner):
     ) except -1:
         """The results of some rows; `models` are the numbers of the models of all."""
         cdef const int32_t *first = &models[rows.first_row] if rows.n_rows else NULL
-        cdef fastbin_status status
-        cdef size_t bad_row = 0
+        cdef fastbin_status status = FASTBIN_OK
+        cdef fastbin_rows part
+        cdef size_t bad_row = 0, done = 0, size = sizeof(double) if to_values else sizeof(int32_t)
         if rows.n_rows < RELEASE_GIL_FROM:
             status = score_rows(self.set, first, rows, to_values, filled, &bad_row)
-        else:
+        while rows.n_rows >= RELEASE_GIL_FROM and done < rows.n_rows and status == FASTBIN_OK:
+            part, bad_row = part_of(rows, done), 0
             with nogil:
-                status = score_rows(self.set, first, rows, to_values, filled, &bad_row)
+                status = score_rows(self.set, first + done, &part, to_values, <char *>filled + done * size, &bad_row)
+            bad_row += done
+            done += part.n_rows
+            PyErr_CheckSignals()
         if status != FASTBIN_OK:
             self._refuse_score(status, first[bad_row], scores, bad_row, rows.first_row)
         return 0

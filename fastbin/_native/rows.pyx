@@ -131,3 +131,14 @@ cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
     elif seed is not None:
         rows.seed = check_seed(seed)
     return keys is None and seed is None
+
+
+cdef fastbin_rows part_of(const fastbin_rows *rows, size_t first) noexcept:
+    """At most SIGNALS_EVERY of these rows, from `first` on."""
+    cdef fastbin_rows part = rows[0]
+    part.scores = <const char *>rows.scores + <Py_ssize_t>first * rows.score_stride
+    part.n_rows = min(rows.n_rows - first, <size_t>SIGNALS_EVERY)
+    part.first_row += first
+    if part.keys != NULL:
+        part.keys += first
+    return part

@@ -10,10 +10,12 @@ they are counted by their top bits, made again, and only those in the few cells 
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, malloc, qsort, realloc
 
 import numpy as np
 
+from fastbin._errors import InputError
 from fastbin._native.cfastbin cimport (
     fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key, fastbin_split_key,
 )
@@ -32,6 +34,7 @@ cdef enum:
     # as fast for 99 to 999 ranks, sorting is 5 to 7 times as fast where every tenth sample or more is a rank.
     SELECT_UP_TO = 16
     BLOCK = 2048  # keys made at a time
+    CHECKED_EVERY = 1 << 24  # keys, some 50 ms: signals are looked at
 
 cdef struct KeyedSample:
     uint64_t key
@@ -57,6 +60,29 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
     cdef const KeyedSample *a = <const KeyedSample *>left
     cdef const KeyedSample *b = <const KeyedSample *>right
     return -1 if precedes(a[0], b[0]) else precedes(b[0], a[0])
+
+
+cdef int look_at_signals() except -1 with gil:
+    """Ctrl-C ends the work here."""
+    PyErr_CheckSignals()
+    return 0
+
+
+# The rank of a key among those of its group is known when all of them have been made, so the work grows with the samples, not with
+# the rows that frequencies repeat: some 5 s for so many. More are refused.
+MOST_KEYS = 2**32
+
+
+def check_group_sizes(const double[::1] scores, const int64_t[::1] counts):
+    """Refuse groups of more than MOST_KEYS samples."""
+    cdef Py_ssize_t i
+    cdef int64_t most = MOST_KEYS
+    for i in range(counts.shape[0]):
+        if counts[i] > most:
+            raise InputError(
+                f"{counts[i]} samples share the score {scores[i]!r}, at which a boundary falls; ties='random' orders at most 2**32 "
+                "samples of one score by keys: divide the frequencies, or use ties='whole'"
+            )
 
 
 def rows_digest(uint64_t seed, const double[::1] scores, const uint8_t[::1] labels, weights=None):
@@ -142,6 +168,7 @@ def cut_groups(
     """
     cdef Py_ssize_t m = ranks.shape[0], first = 0, end = 0
     cdef int failed = 0
+    check_group_sizes(scores, counts)
     keys, ones_before, is_one = np.empty(m, np.uint64), np.empty(m, np.int64), np.empty(m, np.int64)
     cdef uint64_t[::1] key_view = keys
     cdef int64_t[::1] before_view = ones_before, one_view = is_one
@@ -149,14 +176,16 @@ def cut_groups(
     if cells == NULL:
         raise MemoryError("no memory to order samples that share a score")
     cells.gathered, cells.capacity = NULL, 0
-    with nogil:
-        while end < m and not failed:
-            first = end
-            while end < m and scores[end] == scores[first]:
-                end += 1
-            failed = cut_group(
-                cells, seed, scores[first], counts[first], ones[first], &ranks[first], end - first, &key_view[first],
-                &before_view[first], &one_view[first])
+    try:
+        with nogil:
+            while end < m and not failed:
+                first = end
+                while end < m and scores[end] == scores[first]:
+                    end += 1
+                failed = cut_group(
+                    cells, seed, scores[first], counts[first], ones[first], &ranks[first], end - first, &key_view[first],
+                    &before_view[first], &one_view[first])
+    finally:
         free(cells.gathered)
         free(cells)
     if failed:
@@ -167,7 +196,7 @@ def cut_groups(
 cdef int cut_group(
     Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones, const int64_t *ranks, Py_ssize_t m,
     uint64_t *keys, int64_t *ones_before, int64_t *is_one,
-) noexcept nogil:
+) except -1 nogil:
     """One group: count the keys by cell, gather the cells that hold a rank, sort each. 1 if out of memory."""
     cdef Py_ssize_t cell, next_rank = 0
     cdef int64_t below = 0, ones_below = 0, n_gathered = 0, end
@@ -207,7 +236,7 @@ cdef int cut_group(
     return 0
 
 
-cdef void count_cells(Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones) noexcept nogil:
+cdef int count_cells(Cells *cells, uint64_t seed, double score, int64_t count, int64_t ones) except -1 nogil:
     """Count the keys of the group per label and cell."""
     cdef uint64_t keys[BLOCK]
     cdef int64_t i, n, label, j = 0
@@ -223,10 +252,13 @@ cdef void count_cells(Cells *cells, uint64_t seed, double score, int64_t count, 
         fastbin_group_keys(seed, score, <uint64_t>j, <size_t>n, keys)
         for i in range(n):
             table[(keys[i] >> 1) >> shift] += 1
+        if (j + n) // CHECKED_EVERY > j // CHECKED_EVERY:
+            look_at_signals()
         j += n
+    return 0
 
 
-cdef void gather_cells(Cells *cells, uint64_t seed, double score, int64_t count) noexcept nogil:
+cdef int gather_cells(Cells *cells, uint64_t seed, double score, int64_t count) except -1 nogil:
     """Store the samples of every open cell from `start` on, and leave `start` at their end."""
     cdef uint64_t keys[BLOCK]
     cdef uint32_t chosen[BLOCK]
@@ -247,7 +279,10 @@ cdef void gather_cells(Cells *cells, uint64_t seed, double score, int64_t count)
             place = cells.start[(key >> 1) >> shift]
             cells.gathered[place].key, cells.gathered[place].j = key, j + chosen[h]
             cells.start[(key >> 1) >> shift] = place + 1
+        if (j + n) // CHECKED_EVERY > j // CHECKED_EVERY:
+            look_at_signals()
         j += n
+    return 0
 
 
 cdef Py_ssize_t cut_cell(

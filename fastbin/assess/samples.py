@@ -19,8 +19,6 @@ from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores, refuse_first
 from fastbin.model import BinnedModel
 
-# Sums of counts are made in doubles, which hold integers up to here.
-MAX_TOTAL = 2**53
 # The one rule of "auto": single values are bins where they are few and each has rows enough to say something.
 MOST_VALUES, LEAST_ROWS, N_BINS = 100, 50, 15
 
@@ -107,8 +105,6 @@ def check_samples(
             checked, ones, weights = checked[kept], ones[kept], weights[kept]
     if len(ones) == 0:
         raise InputError("there is no sample" + (" of positive weight" if weights is not None else "") + " to assess")
-    if weights is not None and weights.dtype == np.int64 and weights.sum(dtype=np.float64) >= MAX_TOTAL:
-        raise InputError("sample_weight adds up to 2**53 or more; divide the frequencies by a constant")
     return Samples(checked, ones, weights)
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._typing import Int64s
-from fastbin._validation import is_missing
+from fastbin._validation import MOST_SAMPLES, is_missing, too_many_samples
 from fastbin.engines.arrow_columns import coded, sum_of, weights_of
-from fastbin.engines.faults import MISSING, MOST_SAMPLES, NEGATIVE, Fault, refuse, too_many_samples
+from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
 from fastbin.engines.labels import Labels
 from fastbin.engines.scoring import N_REASONS, CheckedRows, check_rows
 from fastbin.model import BinnedModel

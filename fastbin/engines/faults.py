@@ -11,9 +11,6 @@ from fastbin._validation import SAY_POSITIVE, ScoreRange
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
 MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"
 
-# The samples of a table, counted by integer weights: what an engine may add up in doubles without an error.
-MOST_SAMPLES = 2**53
-
 _FILTER = "leave such rows out of the table first"
 _RANGE = "pass a calibrator with score_range=None where scores are not probabilities"
 _LABEL = f"where labels are two other values, {SAY_POSITIVE}"
@@ -84,8 +81,3 @@ def needs_rows(who: str, why: str) -> InputError:
 def no_samples(name: str | None) -> InputError:
     """The error of weights that are all 0."""
     return InputError(f"weight is {name!r}, which is 0 for every row; a calibrator needs samples")
-
-
-def too_many_samples(name: str | None) -> InputError:
-    """The error of weights that add up to more than doubles count."""
-    return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")

@@ -20,11 +20,11 @@ from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Values
 from fastbin._fit.rows import limits_of
 from fastbin._scalars import check_score_range
 from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import ScoreRange
+from fastbin._validation import MOST_SAMPLES, ScoreRange, too_many_samples
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, MOST_SAMPLES, Fault, needs_rows, no_samples, refuse, too_many_samples
+from fastbin.engines.faults import MISSING, Fault, needs_rows, no_samples, refuse
 from fastbin.engines.group_by import frame_of
 from fastbin.engines.queries import (
     INTEGERS,

@@ -97,10 +97,6 @@ def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: Sco
         if not weights.any():
             raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
         if weights.dtype == np.int64:
-            if weights.sum(dtype=np.float64) >= 2.0**53:
-                raise InputError(
-                    "sample_weight adds up to 2**53 samples or more; divide all frequencies by a constant, as floats"
-                )
             n_samples, n_positive = int(weights.sum()), int(weights[label_array == 1].sum())
     parts = [
         _pool(score_array[chosen], None if weights is None else weights[chosen].astype(np.float64))

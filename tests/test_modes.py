@@ -1,0 +1,106 @@
+"""No floating-point environment changes bins, or breaks anything: predictions, files and fits in each."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from exported import MODELS, hard_rows, model_of
+from exported_curves import CURVES, curve_model_of, hard_curve_scores
+from modes import HAS_MODES, MODES, mode
+
+import fastbin as fb
+from fastbin.model import BinnedModel
+
+pytestmark = pytest.mark.skipif(not HAS_MODES, reason="MXCSR is set through glibc on x86-64")
+
+CALIBRATORS = {
+    "uniform mass": fb.UniformMassBinning(10),
+    "keys": fb.UniformMassBinning(10, ties="random"),
+    "split": fb.UniformMassBinning(5, scheme="ums"),
+    "certified": fb.CertifiedCalibration(n_bins=5),
+    "isotonic": fb.IsotonicCalibration(),
+    "fixed width": fb.FixedWidthBinning(10),
+    "platt": fb.PlattScaling(),
+    "temperature": fb.TemperatureScaling(),
+    "beta": fb.BetaScaling(),
+    "quadratic": fb.QuadraticScaling(),
+    "spline": fb.SplineScaling(),
+    "scaling-binning": fb.ScalingBinning(10),
+}
+
+
+# Those that are furthest from the usual one.
+FURTHEST = ("FTZ, nearest", "FTZ and DAZ, down", "FTZ and DAZ, up", "DAZ, toward zero")
+
+
+def test_the_environment_is_what_its_name_says() -> None:
+    tiny, third = np.float64(5e-324), (np.float64(1.0), np.float64(3.0))
+    with mode("FTZ and DAZ, nearest"):
+        is_zero = bool(tiny == 0.0)
+    with mode("subnormals kept, up"):
+        above = third[0] / third[1]
+    assert is_zero
+    assert above > third[0] / third[1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_to_the_bit(name: str) -> None:
+    """Models with subnormal edges, and with edges at 0 whose ties go down, are among them."""
+    model = model_of(name)
+    scores, keys = hard_rows(model, 700)
+    written = model.to_bytes()
+    expected = model.predict(scores, keys=keys).tobytes(), model.assign(scores, keys=keys).tobytes(), written
+    for environment in MODES:
+        with mode(environment):
+            made_here = BinnedModel.from_bytes(written)
+            answers = [
+                (m.predict(scores, keys=keys).tobytes(), m.assign(scores, keys=keys).tobytes(), m.to_bytes())
+                for m in (model, made_here)
+            ]
+        assert answers == [expected, expected], environment
+
+
+# Where rounding of the last bit of the score, or of a distance that is subnormal, moves the value far.
+STEEP = ("steep logistic", "spline, slope overflows", "subnormal knots")
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_other_maps_but_for_rounding(name: str) -> None:
+    model = curve_model_of(name)
+    scores = hard_curve_scores(model, 700)
+    expected = model.predict(scores)
+    for environment in MODES:
+        with mode(environment):
+            values = BinnedModel.from_bytes(model.to_bytes()).predict(scores)
+        assert np.all((values >= 0.0) & (values <= 1.0)), environment
+        if name not in STEEP:
+            np.testing.assert_allclose(values, expected, rtol=0.0, atol=1e-12, err_msg=environment)
+
+
+@pytest.mark.parametrize("environment", FURTHEST)
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_fits_give_probabilities(name: str, environment: str) -> None:
+    rng = np.random.default_rng(5)
+    scores = np.where(rng.random(3000) < 0.1, 1e-310 * rng.integers(0, 9, 3000), rng.random(3000))
+    labels = rng.random(3000) < scores
+    with mode(environment), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calibrator = CALIBRATORS[name].fit(scores, labels)
+        values = calibrator.predict(scores)
+    assert np.all((values >= 0.0) & (values <= 1.0))
+
+
+@pytest.mark.parametrize("environment", FURTHEST)
+def test_fit_of_many_rows(environment: str) -> None:
+    """With the compiled passes of large fits. Normal scores give the same bins in every environment."""
+    rng = np.random.default_rng(6)
+    scores = rng.random(300_000)
+    labels = rng.random(300_000) < scores
+    usual = fb.UniformMassBinning(20).fit(scores, labels).model_
+    with mode(environment):
+        model = fb.UniformMassBinning(20).fit(scores, labels).model_
+    assert model.edges.tobytes() == usual.edges.tobytes()
+    assert model.counts.tolist() == usual.counts.tolist()
+    assert model.label_sums.tolist() == usual.label_sums.tolist()
