@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import fastbin as fb
 from fastbin.cli import command_line
+from fitting import bare
 
 pa = pytest.importorskip("pyarrow")
 
@@ -149,7 +150,7 @@ def test_classes_by_number_and_by_list() -> None:
     assert loaded.columns == (5, 6, 7)
     write_csv("plain.csv", a=P[:2000, 0], b=P[:2000, 1], c=P[:2000, 2], y=TRUTH[:2000])
     run("fit", "plain.csv", "--classes", "a,b,c", "-q", "-o", "n.fbm")
-    assert fb.load("n.fbm") == fb.multi.TopLabelBinning().fit(P[:2000], TRUTH[:2000]).model_
+    assert bare(fb.load("n.fbm")) == bare(fb.multi.TopLabelBinning().fit(P[:2000], TRUTH[:2000]).model_)
     write_csv("logits.csv", a=np.log(P[:2000, 0]), b=np.log(P[:2000, 1]), c=np.log(P[:2000, 2]), y=TRUTH[:2000])
     run("fit", "logits.csv", "--classes", "a,b,c", "--inputs", "logits", "-q", "-o", "l.fbm")
     loaded = fb.load("l.fbm")
