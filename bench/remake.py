@@ -81,7 +81,8 @@ def photograph(page: Path, picture: Path) -> None:
         sys.exit("the report is a picture of a page: install chromium, or name what else is to be made")
     text = page.read_text(encoding="utf8")
     page.write_text(text.replace("</head>", "<style>main { max-width: none; }</style></head>", 1), encoding="utf8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1420,6000"]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,7000"]
+    options += ["--force-device-scale-factor=0.7"]  # the page is long, and the picture is looked at in a document
     subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True, stderr=subprocess.DEVNULL)
 
 
@@ -98,7 +99,7 @@ def sign(picture: Path, target: Path) -> None:
     note = PngInfo()
     note.add_text("Software", SOFTWARE)
     shown = image.crop((0, 0, image.width, int(used[-1]) + 20))
-    shown.quantize(128).save(target, pnginfo=note, optimize=True)
+    shown.quantize(64).save(target, pnginfo=note, optimize=True)
 
 
 def main() -> None:
