@@ -9,7 +9,6 @@ count from that row.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from typing import Any, NoReturn
 
@@ -18,13 +17,11 @@ import numpy as np
 from fastbin._errors import InputError, InputTypeError
 from fastbin._frames import column_of, read_column
 from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
+from fastbin._weights import check_squares, check_total
 
 ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
 ABOUT_TEXT = "a text; scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
-
-# Samples, counted by integer weights, in all: up to here doubles add integers without an error.
-MOST_SAMPLES = 2**53
 
 
 def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
@@ -337,39 +334,9 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
             lambda i: f"{name}[{first_row + i}] is {array[i]}; frequencies above 2**62 cannot be counted",
         )
     if array.dtype.kind == "f":
-        weights = array.astype(np.float64, copy=False)
-        check_squares(weights, name, first_row)
-        return weights
+        return check_squares(array.astype(np.float64, copy=False), name, first_row)
     check_total(array, name)
     return array.astype(np.int64, copy=False)
-
-
-def check_total(frequencies: Array, name: str) -> None:
-    """Refuse integers that add up to more than 2**53; none of them is negative. O(n)."""
-    # Doubles add them exactly up to 2**53, and cannot wrap around; what they round to 2**53 may be more.
-    total = float(frequencies.sum(dtype=np.float64))
-    if total > MOST_SAMPLES or (total == MOST_SAMPLES and int(frequencies.sum(dtype=np.int64)) > MOST_SAMPLES):
-        raise too_many_samples(name)
-
-
-def check_squares(weights: Float64s, name: str, first_row: int) -> None:
-    """Refuse weights, none negative, whose squares overflow when they are added, or are all too small for doubles. O(n)."""
-    greatest = float(weights.max(initial=0.0))
-    most = math.sqrt(sys.float_info.max / max(1, len(weights)))
-    if greatest > most:
-        refuse_first(
-            weights > most,
-            lambda i: (
-                f"{name}[{first_row + i}] is {float(weights[i])!r}, whose square overflows; divide all weights by a constant"
-            ),
-        )
-    if 0.0 < greatest < math.sqrt(sys.float_info.min):
-        raise InputError(f"{name} is at most {greatest!r}, whose square underflows; multiply all weights by a constant")
-
-
-def too_many_samples(name: str | None) -> InputError:
-    """The error of frequencies that add up to more than doubles count."""
-    return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")
 
 
 def check_features(features: Any, name: str = "features") -> Float64s:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array, Int64s
-from fastbin._validation import MOST_SAMPLES, too_many_samples
+from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.faults import real_weights
 from fastbin.engines.tables import pyarrow
 from fastbin.io.parsing import doubles_of_decimals

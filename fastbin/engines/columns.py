@@ -8,7 +8,8 @@ import numpy as np
 
 from fastbin._errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
-from fastbin._validation import MOST_SAMPLES, SAY_POSITIVE, ScoreRange, is_missing
+from fastbin._validation import SAY_POSITIVE, ScoreRange, is_missing
+from fastbin._weights import MOST_SAMPLES
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, real_weights, refuse, strange_label
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
 from fastbin.engines.labels import unknown_positive

@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputTypeError
 from fastbin._typing import Array
-from fastbin._validation import MOST_SAMPLES, too_many_samples
+from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import plain

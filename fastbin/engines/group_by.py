@@ -21,7 +21,8 @@ from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import MOST_SAMPLES, ScoreRange, too_many_samples
+from fastbin._validation import ScoreRange
+from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import no_samples

@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from fastbin._errors import InputTypeError
-from fastbin._validation import MOST_SAMPLES
+from fastbin._weights import MOST_SAMPLES
 from fastbin.engines.scoring import KEY_DIGITS
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.expressions import MOST_STEPS

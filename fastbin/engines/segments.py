@@ -20,7 +20,8 @@ from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Values
 from fastbin._fit.rows import limits_of
 from fastbin._scalars import check_score_range
 from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import MOST_SAMPLES, ScoreRange, too_many_samples
+from fastbin._validation import ScoreRange
+from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
