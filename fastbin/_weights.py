@@ -23,7 +23,7 @@ def check_total(frequencies: Array, name: str) -> None:
 
 
 def check_squares(weights: Float64s, name: str, first_row: int) -> Float64s:
-    """These weights; refuses those, none negative, whose squares overflow when they are added, or are all too small for doubles. O(n)."""
+    """These weights, none negative. Refused where squares overflow when they are added, or are too small for doubles. O(n)."""
     greatest = float(weights.max(initial=0.0))
     most = math.sqrt(sys.float_info.max / max(1, len(weights)))
     if greatest > most:

@@ -36,7 +36,7 @@
  *     In the first case, which is the usual one, the bits of a score are its height;
  *   - the bounds to which a map clamps are normal doubles or integers, so the number of a cell is below n_cells, always;
  *   - in each environment the map never decreases, but the same score may get another cell: a threshold is listed in every cell
- *     that it can get in any of them (cells_of in index.c).
+ *     that it can get in any of them (index_spans.h).
  *
  *   The values of other models pass through arithmetic. They are in [0, 1] in every environment, for hostile models, too, and
  *   differ by rounding: by less than 1e-12 where the terms of the map are at most 1,000 in size. tests/test_modes.c holds all this.
