@@ -254,7 +254,7 @@ def test_bad_options_are_named() -> None:
     with pytest.raises(fb.InputError, match="n_bins is 0"):
         assess.ece(PREDICTIONS, LABELS, n_bins=0)
     with pytest.raises(fb.InputError, match=r"2\*\*53"):
-        assess.ece([0.1, 0.2], [0, 1], sample_weight=[2**52, 2**52])
+        assess.ece([0.1, 0.2], [0, 1], sample_weight=[2**52, 2**52 + 1])
 
 
 def test_inputs_are_left_as_they_were() -> None:
