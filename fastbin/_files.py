@@ -58,6 +58,10 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     keeps the old content. If `write` raises, or the process dies, the old file stays as it was. The data are on the disk before
     the name changes.
 
+    Where links lead is looked up once, before `write` is called, and the new file is renamed to that name: a link that somebody
+    puts there meanwhile is replaced and not followed, so that no file that is read is overwritten by it. Only folders on the
+    way could lead elsewhere.
+
     A device, a pipe, a socket or a descriptor (``/dev/stdout``, ``/dev/fd/3``, a shell's ``>(command)``) is written to.
 
     Parameters
@@ -71,7 +75,7 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     InputError
         For a path that is empty.
     OSError
-        If the file cannot be written, and whatever `write` raises.
+        If the file cannot be written, with the name of the file that was to be replaced; and whatever `write` raises.
     """
     path = os.fspath(path)
     if not path:
@@ -89,13 +93,15 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
         return
     if not hasattr(os, "fchown"):  # Windows: a new file takes the rights of its folder
         old = None
-    unnamed = _open_unnamed(target)
+    with _naming(target):
+        unnamed = _open_unnamed(target)
     if unnamed is None:
         _replace_by_name(target, write, old)
         return
     with unnamed as file:
         _fill(file, write, target, old)
-        _name(file, target, old)
+        with _naming(target):
+            _name(file, target, old)
 
 
 def write_bytes(target: str | os.PathLike[str] | SupportsWrite, content: bytes) -> None:
@@ -213,19 +219,43 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
+@contextlib.contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Errors of the system name the file that was to be replaced: in place of nothing, its folder, or a temporary name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(target), None
+        raise
+
+
+class _Output(io.FileIO):
+    """A descriptor whose errors name the file that was to be replaced; those of files that are read meanwhile do not."""
+
+    def __init__(self, descriptor: int, target: Path, mode: str) -> None:
+        super().__init__(descriptor, mode)
+        self._target = target
+
+    def write(self, data: Any, /) -> int:
+        with _naming(self._target):
+            return os.write(self.fileno(), data)
+
+
 def _fill(file: BinaryIO, write: Callable[[Any], object], target: Path, old: os.stat_result | None) -> None:
     """Write content, rights and attributes of the new file to the disk."""
-    if old is not None:
-        # Rights come before the content, which must stay hidden from whoever could not read the old file. The owner comes
-        # before the mode, because a change of owner clears some of its bits.
-        os.fchmod(file.fileno(), 0o600)
-        _copy_owner(file.fileno(), old)
-        _copy_attributes(file.fileno(), target)
+    with _naming(target):
+        if old is not None:
+            # Rights come before the content, which must stay hidden from whoever could not read the old file. The owner comes
+            # before the mode, because a change of owner clears some of its bits.
+            os.fchmod(file.fileno(), 0o600)
+            _copy_owner(file.fileno(), old)
+            _copy_attributes(file.fileno(), target)
     write(file)
-    file.flush()
-    if old is not None:
-        os.fchmod(file.fileno(), _mode(file.fileno(), old))
-    os.fsync(file.fileno())
+    with _naming(target):
+        file.flush()
+        if old is not None:
+            os.fchmod(file.fileno(), _mode(file.fileno(), old))
+        os.fsync(file.fileno())
 
 
 def _copy_owner(descriptor: int, old: os.stat_result) -> None:
@@ -266,11 +296,12 @@ def _open_unnamed(target: Path) -> BinaryIO | None:
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
-        return os.fdopen(os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b")
+        descriptor = os.open(target.parent, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
     except OSError as error:
         if error.errno not in NOT_UNNAMED or not target.parent.is_dir():
             raise
         return None
+    return cast(BinaryIO, io.BufferedRandom(_Output(descriptor, target, "w+")))
 
 
 def _name(file: BinaryIO, target: Path, old: os.stat_result | None) -> None:
@@ -311,9 +342,12 @@ def _replace_by_name(target: Path, write: Callable[[Any], object], old: os.stat_
     with _temporary_name(target) as temporary:
         # The system applies the umask to the mode. Reading the umask would mean setting it, for all threads.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
-            _fill(file, write, target, old)
-        os.replace(temporary, target)
+        with _naming(target):
+            descriptor = os.open(temporary, flags, 0o666)
+        with io.BufferedWriter(_Output(descriptor, target, "w")) as file:
+            _fill(cast(BinaryIO, file), write, target, old)
+        with _naming(target):
+            os.replace(temporary, target)
         _sync_names(target.parent)
 
 

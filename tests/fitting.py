@@ -10,7 +10,7 @@ import fastbin as fb
 from reference import StepModel
 from strategies import CalibrationData
 
-__all__ = ["FEWER_BINS", "as_loaded", "bare", "fit", "some_map"]
+__all__ = ["FEWER_BINS", "as_loaded", "bare", "fit", "promise_suffers", "some_map"]
 
 # The warning of fits whose bins cannot be as many as was asked for, one probability for each score.
 FEWER_BINS = "ignore:ties='whole' left:fastbin.FastbinWarning"
@@ -55,3 +55,15 @@ def some_map(word: str) -> fb.BinnedModel | None:
     scores, labels = [0.1, 0.3, 0.35, 0.6, 0.8, 0.85, 0.9], [0, 1, 0, 0, 1, 1, 1]
     scalers = {"platt": fb.PlattScaling(), "temperature": fb.TemperatureScaling(), "beta": fb.BetaScaling()}
     return None if word == "none" else scalers[word].fit(scores, labels).model_
+
+
+def promise_suffers(model: fb.BinnedModel) -> bool:
+    """Whether ties took so many bins, or are so heavy at an edge, that a fit warns; by the definition, bin by bin."""
+    if model.n_bins >= model.n_bins_asked:
+        return False
+    placed = [0] * model.n_bins if model.tie_counts is None else model.tie_counts[:, 0].tolist()
+    counts = model.counts.tolist()
+    return model.n_bins <= model.n_bins_asked / 2 or any(
+        count - r < count / 2 or (count - r) * model.n_bins_asked < sum(counts) / 2
+        for count, r in zip(counts, placed, strict=True)
+    )

@@ -39,6 +39,7 @@ from fastbin._fit.tally import Tally, tally_rows
 from fastbin._native.groups import n_tied
 from fastbin._native.whole import bins_of_groups
 from fastbin._ranks import boundary_ranks
+from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange
 
 
@@ -48,8 +49,32 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
         raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
+def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
+    """Whether ties took bins away so that the promise suffers: what a fit warns of.
+
+    True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
+    ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
+    score begins it, and the hull of F1 may be much wider. Sizes alone decide, never labels. Other fits with fewer bins than
+    asked for are not worth a word: their certificates are about as narrow as without ties, those of forests among them.
+
+    Parameters
+    ----------
+    counts : int64 (n_bins,)
+        T of each bin.
+    tie_counts : int64 (n_bins, 3), or None
+        r, f and y of each bin.
+    asked : int
+    """
+    left = len(counts)
+    if left >= asked:
+        return False
+    placed = np.zeros(left, np.int64) if tie_counts is None else tie_counts[:, 0]
+    wanted = np.maximum(counts, np.sum(counts) / asked)
+    return 2 * left <= asked or bool(np.any(2 * (counts - placed) < wanted))
+
+
 def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
-    """The text of the warning of a fit that could not have all its bins."""
+    """The text of the warning of a fit whose promise suffers by the bins that ties took away (`ties_cost_bins`)."""
     remedy = "one probability for each score allows no more"
     if may_share:
         remedy += (

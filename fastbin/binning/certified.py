@@ -16,6 +16,7 @@ from fastbin._fit.quantiles import Source, search
 from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples, samples_needed
 from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
+from fastbin._fit.whole import ties_cost_bins
 from fastbin._ranks import MOST_STEPS
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._typing import Array, Int64s
@@ -127,7 +128,8 @@ class CertifiedCalibration(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties leave fewer bins than asked for, and where a map did not converge; and as `IsotonicCalibration.fit`.
+            Where ties leave too few bins, as `UniformMassBinning.fit`, and where a map did not converge; and as
+            `IsotonicCalibration.fit`.
         """
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
@@ -178,11 +180,11 @@ class CertifiedCalibration(Binning):
     def _finish(
         self, checked: _Checked, fitted: FittedSteps, n_bins: int, scores: Array | None, stacklevel: int = 3, *, event: str = ""
     ) -> Self:
-        left = fitted.bins.partition.n_bins
-        if left < n_bins:
+        bins = fitted.bins
+        if ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins):
             self._warn(
-                f"ties left {left} of the {n_bins} evidence bins: one probability for each score allows no more; values are "
-                "not affected, and the certificate is about these bins",
+                f"ties left {bins.partition.n_bins} of the {n_bins} evidence bins: one probability for each score "
+                "allows no more; values are not affected, and the certificate is about these bins",
                 stacklevel,
             )
         self.model_ = checked.model(fitted, n_bins, event)

@@ -17,7 +17,7 @@ from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve
 from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
 from fastbin._fit.rows import Rows, check_rows, least_with_part, require_samples, samples_needed
 from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
-from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, whole_bins
+from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, ties_cost_bins, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._schemes import SCHEMES
 from fastbin._suspicions import HARD_LABELS
@@ -147,7 +147,7 @@ class ScalingBinning(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties="whole" leaves fewer bins than asked for; and as `IsotonicCalibration.fit`.
+            Where ties="whole" leaves too few bins, as `UniformMassBinning.fit`; and as `IsotonicCalibration.fit`.
         """
         scheme = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING)
         ties = check_choice(self.ties, "ties", SCHEMES["scaling-binning"].ties)
@@ -172,7 +172,7 @@ class ScalingBinning(Binning):
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
         self._keep(model, rows.event)
-        if ties == "whole" and self.model_.n_bins < n_bins:
+        if ties == "whole" and ties_cost_bins(self.model_.counts, self.model_.tie_counts, n_bins):
             self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
         self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 2)
         return self

@@ -14,7 +14,7 @@ from fastbin._fit.partition import FittedBins, bins_between, first_part, split_s
 from fastbin._fit.quantiles import Source, search
 from fastbin._fit.rows import check_rows, least_with_part, samples_needed
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, whole_bins
+from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, ties_cost_bins, whole_bins
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
@@ -47,10 +47,11 @@ class UniformMassBinning(Binning):
         closed on the right, all samples averaged (Sun, Song & Hero 2023, Definition 6).
     ties : {"whole", "random", "upper"}
         "whole": edges lie between whole groups of equal scores, so that a score has one probability, always, and no key is ever
-        needed. There may be fewer bins than asked, which `fit` says in a warning; the certificate allows for ties ("hull" in
-        docs/guarantees.md). "random": equal scores are ordered by keys, exactly, at fit and at prediction: bins of equal size
-        and the narrowest certificate, but a score at an edge is given either of two probabilities. "upper" (not for "umb"):
-        the edges are those of "random" without their keys; with tied boundaries and but for "ums" there is no certificate.
+        needed. There may be fewer bins than asked; `fit` warns where the promise suffers. The certificate allows for ties
+        ("hull" in docs/guarantees.md). "random": equal scores are ordered by keys, exactly, at fit and at prediction: bins of
+        equal size and the narrowest certificate, but a score at an edge is given either of two probabilities. "upper" (not for
+        "umb"): the edges are those of "random" without their keys; with tied boundaries and but for "ums" there is no
+        certificate.
     delta : float in [0, 1)
         Size of the value randomisation of Gupta & Ramdas 2021, Algorithm 2: predictions become (value + delta V) / (1 + delta)
         with V uniform. 0 for none; the paper's 1e-20 does nothing in double precision and is refused.
@@ -138,7 +139,8 @@ class UniformMassBinning(Binning):
         Warns
         -----
         FastbinWarning
-            Where ties="whole" leaves fewer bins than asked for; and as `IsotonicCalibration.fit`.
+            Where ties="whole" takes bins away and the promise suffers: at most half of them are left, or one heavy score is at
+            the edge of a bin (docs/guarantees.md, "Where it is wide"); and as `IsotonicCalibration.fit`.
         """
         checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
         refuse_idle_keys(keys, self.ties)
@@ -290,10 +292,9 @@ class _Checked(NamedTuple):
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
-        left = bins.partition.n_bins
-        if given.ties == "whole" and left < n_bins_asked:
+        if given.ties == "whole" and ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins_asked):
             may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
-            given._warn(on_fewer_bins(left, n_bins_asked, may_share=may_share), stacklevel)
+            given._warn(on_fewer_bins(bins.partition.n_bins, n_bins_asked, may_share=may_share), stacklevel)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range, **given._texts(event, self.seed),

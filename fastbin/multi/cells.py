@@ -12,7 +12,7 @@ from fastbin._cells import Key
 from fastbin._errors import InputError
 from fastbin._fit.rows import check_rows
 from fastbin._fit.segments import CellRows, fit_segments
-from fastbin._fit.whole import on_fewer_bins
+from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
 from fastbin._suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._typing import Bools, Int64s
 from fastbin._validation import UNIT, check_same_length
@@ -192,15 +192,17 @@ def _fit_together(
         event=kind.event.encode(), provenance=kind.provenance,
     )  # fmt: skip
     names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
-    told = []
+    told, ends, tie_ends = [], np.cumsum(n_bins), np.cumsum(np.where(parts["n_tied"] > 0, n_bins, 0))
     for number in np.flatnonzero(n_bins < asked).tolist():
-        text = on_fewer_bins(int(n_bins[number]), int(asked[number]), may_share=bool(parts["n_tied"][number]))
-        told.append((names[number], text))
+        left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(parts["n_tied"][number])
+        counts = parts["counts"][ends[number] - left : ends[number]]
+        tie_counts = parts["tie_counts"][tie_ends[number] - left : tie_ends[number]] if is_tied else None
+        if ties_cost_bins(counts, tie_counts, wanted):
+            told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
     if are_hard_labels(rows.scores):
         told += [(name, HARD_LABELS) for name in names]
     elif method.calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
-        ends = np.cumsum(n_bins).tolist()
-        for name, start, end in zip(names, [0, *ends], ends, strict=False):
+        for name, start, end in zip(names, [0, *ends[:-1].tolist()], ends.tolist(), strict=False):
             falling = on_falling(parts["counts"][start:end], parts["label_sums"][start:end], level)
             if falling is not None:
                 told.append((name, falling))

@@ -13,6 +13,7 @@ from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._fit.rows import Rows
+from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
 from fastbin._frames import check_same_index, like
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval, event_of
 from fastbin._typing import Float64s
@@ -257,13 +258,10 @@ class ImportanceWeightedBinning(Calibrator):
         scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
         ties = check_choice(self.ties, "ties", ("whole", "random"))
         found = uniform_mass_bins(rows, n_bins, seed, share if scheme == "ums" else None, ties)
-        if ties == "whole" and found.partition.n_bins < n_bins:
-            warnings.warn(
-                f"ties='whole' left {found.partition.n_bins} of the {n_bins} bins that were asked for: one probability for "
-                "each score allows no more",
-                FastbinWarning,
-                stacklevel=3,
-            )
+        left = found.partition.n_bins
+        counts = np.bincount(found.bins[found.bins >= 0], minlength=left)
+        if ties == "whole" and ties_cost_bins(counts, found.origin.get("tie_counts"), n_bins):
+            warnings.warn(on_fewer_bins(left, n_bins), FastbinWarning, stacklevel=3)
         return found
 
     def interval(

@@ -158,7 +158,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Warns
         -----
         FastbinWarning
-            Where ties leave the calibrator fewer bins than it wants, and where an estimator takes no weights.
+            Where ties leave the calibrator too few bins, as `UniformMassBinning.fit`, and where an estimator takes no weights.
         """
         check_choice(self.multiclass, "multiclass", MULTICLASS)
         check_choice(self.sample_weight_kind, "sample_weight_kind", WEIGHT_KINDS)

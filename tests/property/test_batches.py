@@ -113,10 +113,10 @@ def test_float32_batches_keep_their_scores() -> None:
 
 def test_batches_warn_of_fewer_bins_as_rows_do() -> None:
     scores, labels = np.repeat([0.2, 0.4, 0.9], 20), np.arange(60) % 2
-    told = "ties='whole' left 3 of the 5 bins that were asked for: one probability for each score allows no more; on other data"
+    told = "ties='whole' left 3 of the 6 bins that were asked for: one probability for each score allows no more; on other data"
     for fit in (
-        lambda: fb.UniformMassBinning(5).fit(scores, labels),
-        lambda: fb.UniformMassBinning(5).fit_batches([(scores, labels)]),
+        lambda: fb.UniformMassBinning(6).fit(scores, labels),
+        lambda: fb.UniformMassBinning(6).fit_batches([(scores, labels)]),
     ):
         with pytest.warns(fb.FastbinWarning, match=told) as warned:
             fit()

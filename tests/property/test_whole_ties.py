@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
+from fitting import promise_suffers
 from reference import StepModel, uniform_mass
 from reference.hull import epsilon
 from reference.keys import KEY_ABOVE, KEY_BELOW, draw_labels, fingerprint
@@ -28,14 +29,14 @@ RULE_WITHOUT_TIES = {"umd": "upper", "ze": "upper", "umb": "lower"}
 
 
 def fitted(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> fb.BinnedModel | None:
-    """The model, or ``None`` where the data are refused; fewer bins than asked for must be said, and only then."""
+    """The model, or ``None`` where the data are refused; where the promise suffers must be said, and only then."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
             model = calibrator.fit(**data.arrays(layout)).model_
         except fb.InputError:
             return None
-    assert any("bins" in str(warning.message) for warning in told) == (model.n_bins < model.n_bins_asked)
+    assert any("bins" in str(warning.message) for warning in told) == promise_suffers(model)
     return model
 
 

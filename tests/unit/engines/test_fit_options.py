@@ -128,11 +128,11 @@ def test_the_calibrator_is_left_as_it_was() -> None:
 def test_warnings_point_to_the_caller() -> None:
     few = pa.table({"p": np.repeat([0.2, 0.4, 0.9], 20), "y": np.arange(60) % 2, "s": ["a"] * 60})
     for options, message in (
-        ({}, "ties='whole' left 3 of the 5 bins"),
-        ({"segment": "s"}, "1 of 1 models, the first that of segment 'a': ties='whole' left 3 of the 5 bins"),
+        ({}, "ties='whole' left 3 of the 6 bins"),
+        ({"segment": "s"}, "1 of 1 models, the first that of segment 'a': ties='whole' left 3 of the 6 bins"),
     ):
         with pytest.warns(fb.FastbinWarning, match=message) as warned:
-            fb.engines.fit(few, score="p", label="y", calibrator=fb.UniformMassBinning(5), **options)
+            fb.engines.fit(few, score="p", label="y", calibrator=fb.UniformMassBinning(6), **options)
         assert [one.filename for one in warned] == [__file__]
 
 
