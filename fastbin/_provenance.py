@@ -164,8 +164,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str, int)):
         return value
     if isinstance(value, (np.generic, float)):
-        number = value.item() if isinstance(value, np.generic) else value
-        return repr(number) if isinstance(number, float) and not math.isfinite(number) else number
+        return _plain_number(value.item() if isinstance(value, np.generic) else value)
     if hasattr(value, "to_bytes"):
         return {"sha256": _sha256(value.to_bytes())}
     if hasattr(type(value), "_parameter_names"):
@@ -175,6 +174,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list, np.ndarray)) or hasattr(value, "__array__"):
         return _plain_entries(value)
     return {"type": type(value).__qualname__}
+
+
+def _plain_number(number: Any) -> Any:
+    """A number as JSON: whole ones without a fraction, as (0, 1) and (0.0, 1.0) are the same range."""
+    if not isinstance(number, float):
+        return number
+    if not math.isfinite(number):
+        return repr(number)
+    return int(number) if number.is_integer() and abs(number) < 2.0**53 else number
 
 
 def _plain_entries(values: Any) -> Any:

@@ -374,7 +374,7 @@ def test_bad_alpha(name: str, alpha: Any, error: type[Exception], told: str) -> 
 def test_bad_words() -> None:
     kinds = "choose one of 'conditional', 'marginal', 'expected-ece', 'ece'"
     refuses(fb.InputError, f"kind is 'both'; {kinds}", model().certificate, kind="both")
-    bounds = "for kind='conditional' choose one of 'clopper-pearson', 'a-priori', 'hoeffding'"
+    bounds = "for kind='conditional' choose one of 'clopper-pearson', 'hull', 'a-priori', 'hoeffding'"
     refuses(fb.InputError, f"bound is 'best'; {bounds}", model().certificate, bound="best")
     refuses(fb.InputError, "method is 'exact'; choose one of 'clopper-pearson', *", model().interval, method="exact")
     refuses(fb.InputError, "nan is 'drop'; choose one of 'error', 'propagate'", model().predict, [0.5], nan="drop")

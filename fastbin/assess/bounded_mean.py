@@ -100,7 +100,7 @@ class BoundedMean(NamedTuple):
         """The mean nearest to `end`, towards `limit`, whose entropy against it is `needed`; beyond the limit if none is."""
         inner, outer = self._scaled(end), self._scaled(limit)
         if relative_entropy(outer, inner) < needed:
-            return math.inf if outer > inner else -math.inf
+            return math.inf if limit == self.most else -math.inf
         for _ in range(HALVINGS):
             middle = (inner + outer) / 2.0
             if relative_entropy(middle, self._scaled(end)) >= needed:

@@ -20,6 +20,7 @@ from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.frames_narwhals import NarwhalsFrame
 from fastbin.engines.group_by import GroupBySource, group_by_source
+from fitting import bare
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, HardSet, hard_set, local_model
 
 pytestmark = [
@@ -179,7 +180,7 @@ def test_labels_of_any_kind(engine: str, labels: Any, positive: Any) -> None:
     column = labels[rows.labels.astype(int)]
     local = fb.UniformMassBinning(12).fit(rows.scores, column, positive=positive).model_
     source = source_of(ENGINES[engine](pa.table({"p": rows.scores, "y": column})), positive=positive)
-    assert fb.UniformMassBinning(12)._fit_source(source).model_ == local
+    assert bare(fb.UniformMassBinning(12)._fit_source(source).model_) == bare(local)  # fb.engines.fit names the event
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -318,10 +319,10 @@ def test_a_query_that_fails_leaves_no_model() -> None:
     [
         ({}, {"score": "q"}, fb.InputError, "no column 'q'; it has 'p', 'y'"),
         ({"p": ["a"] * 10}, {}, fb.InputTypeError, "score is 'p', a column of text; scores are numbers"),
-        ({"y": ["no", "yes"] * 5}, {}, fb.InputTypeError, "a column of text such as 'no' and 'yes'.*positive='yes'"),
+        ({"y": ["no", "yes"] * 5}, {}, fb.InputTypeError, "a column of text such as 'no' and 'yes'.*pass positive= with the value"),
         ({"y": ["no", "yes"] * 5}, {"positive": "y"}, fb.InputError, "none of the labels in y: they are 'no' and 'yes'"),
         ({"y": [1, 2, 3, 1, 2] * 2}, {"positive": 4}, fb.InputError, "positive is 4, which is none of the labels in y: they a"),
-        ({"y": list("abcdefghij")}, {}, fb.InputTypeError, r"text such as '.' and '.'; say .*: positive=$"),
+        ({"y": list("abcdefghij")}, {}, fb.InputTypeError, r"text such as '.' and '.'; .*pass positive= with"),
         ({"w": [0.5] * 10}, {"weight": "w"}, fb.InputTypeError, "w holds real numbers, real weights, and here"),
     ],
 )  # fmt: skip
