@@ -191,7 +191,9 @@ def test_credit_defaults_by_the_command_line(
     write_scores(tmp_path / "new.csv", scores.tolist())
     columns = ("--score", "p", "--label", "y")
     model, out = str(tmp_path / "credit.fbm"), str(tmp_path / "out.csv")
-    fitted = run_python("-m", "fastbin", "fit", str(tmp_path / "fit.csv"), *columns, "--n-bins", "10", "-o", model)
+    fitted = run_python(
+        "-m", "fastbin", "fit", str(tmp_path / "fit.csv"), *columns, "--method", "umd", "--n-bins", "10", "-o", model
+    )
     assert fitted.returncode == 0, fitted.stderr
     new = str(tmp_path / "new.csv")
     scored = run_python("-m", "fastbin", "predict", model, new, "--score", "p", "--seed", str(SEED), "-o", out)

@@ -225,9 +225,11 @@ def test_every_export_tells_its_model(dialect: str, fitted: fb.UniformMassBinnin
     expression = fb.export.sql(fitted, dialect=dialect)
     told = re.match(r"/\* (.*?) \*/\nCASE WHEN ", expression, re.DOTALL)
     assert told is not None
-    digest, size, promise, given = (line.strip() for line in told[1].split("\n"))
+    digest, size, promise, about_event, made_by, given = (line.strip() for line in told[1].split("\n"))
     assert given == f"dialect {dialect}, gives value"
-    version_and_digest, about, promised = description_of(fitted.model_)
+    version_and_digest, about, promised, *_ = description_of(fitted.model_)
+    assert about_event == "p is the probability of label 1"
+    assert made_by.startswith("made by UniformMassBinning(")
     assert (digest, size) == (version_and_digest, about)
     assert promise == promised.replace(" %", " percent")
     assert not set(promise) & set("%;'\"`?{}\\/*")

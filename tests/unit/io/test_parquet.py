@@ -69,7 +69,7 @@ def refusal(*arguments: str, code: int = 1) -> str:
 
 
 def fitted(*arguments: str) -> bytes:
-    run("fit", *arguments, "-q", "-o", "m.fbm")
+    run("fit", *arguments, "--method", "umd", "-q", "-o", "m.fbm")
     return Path("m.fbm").read_bytes()
 
 

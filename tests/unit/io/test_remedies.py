@@ -14,11 +14,12 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
+from fitting import bare
 
 RNG = np.random.default_rng(9)
 SCORES = RNG.random(2000).round(6)
 LABELS = (RNG.random(2000) < SCORES).astype(int)
-MODEL = fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_
+MODEL = bare(fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_)
 CSV = "p,y\n" + "".join(f"{score!r},{label}\n" for score, label in zip(SCORES.tolist(), LABELS.tolist(), strict=True))
 
 
@@ -38,8 +39,8 @@ def refusal(*arguments: str, code: int = 1) -> str:
 
 
 def fitted(*arguments: str) -> fb.BinnedModel:
-    run("fit", *arguments, "--n-bins", "5", "-q", "-o", "m.fbm")
-    return fb.load("m.fbm")
+    run("fit", *arguments, "--method", "umd", "--n-bins", "5", "-q", "-o", "m.fbm")
+    return bare(fb.load("m.fbm"))
 
 
 def test_encodings_that_were_not_said() -> None:

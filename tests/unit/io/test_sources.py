@@ -18,12 +18,13 @@ from click.testing import CliRunner
 import fastbin as fb
 from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
+from fitting import bare
 from fresh_python import environment
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000).round(6)
 LABELS = (RNG.random(3000) < SCORES).astype(int)
-MODEL = fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_
+MODEL = bare(fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_)
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +48,8 @@ def csv_of(rows: slice, header: str = "p,y", words: Any = None) -> str:
 
 
 def fitted(*arguments: str) -> fb.BinnedModel:
-    run("fit", *arguments, "--n-bins", "5", "-q", "-o", "m.fbm")
-    return fb.load("m.fbm")
+    run("fit", *arguments, "--method", "umd", "--n-bins", "5", "-q", "-o", "m.fbm")
+    return bare(fb.load("m.fbm"))
 
 
 # ---------------------------------------------------------------------- several files
@@ -173,7 +174,7 @@ def test_a_name_with_the_marks_of_a_pattern_is_a_name() -> None:
 def test_arrow_files() -> None:
     table = pa.table({"p": SCORES.astype(np.float32), "y": pa.array(LABELS).dictionary_encode()})
     pa.feather.write_feather(table, "a.feather", compression="lz4")
-    assert fitted("a.feather") == fb.UniformMassBinning(n_bins=5).fit(SCORES.astype(np.float32), LABELS).model_
+    assert fitted("a.feather") == bare(fb.UniformMassBinning(n_bins=5).fit(SCORES.astype(np.float32), LABELS).model_)
     Path("b.feather").write_bytes(Path("a.feather").read_bytes()[:500])
     assert refusal("fit", "b.feather").startswith("b.feather is not an Arrow IPC file, or it is damaged")
     Path("c").write_bytes(Path("a.feather").read_bytes())  # told by its first bytes
@@ -292,7 +293,7 @@ def test_labels_that_are_not_two_values() -> None:
     assert refusal("fit", "a.csv", "--positive", "yes").startswith("a.csv, line 3, column y: the label is missing")
     pq.write_table(pa.table({"p": SCORES, "y": LABELS + 1}), "a.parquet")
     assert refusal("fit", "a.parquet", "--positive", "yes") == "a.parquet, column y: holds numbers, and 'yes' is none"
-    assert "--positive 2" in refusal("fit", "a.parquet")
+    assert "these are 1 and 2; give --positive with the value" in refusal("fit", "a.parquet")
 
 
 def test_labels_in_words_without_positive_show_the_way() -> None:
