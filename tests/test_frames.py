@@ -376,10 +376,8 @@ def test_cells_and_labels_in_any_frame() -> None:
     ):  # fmt: skip
         assert np.array_equal(SET.find(categorical), SET.find(CELLS))
     words = np.where(LABELS == 1, "yes", "no").astype(object)
-    for frame in (
-        FRAMES[name] for name in ("pandas", "pandas frame", "Polars", "Polars in chunks", "Arrow", "Arrow in chunks")
-    ):
-        fitted = fb.UniformMassBinning(4).fit(SCORES, frame.hold(words), positive="yes")
+    for name in ("pandas", "pandas frame", "Polars", "Polars in chunks", "Arrow", "Arrow in chunks"):
+        fitted = fb.UniformMassBinning(4).fit(SCORES, FRAMES[name].hold(words), positive="yes")
         assert fitted.model_.event == "yes"
         assert bare(fitted.model_) == bare(fb.UniformMassBinning(4).fit(SCORES, LABELS).model_)
 

@@ -24,6 +24,9 @@ MAX_SPLITTERS = 2**11 - 1
 # The root table stays in the second-level cache up to 2**14 cells; more than that only for very many bins.
 MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 
+# Rows after which Python looks at signals: a pass over so many takes .1 s at most.
+ROWS_AT_A_TIME = 2**21
+
 # From this share of repeated scores in the sample on, ties are worth cells of their own.
 TIED_SHARE = 0.05
 
@@ -277,6 +280,7 @@ class Histogram:
         from fastbin._kernels import quantiles
 
         self._kernels, self._plan, self._layout = quantiles, plan, layout
+        self._abandoned = False
         self._bad_rows = [0] * n_forks  # one each: forks that run at the same time would overwrite each other
         if plan.is_first:
             self._n_cells = np.array([layout.root.n_cells])
@@ -303,7 +307,18 @@ class Histogram:
         return first, last
 
     def add(self, chunk: Chunk, fork: int = 0) -> None:
-        """Count some rows."""
+        """Count some rows, in parts between which Ctrl-C and `abandon` end it."""
+        for first in range(0, len(chunk.scores), ROWS_AT_A_TIME):
+            if self._abandoned:
+                return
+            span = slice(first, first + ROWS_AT_A_TIME)
+            self._add(Chunk(chunk.scores[span], chunk.labels[span], chunk.weights[span]), fork)
+
+    def abandon(self) -> None:
+        """Count no more, in any fork: there will be no answer."""
+        self._abandoned = True
+
+    def _add(self, chunk: Chunk, fork: int) -> None:
         root = self._layout.root
         rows = (chunk.scores, chunk.scores.view(np.int64), chunk.labels, chunk.weights, *root)
         if self._plan.is_first:

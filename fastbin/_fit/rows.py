@@ -309,5 +309,9 @@ class RowsSource:
             work(0)
             return
         with ThreadPoolExecutor(self._n_forks) as pool:
-            for finished in [pool.submit(work, fork) for fork in range(self._n_forks)]:
-                finished.result()
+            try:
+                for finished in [pool.submit(work, fork) for fork in range(self._n_forks)]:
+                    finished.result()
+            except BaseException:
+                histogram.abandon()  # the pool waits for its threads
+                raise

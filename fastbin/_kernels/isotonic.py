@@ -8,6 +8,9 @@ may not overlap the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from fastbin._kernels._jit import boolean, f64_in, f64_out, i64, i64_in, i64_out, kernel, u64
@@ -36,15 +39,36 @@ def at_least(a, b, c, d):
     return np.uint64(a) * np.uint64(d) >= np.uint64(c) * np.uint64(b)
 
 
-@kernel(i64(i64_in, i64_in, i64_out, i64_out, i64_out))
-def pool_counts(counts, label_sums, starts, block_counts, block_sums):
+# Knots after which Python looks at signals.
+KNOTS_AT_A_TIME = 2**20
+
+
+def pool_counts(counts: Any, label_sums: Any, starts: Any, block_counts: Any, block_sums: Any) -> int:
     """Pool adjacent violators among knots with positive counts. Returns the number of blocks.
 
     Block t begins at knot starts[t] and holds block_counts[t] samples, block_sums[t] of them with label 1; the means of
     successive blocks rise strictly. The filled arrays have one entry per knot; those beyond the blocks are unspecified.
     """
-    top = -1
-    for knot in range(counts.size):
+    return _in_parts(_pool_more_counts, counts, label_sums, starts, block_counts, block_sums)
+
+
+def pool_weights(weights: Any, label_weights: Any, starts: Any, block_weights: Any, block_label_weights: Any) -> int:
+    """As `pool_counts` for real weights: positive sums of w, and of w y, per knot. Sums and means are rounded doubles."""
+    return _in_parts(_pool_more_weights, weights, label_weights, starts, block_weights, block_label_weights)
+
+
+def _in_parts(pool_more: Callable[..., int], *columns: Any) -> int:
+    n_blocks, n_knots = 0, columns[0].size
+    for first in range(0, n_knots, KNOTS_AT_A_TIME):
+        n_blocks = pool_more(*columns, first, min(first + KNOTS_AT_A_TIME, n_knots), n_blocks)
+    return n_blocks
+
+
+@kernel(i64(i64_in, i64_in, i64_out, i64_out, i64_out, i64, i64, i64))
+def _pool_more_counts(counts, label_sums, starts, block_counts, block_sums, first, end, n_blocks):
+    """Go on after n_blocks blocks of the knots before `first`, up to the knot before `end`. Returns the number of blocks."""
+    top = n_blocks - 1
+    for knot in range(first, end):
         top += 1
         starts[top] = knot
         block_counts[top] = counts[knot]
@@ -56,11 +80,11 @@ def pool_counts(counts, label_sums, starts, block_counts, block_sums):
     return top + 1
 
 
-@kernel(i64(f64_in, f64_in, i64_out, f64_out, f64_out))
-def pool_weights(weights, label_weights, starts, block_weights, block_label_weights):
-    """As `pool_counts` for real weights: positive sums of w, and of w y, per knot. Sums and means are rounded doubles."""
-    top = -1
-    for knot in range(weights.size):
+@kernel(i64(f64_in, f64_in, i64_out, f64_out, f64_out, i64, i64, i64))
+def _pool_more_weights(weights, label_weights, starts, block_weights, block_label_weights, first, end, n_blocks):
+    """As `_pool_more_counts`."""
+    top = n_blocks - 1
+    for knot in range(first, end):
         top += 1
         starts[top] = knot
         block_weights[top] = weights[knot]

@@ -1,7 +1,7 @@
 """Exact sums of doubles per bin: integers that add, so that no order, chunk or thread changes a weighted tally.
 
 The sum of a bin is a fixed-point number over the whole range of doubles, in `N_LIMBS` limbs of 32 bits held in int64, so that
-2**30 terms can be added before a carry would be lost. A double is 53 bits at some exponent: it touches three limbs.
+2**30 terms could be added before a carry would be lost. A double is 53 bits at some exponent: it touches three limbs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from fastbin._kernels._jit import i64, i64_in, i64_out, kernel
 # The last bit of the least subnormal is 2**-1074; the greatest double is below 2**1024, sums of 2**62 of them below 2**1086.
 LOWEST_EXPONENT = -1074
 N_LIMBS = (1086 + 1074) // 32 + 2
-TERMS_BEFORE_CARRY = 2**30
+# Far fewer, so that Python looks at signals in between.
+TERMS_BEFORE_CARRY = 2**21
 
 
 @kernel(i64(i64_in, i64_in, i64_out))

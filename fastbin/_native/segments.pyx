@@ -3,6 +3,7 @@
 In between, each segment's packed rows are sorted by NumPy.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -19,16 +20,26 @@ cdef extern from "keys.h":
 
 cdef enum:
     MOST_KEYS = 1073741823  # so that numbers are int32, when they have doubled
+    SIGNALS_EVERY = 1 << 18  # rows or keys, each of which may cost several misses of the caches
 
 ctypedef fused code_type:
     int32_t
     int64_t
 
 
+cdef inline int look_at_signals(Py_ssize_t row) except -1 nogil:
+    """Ctrl-C ends the work here: looked for once in many rows."""
+    if row & (SIGNALS_EVERY - 1) == SIGNALS_EVERY - 1:
+        with gil:
+            PyErr_CheckSignals()
+    return 0
+
+
 cdef int count_into(const code_type[::1] codes, int64_t low, int64_t[::1] counts) except -1:
     cdef Py_ssize_t i
     with nogil:
         for i in range(codes.shape[0]):
+            look_at_signals(i)
             counts[codes[i] - low] += 1
     return 0
 
@@ -50,7 +61,7 @@ cdef struct KeyTable:
     Py_ssize_t n_slots  # a power of two, more than twice the keys
 
 
-cdef int grow(KeyTable *table) noexcept nogil:
+cdef int grow(KeyTable *table) except -1 nogil:
     """Four times the slots; 1 if out of memory, or of numbers."""
     cdef Py_ssize_t i, slot, n_slots = max(4 * table.n_slots, <Py_ssize_t>1024)
     cdef int64_t *keys = <int64_t *>realloc(table.keys, (n_slots // 2) * sizeof(int64_t))
@@ -64,6 +75,7 @@ cdef int grow(KeyTable *table) noexcept nogil:
     table.slots, table.n_slots = slots, n_slots
     memset(slots, 0xFF, n_slots * sizeof(int32_t))
     for i in range(table.n_keys):
+        look_at_signals(i)
         slot = find_slot(table, keys[i])
         slots[slot] = <int32_t>i
     return 0
@@ -92,6 +104,7 @@ def number_keys(const int64_t[::1] keys):
                     failed = grow(&table)
                     if failed:
                         break
+                look_at_signals(i)
                 slot = find_slot(&table, keys[i])
                 if table.slots[slot] < 0:
                     table.keys[table.n_keys], table.slots[slot] = keys[i], <int32_t>table.n_keys
@@ -121,6 +134,7 @@ cdef Py_ssize_t scatter_into(
     cdef int64_t place
     with nogil:
         for i in range(codes.shape[0]):
+            look_at_signals(i)
             n_good += is_good(scores[i], labels[i], least, greatest)
             place = next_place[codes[i] - low]
             next_place[codes[i] - low] = place + 1
@@ -211,6 +225,7 @@ def fit_runs(
     groups.equal, groups.equal_ones = &group[2, 0], &group[3, 0]
     with nogil:
         for run in range(n_runs):
+            look_at_signals(run)
             m = first_rank[run + 1] - first_rank[run]
             rank_at = &ranks[0] + first_rank[run] if m else NULL
             groups.n_ranks, groups.n_samples = m, starts[run + 1] - starts[run]

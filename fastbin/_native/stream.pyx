@@ -5,6 +5,7 @@ The arrays are those that C can read. C allows one thread at a time to use a str
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -19,6 +20,7 @@ from fastbin._validation import refuse_labels
 
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport ModelOwner, describe_rows, error_of, succeed, succeed_with
+from fastbin._native.rows cimport SIGNALS_EVERY, part_of
 
 cnp.import_array()
 
@@ -212,12 +214,41 @@ cdef class NativeStream:
             rows.keys = &keys[0]
         with self.lock:
             rows.first_row = fastbin_stream_n_samples(self.stream)
-            with nogil:
-                status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
+            if rows.n_rows > <size_t>SIGNALS_EVERY:
+                status = self._update_in_parts(&rows, ys, counted_in, &bad_row)
+            else:
+                with nogil:
+                    status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
         if status == FASTBIN_ERROR_ARGUMENT and bad_row < <size_t>n:
             refuse_labels(np.asarray(labels))
         succeed_with(status, &self.spec, scores, bad_row)
         return bins
+
+    cdef fastbin_status _update_in_parts(
+        self, const fastbin_rows *rows, const uint8_t *ys, int32_t *bins, size_t *bad_row,
+    ) except *:
+        """The same, and between parts Ctrl-C ends it. A copy counts, and takes the place of the stream when it has all rows."""
+        cdef fastbin_stream *copy
+        cdef fastbin_status status = FASTBIN_OK
+        cdef fastbin_rows part
+        cdef size_t first = 0, bad_in_part = 0
+        cdef bytes data = bytes_of(self.stream)
+        succeed(fastbin_stream_read(PyBytes_AS_STRING(data), len(data), &copy))
+        try:
+            while first < rows.n_rows and status == FASTBIN_OK:
+                part = part_of(rows, first)
+                bad_in_part = part.n_rows
+                with nogil:
+                    status = fastbin_stream_update(copy, &part, ys + first, bins + first, &bad_in_part)
+                bad_row[0] = first + bad_in_part if bad_in_part < part.n_rows else rows.n_rows
+                first += part.n_rows
+                PyErr_CheckSignals()
+            if status == FASTBIN_OK:
+                self.stream, copy = copy, self.stream
+                fastbin_model_describe(fastbin_stream_partition(self.stream), &self.spec)
+        finally:
+            fastbin_stream_free(copy)
+        return status
 
     def _merge(self, const unsigned char[::1] data):
         """Add the counts of the stream in these bytes."""
