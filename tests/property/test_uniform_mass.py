@@ -83,7 +83,8 @@ def fit_or_refuse(calibrator: fb.UniformMassBinning, *columns: Any, **named: Any
             return None
     fewer = calibrator.ties == "whole" and promise_suffers(model)
     expected = [f"ties='whole' left {model.n_bins} of the {calibrator.n_bins} bins"] if fewer else []
-    of_ties = [str(warning.message) for warning in told if "left" in str(warning.message)]
+    of_rows = ("labels fall as scores rise", "all scores are exactly 0 or 1")  # hard inputs may look like mistakes
+    of_ties = [message for message in (str(warning.message) for warning in told) if not any(map(message.__contains__, of_rows))]
     assert [message[: len(text)] for message, text in zip(of_ties, expected, strict=True)] == expected
     return model
 
