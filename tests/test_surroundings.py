@@ -181,7 +181,7 @@ def test_little_memory_is_a_memory_error_and_no_end(n: int, room: int) -> None:
     assert "MemoryError" in ends  # else the room was enough, and nothing was tested
 
 
-def test_a_query_that_is_stopped_leaves_the_database_usable() -> None:
+def test_a_query_that_is_stopped_leaves_the_connection_usable() -> None:
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()
     endless = "SELECT random() AS p, random() > 0.5 AS y FROM range(400000000000)"
@@ -200,8 +200,7 @@ def test_a_query_that_is_stopped_leaves_the_database_usable() -> None:
     finally:
         done.set()
         stopping.join()
-    connection = connection.cursor()  # a result that was stopped may keep its own cursor
-    assert connection.execute("SELECT 42").fetchone() == (42,)
+    assert connection.execute("SELECT 42").fetchall() == [(42,)]
     few = "SELECT i / 1000.0 AS p, i > 500 AS y FROM range(1000) t(i)"
     assert fb.engines.fit((connection, few), score="p", label="y", calibrator=fb.UniformMassBinning(5)).n_samples == 1000
 
