@@ -225,8 +225,9 @@ def _naming(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = str(target), None
-        raise
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
 
 
 class _Output(io.FileIO):

@@ -94,7 +94,7 @@ def test_a_command_says_it_in_a_line(step: str, error: str, tmp_path: Path) -> N
     rows.write_text("p,y\n" + "".join(f"{score},{label}\n" for score, label in zip(SCORES, LABELS, strict=True)))
     ran = subprocess.run(
         [sys.executable, "-c", COMMAND.format(step=step, error=error), "fit", str(rows), "--score", "p", "--label", "y",
-         "-o", str(path)], env=environment(), capture_output=True, text=True, timeout=100,
+         "-o", str(path)], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert ran.returncode == 1, ran.stderr
     (line,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
@@ -141,8 +141,9 @@ def test_a_folder_that_may_be_read_alone(tmp_path: Path) -> None:
             each.chmod(each.stat().st_mode | 0o555 if each != folder else 0o555)
     try:
         ran = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, str(path)], env=environment(), capture_output=True, text=True, timeout=100
-        )
+            [sys.executable, "-c", AS_NOBODY, str(path)], env=environment(), cwd=tmp_path, capture_output=True, text=True,
+            timeout=100,
+        )  # fmt: skip
         assert ran.stdout.splitlines() == [str(path), str(folder / "new.fbm"), "1"], ran.stderr
         assert ran.stderr == f"error: {folder / 'm.json'}: Permission denied\n"
         assert os.listdir(folder) == ["m.fbm"]

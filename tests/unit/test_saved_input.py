@@ -125,8 +125,9 @@ def test_huge_files_and_devices_are_refused_in_little_memory(tmp_path: Path) -> 
     paths += [sparse(tmp_path / "longer.fbm", with_length(MODEL.to_bytes(), HUGE + 8)), Path("/dev/zero")]
     assert paths[0].stat().st_blocks < 1000
     result = subprocess.run(
-        [sys.executable, "-c", LIMITED.format(room=ROOM), *map(str, paths)], env=environment(), capture_output=True, text=True
-    )
+        [sys.executable, "-c", LIMITED.format(room=ROOM), *map(str, paths)], env=environment(), capture_output=True, text=True,
+        cwd=tmp_path,
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     for at, path in enumerate(paths):
@@ -217,6 +218,7 @@ def test_a_pipe_into_the_command_line_is_not_read_on(tmp_path: Path) -> None:
     result = subprocess.run(
         f"head -c {2**40} /dev/zero | {sys.executable} -m fastbin inspect -",
         shell=True,
+        cwd=tmp_path,
         env=environment(),
         capture_output=True,
         text=True,

@@ -346,7 +346,6 @@ def test_missing_packages_are_told(package: str, monkeypatch: pytest.MonkeyPatch
     name = {"pyarrow": "duckdb", "onnxruntime": "onnx"}.get(package, package)
     result = verified(model_of("2 bins, keys"), name)
     assert f" need {package}, which is not installed; " in result.why_not
-    assert "pip install " in result.why_not
     assert not result.is_wrong
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 import warnings
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fresh_python import run_python
 
 N = 200
 RNG = np.random.default_rng(1)
@@ -110,5 +109,5 @@ def test_ordering_by_keys_can_be_interrupted() -> None:
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = run_python("-c", program, timeout=120.0)
     assert done.stdout == "interrupted\n", done.stderr
