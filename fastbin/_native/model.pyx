@@ -18,7 +18,8 @@ from fastbin._frames import like
 from fastbin._native.cfastbin cimport *
 from fastbin._native.owner cimport ModelOwner, succeed_with
 from fastbin._native.rows cimport (
-    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of, row_at,
+    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of,
+    row_at,
 )
 
 cnp.import_array()

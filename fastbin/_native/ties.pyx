@@ -68,8 +68,8 @@ cdef int look_at_signals() except -1 with gil:
     return 0
 
 
-# The rank of a key among those of its group is known when all of them have been made, so the work grows with the samples, not with
-# the rows that frequencies repeat: some 5 s for so many. More are refused.
+# The rank of a key among those of its group is known when all of them have been made, so the work grows with the samples,
+# not with the rows that frequencies repeat: some 5 s for so many. More are refused.
 MOST_KEYS = 2**32
 
 
@@ -80,8 +80,8 @@ def check_group_sizes(const double[::1] scores, const int64_t[::1] counts):
     for i in range(counts.shape[0]):
         if counts[i] > most:
             raise InputError(
-                f"{counts[i]} samples share the score {scores[i]!r}, at which a boundary falls; ties='random' orders at most 2**32 "
-                "samples of one score by keys: divide the frequencies, or use ties='whole'"
+                f"{counts[i]} samples share the score {scores[i]!r}, at which a boundary falls; ties='random' orders at most "
+                "2**32 samples of one score by keys: divide the frequencies, or use ties='whole'"
             )
 
 
