@@ -11,6 +11,7 @@ from cases import SEGMENT_FITS, SegmentCase
 from measure import paired
 
 import fastbin as fb
+from fitting import bare
 
 
 def _check(case: SegmentCase, models: fb.ModelSet, scores: np.ndarray, labels: np.ndarray, segments: np.ndarray) -> None:
@@ -19,7 +20,7 @@ def _check(case: SegmentCase, models: fb.ModelSet, scores: np.ndarray, labels: n
     binary = fb.UniformMassBinning(case.n_bins)
     for key in models.keys[:: max(1, case.n_segments // 5)]:
         rows = segments == key
-        assert models[key] == binary.fit(scores[rows], labels[rows]).model_
+        assert models[key] == bare(binary.fit(scores[rows], labels[rows]).model_)
 
 
 def _one_by_one(binary: fb.UniformMassBinning, scores: np.ndarray, labels: np.ndarray, segments: np.ndarray) -> fb.ModelSet:
