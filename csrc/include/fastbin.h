@@ -616,8 +616,9 @@ FASTBIN_API uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const 
  *     sum over the labels of (label - mean of the labels before it in the bin)^2,   with a mean of 1/2 before the first.
  *
  * It is added up in double precision, sample by sample, so it depends on the order in which the samples arrive, and on
- * nothing else: one call per sample, or any division into batches, gives the same bits. Totals of more than 2^61 samples are
- * refused where a stream starts from them (a tally, bytes, another stream), so counting never overflows.
+ * nothing else: one call per sample, or any division into batches, gives the same bits. A stream holds at most 2^61 - 1
+ * samples. More are refused: FASTBIN_ERROR_TALLY for the tally of a model, FASTBIN_ERROR_CONTENT for bytes, and
+ * FASTBIN_ERROR_ARGUMENT for new samples and for another stream, so counting never overflows.
  *
  *     fastbin_stream *stream;
  *     if (fastbin_stream_create(model, &stream) != FASTBIN_OK) return 1;

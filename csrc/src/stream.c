@@ -122,7 +122,9 @@ static void count_sample(fastbin_stream *stream, int32_t bin, double score, int 
 fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, uint64_t key, int label, int32_t *bin) {
   int32_t counted_in = -1;
   fastbin_status status = FASTBIN_ERROR_ARGUMENT;
-  if (label == 0 || label == 1) status = fastbin_assign_one(stream->partition, score, key, &counted_in);
+  if ((label == 0 || label == 1) && stream->n_samples < MOST_SAMPLES) {
+    status = fastbin_assign_one(stream->partition, score, key, &counted_in);
+  }
   if (status == FASTBIN_OK) count_sample(stream, counted_in, score, label);
   if (bin) *bin = counted_in;
   return status;
@@ -159,6 +161,7 @@ fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows 
   if (rows->nan_policy != FASTBIN_NAN_ERROR || (rows->n_rows > 0 && !labels)) return FASTBIN_ERROR_ARGUMENT;
   status = check_labels(labels, rows->n_rows, bad_row);
   if (status != FASTBIN_OK) return status;
+  if ((uint64_t)rows->n_rows > (uint64_t)(MOST_SAMPLES - stream->n_samples)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t row = 0; row < rows->n_rows; row++) {
     count_sample(stream, bins[row], stream->splits_ties ? score_of(rows, row) : 0.0, labels[row]);
   }
@@ -285,7 +288,7 @@ fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream
   int is_first, is_empty;
   if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
   if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
-  if (stream->n_samples > MOST_SAMPLES || other->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_ARGUMENT;
+  if (other->n_samples > MOST_SAMPLES - stream->n_samples) return FASTBIN_ERROR_ARGUMENT;
   if (other->has_fit) {
     fastbin_status status = take_partition(stream, other);
     if (status != FASTBIN_OK) return status;

@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* More samples than can be counted one by one. Totals at the start may not be larger, so that none can overflow. */
+/* The most samples that a stream counts, forged totals included: no total overflows, and what is written can be read. */
 #define MOST_SAMPLES (INT64_MAX / 4)
 
 /* Of one bin; together, because a sample touches all three. */

@@ -208,6 +208,36 @@ static void check_refusals(void) {
   fastbin_stream_free(stream);
 }
 
+/* A tally that says that it has 2^61 - 2 samples leaves room for one more, which can be written and read again. */
+static void check_full(void) {
+  static unsigned char bytes[MAX_BYTES];
+  fastbin_model_spec spec = current.spec;
+  fastbin_model *model = NULL;
+  fastbin_stream *stream = NULL, *other = NULL;
+  int32_t bins[2], bin;
+  uint8_t labels[2] = {0, 1};
+  fastbin_rows rows = rows_from(0, 2, 0);
+  size_t size;
+  if (!current.from_tally) return;
+  spec.n_samples = ((int64_t)1 << 61) - 2;
+  REQUIRE(fastbin_model_create(&spec, &model) == FASTBIN_OK);
+  REQUIRE(fastbin_stream_continue(model, &stream) == FASTBIN_OK);
+  REQUIRE(fastbin_stream_create(model, &other) == FASTBIN_OK);
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_update(other, &rows, labels, bins, NULL) == FASTBIN_OK);
+  CHECK(fastbin_stream_merge(stream, other) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(other, stream) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_n_samples(stream) == spec.n_samples);
+  CHECK(fastbin_stream_update_one(stream, current.scores[0], 0, 1, &bin) == FASTBIN_OK && bin >= 0);
+  CHECK(fastbin_stream_update_one(stream, current.scores[0], 0, 1, &bin) == FASTBIN_ERROR_ARGUMENT && bin == -1);
+  size = write_stream(stream, bytes);
+  fastbin_stream_free(other);
+  CHECK(fastbin_stream_read(bytes, size, &other) == FASTBIN_OK);
+  fastbin_stream_free(other);
+  fastbin_stream_free(stream);
+  fastbin_model_free(model);
+}
+
 /* Every byte that is changed, and every length, is noticed. */
 static void check_damage(void) {
   static unsigned char bytes[MAX_BYTES];
@@ -308,6 +338,7 @@ static void finish_stream(void) {
   check_merged();
   check_snapshot();
   check_refusals();
+  check_full();
   check_damage();
   if (n_failed > n_failed_before) fprintf(stderr, "  in stream %s\n", current.name);
   fastbin_model_free(current.model);
