@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-import numpy
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
 from setuptools.command.build_ext import build_ext
@@ -18,8 +19,9 @@ HEADER = Path("csrc/include/fastbin.h")
 SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
 HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
 
-EXTENSIONS = ("groups", "model", "model_set", "owner", "rows", "segments", "set_owner", "stream", "ties", "whole")
-PXDS = sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.pxd"))
+EXTENSIONS = ("score", "fit")  # the one that takes longer to compile comes first
+PARTS = sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.px[di]"))
+JOBS = int(os.environ.get("FASTBIN_BUILD_JOBS") or os.cpu_count() or 1)
 
 # No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.
 # Hidden symbols: an extension that exported the library's functions would call those of a library loaded before it. Programs
@@ -47,20 +49,46 @@ def version() -> str:
 
 
 class BuildLibrary(build_clib):
-    """The static library, under a fixed path below the build folder."""
+    """The static library, under a fixed path below the build folder; several files at once."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         self.build_clib = self.build_temp
 
+    def build_libraries(self, libraries: list[Any]) -> None:
+        compile_in_turn = self.compiler.compile
+
+        def compile_at_once(sources: list[str], **options: Any) -> list[str]:
+            with ThreadPoolExecutor(JOBS) as pool:
+                lists = pool.map(lambda source: compile_in_turn([source], **options), sources)
+                return [made for list_of_one in lists for made in list_of_one]
+
+        self.compiler.compile = compile_at_once
+        super().build_libraries(libraries)
+
 
 class BuildExtensions(build_ext):
-    """The extensions, after the library they link (``build_ext --inplace`` alone would skip it)."""
+    """The extensions, after the library they link (``build_ext --inplace`` alone would skip it).
+
+    Cython runs here and not when setup() is called, as a source distribution, or the version, needs none of it.
+    """
 
     def run(self) -> None:
+        import numpy
+        from Cython.Build import cythonize
+
         self.run_command("build_clib")
         library = self.get_finalized_command("build_clib")
         self.library_dirs.append(library.build_clib)
+        self.include_dirs.append(numpy.get_include())
+        made = cythonize(
+            [Extension(extension.name, extension.sources) for extension in self.extensions],
+            build_dir="build/cython",
+            nthreads=JOBS,
+            compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
+        )
+        for extension, written in zip(self.extensions, made, strict=True):
+            extension.sources = written.sources
         super().run()
         package = Path("fastbin") if self.inplace else Path(self.build_lib, "fastbin")
         for source, folder in ((HEADER, "include"), (next(Path(library.build_clib).glob("*fastbin.*")), "lib")):
@@ -73,22 +101,20 @@ def extension(name: str) -> Extension:
     return Extension(
         f"fastbin._native.{name}",
         [f"fastbin/_native/{name}.pyx"],
-        include_dirs=["csrc/include", "csrc/src", numpy.get_include()],  # src: the arithmetic of keys, inlined
+        include_dirs=["csrc/include", "csrc/src"],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
-        depends=[*HEADERS, *SOURCES, *PXDS],
+        depends=[*HEADERS, *SOURCES, *PARTS],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=EXTENSION_FLAGS,
     )
 
 
-setup(
-    version=version(),
-    libraries=[("fastbin", LIBRARY)],
-    ext_modules=cythonize(
-        [extension(name) for name in EXTENSIONS],
-        build_dir="build/cython",
-        compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
-    ),
-    cmdclass={"build_clib": BuildLibrary, "build_ext": BuildExtensions},
-)
+if __name__ == "__main__":  # the processes that Cython starts may read this file again
+    setup(
+        version=version(),
+        libraries=[("fastbin", LIBRARY)],
+        ext_modules=[extension(name) for name in EXTENSIONS],
+        options={"build_ext": {"parallel": JOBS}},
+        cmdclass={"build_clib": BuildLibrary, "build_ext": BuildExtensions},
+    )

@@ -28,14 +28,13 @@ import pytest
 from cases import Float64s, rows
 from figures import Quantity
 from gate.frozen import frozen_count, frozen_first, frozen_search
-from machine import processor
+from machine import empty_call, processor
 from measure import Contestant, paired
 
 import fastbin as fb
 from fastbin._fit.histogram import Histogram, Layout
 from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, search
 from fastbin._fit.rows import Rows, RowsSource
-from fastbin._native.model import EmptyCall
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "csrc"
@@ -124,7 +123,7 @@ def _kernels() -> dict[str, tuple[Contestant, Contestant]]:
     table = np.zeros(2048, np.int64)
     edges, values = np.append(even.edges, np.inf), np.array(even.values)
     first = frozen_first(edges)
-    empty_call = EmptyCall().predict_one
+    empty = empty_call()
     some = scores[:1000].tolist()
 
     def one_by_one(call: Callable[[float], object]) -> None:
@@ -145,7 +144,7 @@ def _kernels() -> dict[str, tuple[Contestant, Contestant]]:
     return {
         "predict, even edges": (lambda: even.predict(queries, out=out), search),
         "predict, skewed edges": (lambda: uneven.predict(skewed_queries, out=out), search),
-        "predict_one": (lambda: one_by_one(even.predict_one), lambda: one_by_one(empty_call)),
+        "predict_one": (lambda: one_by_one(even.predict_one), lambda: one_by_one(empty)),
         "fit, first pass, linear": (counting, count),
         "fit, first pass, by code": (_passes(skewed, labels)[0], count),
         "fit, second pass": (descent, count),

@@ -10,11 +10,10 @@ import cases
 import numpy as np
 import pytest
 from cases import SCORES, SMALL_BATCHES, TWO_RESOLUTIONS, ScoreCase, one_score, rows
-from machine import has_avx512
+from machine import empty_call, has_avx512
 from measure import paired
 
 import fastbin as fb
-from fastbin._native.model import EmptyCall
 
 N_FIT = 200_000
 
@@ -173,7 +172,7 @@ def bench_predict_one(n_bins: int, benchmark, report) -> None:
     np.random.default_rng(6).shuffle(scores)
     by_bisect = _bisect_call(model)
     assert [model.predict_one(score) for score in scores] == [by_bisect(score) for score in scores]
-    calls = {"empty call": EmptyCall().predict_one, "predict_one": model.predict_one, "bisect": by_bisect}
+    calls = {"empty call": empty_call(), "predict_one": model.predict_one, "bisect": by_bisect}
     loops = {name: partial(_loop, call, scores) for name, call in calls.items()}
     timed = paired({"loop": partial(_nothing, scores), **loops})
     report(one_score(n_bins), cases.SCORE_NS, 1e9 * timed.seconds("predict_one", less="loop") / len(scores))

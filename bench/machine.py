@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import tempfile
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -25,6 +27,19 @@ def has_avx512() -> bool:
     """Whether the best build is the AVX-512 one; no where that is not known. csrc/src/cpu.c has the same list."""
     flags = (_from_cpuinfo("flags") or "").split()
     return {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= set(flags) and "FASTBIN_CPU" not in os.environ
+
+
+def empty_call() -> Callable[..., float]:
+    """A compiled method with the signature of `predict_one` and an empty body, built here by Cython and the C compiler."""
+    import pyximport
+
+    with tempfile.TemporaryDirectory() as folder:
+        importers = pyximport.install(build_dir=folder, language_level=3)
+        try:
+            from empty_call import EmptyCall
+        finally:
+            pyximport.uninstall(*importers)
+    return EmptyCall().predict_one
 
 
 def n_cores() -> int:

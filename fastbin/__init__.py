@@ -48,7 +48,7 @@ fitting brings in Numba, certificates SciPy, each at the first use.
 from __future__ import annotations
 
 try:
-    from fastbin._native.owner import library_version as _library_version
+    from fastbin._native.score import library_version as _library_version
 except ImportError as _error:  # pragma: no cover
     raise ImportError(
         "fastbin's compiled part is missing; in a source tree, run `pip install .` (or `pip install -e .`) first"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin._native.owner import library_version
+from fastbin._native.score import library_version
 from fastbin._shown import printable
 
 # What the file may hold, and from how many entries on an array is told by its digest.

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._errors import GuaranteeError
 from fastbin._frames import like
-from fastbin._native.model import NativeModel
+from fastbin._native.score import NativeModel
 from fastbin._saved import Saved
 from fastbin._scalars import alpha_by_name, check_alpha
 from fastbin._schemes import (

@@ -15,7 +15,7 @@ import numpy as np
 from fastbin._cells import Key, check_key, in_order
 from fastbin._errors import InputError, InputTypeError
 from fastbin._frames import check_same_index, like
-from fastbin._native.model_set import NativeModelSet
+from fastbin._native.score import NativeModelSet
 from fastbin._saved import Saved
 from fastbin._scalars import alpha_by_name, check_alpha, check_choice
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s

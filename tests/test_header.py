@@ -14,7 +14,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import _schemes, model_set
-from fastbin._native.owner import status_text
+from fastbin._native.score import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "csrc/include/fastbin.h"

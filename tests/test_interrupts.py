@@ -86,7 +86,7 @@ CASES = {
     "spline": "c = fb.SplineScaling(); work = lambda: c.fit(scores, labels)",
     "segments": "c = fb.multi.SegmentedBinning(); work = lambda: c.fit(scores, labels, segments)",
     "many-segments": """
-from fastbin._native.segments import count_codes, number_keys, scatter_rows
+from fastbin._native.fit import count_codes, number_keys, scatter_rows
 keys = draw.integers(0, 2**62, n)
 def work():
     different, codes = number_keys(keys)

@@ -83,10 +83,10 @@ def cython_names(path: Path) -> Iterator[tuple[str, int]]:
 def imports() -> list[Import]:
     """Every import of one part of fastbin by another."""
     found = []
-    for path in source_files(".py", ".pyi", ".pyx", ".pxd"):
+    for path in source_files(".py", ".pyi", ".pyx", ".pxi", ".pxd"):
         place = path.relative_to(ROOT)
         importer = unit_of(".".join(place.with_suffix("").parts))
-        names = cython_names(path) if path.suffix in (".pyx", ".pxd") else python_names(path)
+        names = cython_names(path) if path.suffix in (".pyx", ".pxi", ".pxd") else python_names(path)
         for name, line in names:
             if name.split(".")[0] == "fastbin" and (imported := unit_of(name)) != importer:
                 found.append(Import(importer, imported, f"{place}:{line}"))
@@ -132,7 +132,9 @@ def test_the_imports_found_are_those_that_are_known() -> None:
 
 
 def test_only_native_sees_the_c_header() -> None:
-    seeing = [path for path in source_files(".py", ".pyx", ".pxd") if re.search(r"cdef\s+extern", path.read_text("utf8"))]
+    seeing = [
+        path for path in source_files(".py", ".pyx", ".pxi", ".pxd") if re.search(r"cdef\s+extern", path.read_text("utf8"))
+    ]
     assert {path.parent.name for path in seeing} == {"_native"}
 
 
@@ -153,7 +155,7 @@ def test_the_public_header_needs_two_headers() -> None:
 
 # ------------------------------------------------------------------------------------------------- size and names
 
-WRITTEN_BY_HAND = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh")
+WRITTEN_BY_HAND = (".py", ".pyi", ".pyx", ".pxi", ".pxd", ".c", ".h", ".cpp", ".sh")
 
 
 def test_no_file_is_a_giant() -> None:
@@ -217,7 +219,7 @@ def c_functions(path: Path) -> Iterator[tuple[str, int]]:
     ("functions", "suffixes", "folders"),
     [
         pytest.param(python_functions, (".py",), ("fastbin", "tests", "bench"), id="python"),
-        pytest.param(cython_functions, (".pyx", ".pxd"), ("fastbin",), id="cython"),
+        pytest.param(cython_functions, (".pyx", ".pxi", ".pxd"), ("fastbin",), id="cython"),
         pytest.param(c_functions, (".c",), ("csrc",), id="c"),
     ],
 )

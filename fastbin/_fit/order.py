@@ -16,8 +16,7 @@ import numpy as np
 from fastbin._errors import InputError
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows, boundary_groups, require_samples
-from fastbin._native.groups import group_fingerprint
-from fastbin._native.ties import cut_groups, group_keys
+from fastbin._native.fit import cut_groups, group_fingerprint, group_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
@@ -107,7 +106,7 @@ class BroughtKeys(NamedTuple):
         return cls(scores[order], labels[order], keys[order])
 
     def cut_groups(self, scores: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
-        """As `fastbin._native.ties.cut_groups` for these groups."""
+        """As `fastbin._native.fit.cut_groups` for these groups."""
         at = np.searchsorted(self.scores, scores) + ranks - 1
         self.refuse_repeated(scores, self.keys[at])
         labels = self.labels.astype(np.int64)

@@ -20,8 +20,7 @@ from fastbin._fit.order import BroughtKeys, Cuts, fit_fingerprint, sort_samples
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
-from fastbin._native.groups import n_tied
-from fastbin._native.ties import rows_digest, split_keys
+from fastbin._native.fit import n_tied, rows_digest, split_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import ScoreRange, check_labels

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._native.groups import group_digest
+from fastbin._native.fit import group_digest
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
 
 RanksOf = Callable[[int], Int64s]

@@ -20,7 +20,7 @@ from fastbin._errors import InputError
 from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
 from fastbin._frames import check_same_index
-from fastbin._native.groups import groups_at_ranks, pack_rows
+from fastbin._native.fit import groups_at_ranks, pack_rows
 from fastbin._scalars import event_of
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import (

@@ -15,7 +15,7 @@ from fastbin._cells import Key, TextCells, as_cells
 from fastbin._fit.order import resolve_n_bins
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
-from fastbin._native.segments import count_codes, fit_runs, number_keys, scatter_rows
+from fastbin._native.fit import count_codes, fit_runs, number_keys, scatter_rows
 from fastbin._ranks import boundary_ranks_of_runs
 from fastbin._schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._typing import Bools, Int32s, Int64s

@@ -20,7 +20,7 @@ from fastbin._fit.quantiles import groups_at, run_starts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin._fit.whole import whole_bins
-from fastbin._native.groups import n_tied
+from fastbin._native.fit import n_tied
 from fastbin._ranks import boundary_ranks, step_ranks
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange

@@ -10,7 +10,7 @@ the cut among the samples at the edge, from below. So a promise about it uses it
 edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
 is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out.
 
-The rule itself is compiled (`fastbin._native.whole`), for a fit of many segments places the edges of each.
+The rule itself is compiled (`fastbin._native.fit`), for a fit of many segments places the edges of each.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ from fastbin._fit.partition import (
 from fastbin._fit.quantiles import BoundaryGroups, groups_at
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
-from fastbin._native.groups import n_tied
-from fastbin._native.whole import bins_of_groups
+from fastbin._native.fit import bins_of_groups, n_tied
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange

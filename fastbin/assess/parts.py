@@ -10,7 +10,7 @@ from fastbin._calibrator import as_model_or_set
 from fastbin._cells import Key
 from fastbin._errors import InputError
 from fastbin._frames import check_same_index
-from fastbin._native.ties import row_keys
+from fastbin._native.fit import row_keys
 from fastbin._scalars import check_alpha, check_power, check_seed
 from fastbin._typing import Int64s
 from fastbin._validation import as_key_array, as_scores

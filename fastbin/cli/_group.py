@@ -15,7 +15,7 @@ import click
 
 from fastbin._dependencies import install_command
 from fastbin._errors import FastbinError
-from fastbin._native.owner import library_version
+from fastbin._native.score import library_version
 from fastbin._shown import printable
 from fastbin.cli._console import discard
 from fastbin.cli._words import with_remedies

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._keys import GREATEST_KEY, check_salt, hash_key
-from fastbin._native.ties import row_keys
+from fastbin._native.fit import row_keys
 from fastbin._typing import Bools, UInt64s
 from fastbin._validation import look_like_ids
 from fastbin.io.base import arrow, as_plain

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
-from fastbin._native.owner import library_version
+from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_count
 from fastbin.export.curves import Curve, curve_of

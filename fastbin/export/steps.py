@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._native.owner import library_version
+from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Float64s, Int64s, UInt64s

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._errors import FormatError, InputError
-from fastbin._native.stream import read_monitor, write_monitor
+from fastbin._native.score import read_monitor, write_monitor
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s, Int64s
 from fastbin.online.mixture import TwoSidedMixture

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastbin._errors import InputError
 from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
-from fastbin._native.stream import NativeStream
+from fastbin._native.score import NativeStream
 from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Float64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length

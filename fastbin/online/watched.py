@@ -15,7 +15,7 @@ import numpy as np
 
 from fastbin._cells import Key
 from fastbin._errors import InputError
-from fastbin._native.ties import row_keys
+from fastbin._native.fit import row_keys
 from fastbin._scalars import check_seed
 from fastbin._typing import Float64s
 from fastbin._validation import refuse_first

@@ -11,7 +11,7 @@ from typing import Any
 from fastbin._docstrings import shared_docs
 from fastbin._files import SupportsWrite, write_bytes
 from fastbin._html import badge, bullets, escape, facts_table, paragraph
-from fastbin._native.owner import library_version
+from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html

@@ -14,7 +14,7 @@ from fastbin._calibrator import Estimator, as_model_or_set
 from fastbin._cells import Key
 from fastbin._errors import GuaranteeError
 from fastbin._frames import check_same_index
-from fastbin._native.ties import row_keys
+from fastbin._native.fit import row_keys
 from fastbin._scalars import check_seed
 from fastbin._typing import Array, Bools, Float64s, Int32s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight

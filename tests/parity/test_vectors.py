@@ -15,9 +15,8 @@ import pytest
 
 import fastbin as fb
 import reference
-from fastbin._native import groups as native_groups
-from fastbin._native import ties as native_keys
-from fastbin._native.model import draw_labels
+from fastbin._native import fit as native
+from fastbin._native.fit import draw_labels
 from fitting import FEWER_BINS, bare
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
@@ -182,10 +181,10 @@ def test_keys() -> None:
         if keyword == "row_key":
             seed, row, expected = (int(word, 16) for word in words)
             if row < 2**17:  # Python makes them for whole columns
-                assert int(native_keys.row_keys(seed, row + 1)[row]) == expected
+                assert int(native.row_keys(seed, row + 1)[row]) == expected
             continue
         seed, score, j, expected = int(words[0], 16), float.fromhex(words[1]), int(words[2], 16), int(words[3], 16)
-        keys_of = native_keys.group_keys if keyword == "group_key" else native_keys.split_keys
+        keys_of = native.group_keys if keyword == "group_key" else native.split_keys
         assert int(keys_of(seed, np.array([score]), np.array([j]))[0]) == expected
 
 
@@ -199,16 +198,16 @@ def test_digests() -> None:
         scores = np.array([float.fromhex(word) for word in columns[0]])
         if keyword == "group_digest":
             counts = [np.array(list(map(int, column)), np.int64) for column in columns[1:]]
-            assert native_groups.group_digest(seed, scores, *counts) == expected
+            assert native.group_digest(seed, scores, *counts) == expected
             # Several boundaries within one group are one group.
-            assert native_groups.group_digest(seed, scores.repeat(2), *(column.repeat(2) for column in counts)) == expected
+            assert native.group_digest(seed, scores.repeat(2), *(column.repeat(2) for column in counts)) == expected
         else:
             labels, weights = np.array(list(map(int, columns[1])), np.uint8), np.array(list(map(float.fromhex, columns[2])))
-            assert native_keys.rows_digest(seed, scores, labels, weights) == expected
+            assert native.rows_digest(seed, scores, labels, weights) == expected
             backwards = (column[::-1].copy() for column in (scores, labels, weights))
-            assert native_keys.rows_digest(seed, *backwards) == expected
+            assert native.rows_digest(seed, *backwards) == expected
             if (weights == 1.0).all():
-                assert native_keys.rows_digest(seed, scores, labels) == expected
+                assert native.rows_digest(seed, scores, labels) == expected
         checked += 1
     assert checked == 25
 

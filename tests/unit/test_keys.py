@@ -14,7 +14,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import _keys
-from fastbin._native import ties
+from fastbin._native import fit
 
 
 def rule(message: bytes, salt: bytes) -> int:
@@ -47,15 +47,15 @@ def test_a_known_answer() -> None:
 def test_c_has_the_same_keys() -> None:
     """`fastbin_hash_key` beside `hash_keys`, for salts and ids around the block sizes of the hash and far beyond."""
     rng = np.random.default_rng(0)
-    assert ties.hash_key(b"Jefe", b"what do ya want for nothing?") == 0x5BDCC146BF60754E
-    assert ties.hash_key(b"", b"") == _keys.hash_key(b"", b"") == rule(b"", b"")
+    assert fit.hash_key(b"Jefe", b"what do ya want for nothing?") == 0x5BDCC146BF60754E
+    assert fit.hash_key(b"", b"") == _keys.hash_key(b"", b"") == rule(b"", b"")
     for size in range(1, 201):
         salt = rng.bytes(size)
         ids = [rng.bytes(int(length)) for length in [*rng.integers(0, 300, 12), size]]
-        expected = [ties.hash_key(salt, one) for one in ids]
+        expected = [fit.hash_key(salt, one) for one in ids]
         assert fb.hash_keys(ids, salt).tolist() == expected
         assert fb.hash_keys(np.arange(size - 2, size + 3), salt).tolist() == [
-            ties.hash_key(salt, str(number).encode()) for number in range(size - 2, size + 3)
+            fit.hash_key(salt, str(number).encode()) for number in range(size - 2, size + 3)
         ]
 
 

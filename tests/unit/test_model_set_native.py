@@ -267,7 +267,7 @@ def test_columns_of_texts_need_no_python_objects(monkeypatch: pytest.MonkeyPatch
     def never(cells: Any) -> Any:
         raise AssertionError(cells)
 
-    monkeypatch.setattr("fastbin._native.model_set.as_cells", never)
+    monkeypatch.setattr("fastbin._native.score.as_cells", never)
     for cells in (texts(), np.array(texts()), np.array(texts(), object)):
         TEXT_SET._find(cells)
     with pytest.raises(AssertionError):

@@ -76,7 +76,23 @@ def wheel(copy: Path) -> set[str]:
 
 def test_sdist_holds_all_sources(sdist: set[str]) -> None:
     wanted = tree(
-        ".py", ".pyi", ".pyx", ".pxd", ".c", ".h", ".cpp", ".sh", ".md", ".svg", ".png", ".in", ".txt", ".cmake", ".json", ".gz"
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".pxi",
+        ".pxd",
+        ".c",
+        ".h",
+        ".cpp",
+        ".sh",
+        ".md",
+        ".svg",
+        ".png",
+        ".in",
+        ".txt",
+        ".cmake",
+        ".json",
+        ".gz",
     )
     assert len(wanted) > 80
     assert not wanted - sdist, f"not in the source distribution: {sorted(wanted - sdist)}"
@@ -127,7 +143,7 @@ def test_wheel_holds_what_c_programs_need(wheel: set[str]) -> None:
 
 @wheels_take_long
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
-    assert not {name for name in wheel if name.endswith((".c", ".cpp", ".pyx", ".o"))}
+    assert not {name for name in wheel if name.endswith((".c", ".cpp", ".pyx", ".pxi", ".o"))}
     assert {name.split("/")[0] for name in wheel} == {"fastbin", f"fastbin_calibration-{fb.__version__}.dist-info"}
     assert not {name for name in wheel if "__pycache__" in name}
 

@@ -1,39 +1,46 @@
-"""Groups of equal scores at ranks of sorted rows, and the digests that are made of them.
+# Groups of equal scores at ranks of sorted rows, and the digests that are made of them.
+#
+# A digest covers the seed and what was seen, and seeds whatever a fit draws: under the seed alone equal counts would be divided
+# in the same way every time.
 
-A digest covers the seed and what was seen, and seeds whatever a fit draws: under the seed alone equal counts would be divided
-in the same way every time.
-"""
-
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
-
-import numpy as np
-
-from fastbin._errors import InputError
-
-cdef extern from "keys.h":
-    uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
+# One entry for each boundary, ascending: entries of one score are one group.
+cdef struct Groups:
+    Py_ssize_t n_ranks
+    const double *score
+    const int64_t *below  # samples with a lower score
+    const int64_t *below_ones  # those of them with label 1
+    const int64_t *equal  # samples with this score
+    const int64_t *equal_ones
+    int64_t n_samples
+    int64_t n_positive
 
 
-cdef Groups groups_of(
-    const double[::1] score, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] equal,
-    const int64_t[::1] equal_ones,
-) except *:
+cdef inline bint is_good(double score, uint8_t label, double low, double high) noexcept nogil:
+    """Whether a row may be packed. NaN is not."""
+    return (score >= low) & (score <= high) & (label <= 1)
+
+
+cdef inline uint64_t pack(double score, uint8_t label) noexcept nogil:
+    """A score from 0 on and its label as one integer that orders like the score, label 1 first."""
+    cdef uint64_t word
+    cdef double canonical = score + 0.0  # -0.0 and 0.0 are one score
+    memcpy(&word, &canonical, sizeof(word))
+    return (word << 1) | (label ^ 1)
+
+
+cdef Groups groups_of(score, below, below_ones, equal, equal_ones) except *:
+    """The columns must outlive what is made of them."""
     cdef Groups groups
     memset(&groups, 0, sizeof(groups))
-    groups.n_ranks = score.shape[0]
-    if not groups.n_ranks == below.shape[0] == below_ones.shape[0] == equal.shape[0] == equal_ones.shape[0]:
+    groups.n_ranks = len(score)
+    if not groups.n_ranks == len(below) == len(below_ones) == len(equal) == len(equal_ones):
         raise InputError("groups must have columns of one length")
-    if groups.n_ranks:
-        groups.score, groups.below, groups.below_ones = &score[0], &below[0], &below_ones[0]
-        groups.equal, groups.equal_ones = &equal[0], &equal_ones[0]
+    groups.score, groups.below, groups.below_ones = doubles(score), integers(below), integers(below_ones)
+    groups.equal, groups.equal_ones = integers(equal), integers(equal_ones)
     return groups
 
 
-def group_digest(
-    uint64_t seed, const double[::1] scores, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] counts,
-    const int64_t[::1] ones,
-):
+def group_digest(uint64_t seed, scores, below, below_ones, counts, ones):
     """int: the digest that seeds the keys of a fit whose boundaries are ranks of all samples.
 
     One entry per boundary, ascending: its score, the samples with a lower score and those of them with label 1, the samples
@@ -59,10 +66,7 @@ cdef uint64_t digest_groups(uint64_t seed, const Groups *groups) noexcept nogil:
     return state
 
 
-def group_fingerprint(
-    const double[::1] scores, const int64_t[::1] below, const int64_t[::1] below_ones, const int64_t[::1] counts,
-    const int64_t[::1] ones, int64_t n_samples, int64_t n_positive,
-):
+def group_fingerprint(scores, below, below_ones, counts, ones, int64_t n_samples, int64_t n_positive):
     """int: the fingerprint of a fit whose edges are at these groups, as in `group_digest`; 0 where there is none."""
     cdef Groups groups = groups_of(scores, below, below_ones, counts, ones)
     groups.n_samples, groups.n_positive = n_samples, n_positive
@@ -77,9 +81,9 @@ cdef uint64_t fingerprint_groups(const Groups *groups) noexcept nogil:
     return 1 if fingerprint == 0 else fingerprint
 
 
-def n_tied(const double[::1] scores, const int64_t[::1] sizes):
+def n_tied(scores, sizes):
     """int: samples in groups of two or more equal scores at cuts; `scores` of the cuts, in order, and sizes of their groups."""
-    return count_tied(&scores[0], &sizes[0], scores.shape[0]) if scores.shape[0] else 0
+    return count_tied(doubles(scores), integers(sizes), len(scores))
 
 
 cdef int64_t count_tied(const double *score, const int64_t *equal, Py_ssize_t n) noexcept nogil:
@@ -91,22 +95,24 @@ cdef int64_t count_tied(const double *score, const int64_t *equal, Py_ssize_t n)
     return total
 
 
-def pack_rows(const double[::1] scores, const uint8_t[::1] labels, double low, double high):
+def pack_rows(scores, labels, double low, double high):
     """uint64 (n,): each score and its label as one integer that orders like the score, label 1 first; for scores from 0 on.
 
     None where a score is NaN or outside [low, high], or a label is neither 0 nor 1. O(n) time.
     """
-    cdef Py_ssize_t i, n_good = 0
-    packed = np.empty(scores.shape[0], np.uint64)
-    cdef uint64_t[::1] filled = packed
+    cdef Py_ssize_t i, n_good = 0, n = len(scores)
+    cdef const double *score = doubles(scores)
+    cdef const uint8_t *label = bytes_in(labels)
+    cdef cnp.ndarray packed = new_array(cnp.NPY_UINT64, n)
+    cdef uint64_t *filled = <uint64_t *>cnp.PyArray_DATA(packed)
     with nogil:
-        for i in range(scores.shape[0]):
-            n_good += is_good(scores[i], labels[i], low, high)
-            filled[i] = pack(scores[i], labels[i])
-    return packed if n_good == scores.shape[0] else None
+        for i in range(n):
+            n_good += is_good(score[i], label[i], low, high)
+            filled[i] = pack(score[i], label[i])
+    return packed if n_good == n else None
 
 
-def groups_at_ranks(const uint64_t[::1] packed, const int64_t[::1] ranks):
+def groups_at_ranks(packed, ranks):
     """The groups of equal scores at ascending ranks, from 1, of sorted packed rows. O(n) time.
 
     Returns
@@ -117,17 +123,15 @@ def groups_at_ranks(const uint64_t[::1] packed, const int64_t[::1] ranks):
     n_ones : int
         All rows with label 1.
     """
-    cdef Py_ssize_t m = ranks.shape[0]
+    cdef Py_ssize_t n = len(packed), m = len(ranks)
     cdef int64_t n_ones = 0
-    scores, columns = np.empty(m), np.empty((4, m), np.int64)
-    cdef double[::1] score = scores
-    cdef int64_t[:, ::1] column = columns
-    cdef double *score_at = &score[0] if m else NULL
-    cdef int64_t *column_at = &column[0, 0] if m else NULL
+    cdef const uint64_t *row = words(packed)
+    cdef const int64_t *rank = integers(ranks)
+    cdef cnp.ndarray scores = new_array(cnp.NPY_FLOAT64, m), columns = new_array(cnp.NPY_INT64, 4, m)
+    cdef double *score = <double *>cnp.PyArray_DATA(scores)
+    cdef int64_t *column = <int64_t *>cnp.PyArray_DATA(columns)
     with nogil:
-        n_ones = find_groups(
-            &packed[0] if packed.shape[0] else NULL, packed.shape[0], &ranks[0] if m else NULL, m, score_at,
-            column_at, column_at + m, column_at + 2 * m, column_at + 3 * m)
+        n_ones = find_groups(row, n, rank, m, score, column, column + m, column + 2 * m, column + 3 * m)
     return scores, columns, n_ones
 
 

@@ -1,22 +1,7 @@
-"""The owner of a `fastbin_model`: makes it, reads it, shows it.
+# The owner of a `fastbin_model`: makes it, reads it, shows it.
+#
+# The pointer is set once, before the object is visible to others. The properties are read-only views of the model's own memory.
 
-The pointer is set once, before the object is visible to others. The properties are read-only views of the model's own memory.
-"""
-
-cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
-
-import numpy as np
-
-from fastbin._errors import FastbinError, FormatError, InputError
-from fastbin._validation import refuse_scores
-
-from fastbin._native.cfastbin cimport *
-
-cnp.import_array()
 
 cdef uint64_t KEY_ABOVE = 0
 cdef uint64_t KEY_BELOW = 0xFFFFFFFFFFFFFFFF
@@ -83,11 +68,27 @@ cdef bint describe_model(const fastbin_model *model, fastbin_model_spec *spec) n
     return spec.delta > 0
 
 
+cdef inline void describe_rows(fastbin_rows *rows, cnp.ndarray scores):
+    """A float32 or float64 array, read where it is; NaN is an error."""
+    memset(rows, 0, sizeof(fastbin_rows))
+    rows.struct_size = sizeof(fastbin_rows)
+    rows.scores, rows.score_stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
+    rows.n_rows = cnp.PyArray_DIM(scores, 0)
+    rows.score_type = FASTBIN_FLOAT64 if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 else FASTBIN_FLOAT32
+
+
 _NO_RATE = (0, 0.0, 0, 0)
 
 
 cdef class ModelOwner:
     """A fitted model, owned by C. Immutable."""
+
+    cdef fastbin_model *model
+    cdef fastbin_model_spec spec
+    cdef bint needs_keys
+    cdef object lender  # what owns the model, if this object does not
+    cdef bint is_lent
+    cdef object __weakref__
 
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it; fit a calibrator, load a file, or use from_parts")
@@ -100,16 +101,13 @@ cdef class ModelOwner:
 
     @classmethod
     def _create(
-        cls, *, const double[::1] edges, const double[::1] values, const uint64_t[::1] edge_keys=None,
-        const int64_t[::1] counts=None, const int64_t[::1] label_sums=None, const double[::1] weight_sums=None,
-        const double[::1] weighted_label_sums=None, const double[::1] weight_square_sums=None,
-        const double[:, ::1] pairs=None, int kind=0, int scheme=0, int ties=0, int n_bins_asked=0, double score_min=-INFINITY,
-        double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0, int64_t n_samples=0,
-        int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
+        cls, *, edges, values, edge_keys=None, counts=None, label_sums=None, weight_sums=None, weighted_label_sums=None,
+        weight_square_sums=None, pairs=None, int kind=0, int scheme=0, int ties=0, int n_bins_asked=0,
+        double score_min=-INFINITY, double score_max=INFINITY, double delta=0.0, double odds_ratio=1.0, uint64_t seed=0,
+        int64_t n_samples=0, int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
-        const int64_t[::1] first_step=None, const int64_t[::1] step_counts=None, const int64_t[::1] unlabelled_counts=None,
-        const int64_t[:, ::1] tie_counts=None, double edges_share=0.0, double clip=0.0, const double[:, ::1] knots=None,
-        bytes event=b"", bytes provenance=b"",
+        first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, double edges_share=0.0, double clip=0.0,
+        knots=None, bytes event=b"", bytes provenance=b"",
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -122,54 +120,43 @@ cdef class ModelOwner:
             raise InputError(f"map_parameters has {len(map_parameters)} entries; a map has at most 4")
         for i, parameter in enumerate(map_parameters):
             spec.map_parameters[i] = parameter
-        spec.n_bins = <int32_t>values.shape[0] if values is not None else 0
-        if first_step is not None and first_step.shape[0]:
-            spec.n_steps, spec.n_bins, spec.first_step = spec.n_bins, <int32_t>first_step.shape[0], &first_step[0]
-        if step_counts is not None and step_counts.shape[0]:
-            spec.step_counts = &step_counts[0]
-        if unlabelled_counts is not None and unlabelled_counts.shape[0]:
-            spec.unlabelled_counts = &unlabelled_counts[0]
-        if tie_counts is not None and tie_counts.shape[0]:
-            spec.tie_counts = &tie_counts[0, 0]
-        if knots is not None and knots.shape[0]:
-            spec.n_knots, spec.knots = <int32_t>knots.shape[0], &knots[0, 0]
+        spec.n_bins = <int32_t>len(values) if values is not None else 0
+        if first_step is not None and len(first_step):
+            spec.n_steps, spec.n_bins, spec.first_step = spec.n_bins, <int32_t>len(first_step), integers(first_step)
+        spec.edges, spec.values, spec.edge_keys = given_doubles(edges), given_doubles(values), given_words(edge_keys)
+        spec.counts, spec.label_sums = given_integers(counts), given_integers(label_sums)
+        spec.step_counts, spec.unlabelled_counts = given_integers(step_counts), given_integers(unlabelled_counts)
+        spec.tie_counts = given_integers(tie_counts, 2)
+        spec.weight_sums, spec.weighted_label_sums = given_doubles(weight_sums), given_doubles(weighted_label_sums)
+        spec.weight_square_sums, spec.pairs = given_doubles(weight_square_sums), given_doubles(pairs, 2)
+        spec.n_knots, spec.knots = <int32_t>len(knots) if knots is not None else 0, given_doubles(knots, 2)
         spec.edges_share, spec.clip, spec.n_bins_asked = edges_share, clip, n_bins_asked
-        if edges is not None and edges.shape[0]:
-            spec.edges = &edges[0]
-        if edge_keys is not None and edge_keys.shape[0]:
-            spec.edge_keys = &edge_keys[0]
-        if values is not None and values.shape[0]:
-            spec.values = &values[0]
-        if counts is not None:
-            spec.counts, spec.label_sums = &counts[0], &label_sums[0]
-        if weight_sums is not None:
-            spec.weight_sums = &weight_sums[0]
-            spec.weighted_label_sums = &weighted_label_sums[0]
-            spec.weight_square_sums = &weight_square_sums[0]
         spec.score_min, spec.score_max = score_min, score_max
         spec.delta, spec.odds_ratio, spec.seed = delta, odds_ratio, seed
         spec.n_samples, spec.n_positive, spec.n_tied = n_samples, n_positive, n_tied
         spec.note, spec.note_size = PyBytes_AS_STRING(note), len(note)
         spec.event, spec.event_size = PyBytes_AS_STRING(event), len(event)
         spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
-        if pairs is not None:
-            spec.pairs = &pairs[0, 0]
         spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones = source_rate
         spec.target_rate_origin, spec.target_rate, spec.target_count, spec.target_ones = target_rate
         spec.out_of_range, spec.weights, spec.fingerprint = out_of_range, weights, fingerprint
         self._adopt(fastbin_model_create(&spec, &self.model))
         return self
 
-    def _read_into(self, const unsigned char[::1] data):
+    def _read_into(self, data):
         """Fill an object that only __new__ made with the model in the bytes of FORMAT.md."""
-        cdef const void *start = &data[0] if data.shape[0] else NULL
+        cdef Py_buffer view
         if self.model != NULL:
             raise TypeError("a model is filled once")
-        if start == NULL:
-            raise FormatError("no bytes: an empty file is not a model")
-        if bytes(data[:4]) == b"\x89FBT":
-            raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
-        self._adopt(fastbin_model_read(start, data.shape[0], &self.model))
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len == 0:
+                raise FormatError("no bytes: an empty file is not a model")
+            if view.len >= 4 and memcmp(view.buf, b"\x89FBT", 4) == 0:
+                raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
+            self._adopt(fastbin_model_read(view.buf, view.len, &self.model))
+        finally:
+            PyBuffer_Release(&view)
 
     cdef int _adopt(self, fastbin_status status) except -1:
         succeed(status)

@@ -1,23 +1,6 @@
-"""The owner of a `fastbin_set`: makes it, reads it, shows it.
-
-The pointer is set once, before the object is visible to others. The properties are read-only views of the set's own memory.
-"""
-
-cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memset
-
-import numpy as np
-
-from fastbin._errors import FormatError, InputError
-from fastbin._validation import check_same_length
-
-from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, describe_model, error_of, succeed
-
-cnp.import_array()
+# The owner of a `fastbin_set`: makes it, reads it, shows it.
+#
+# The pointer is set once, before the object is visible to others. The properties are read-only views of the set's own memory.
 
 
 # The arrays of many models, those of one behind those of another.
@@ -37,7 +20,7 @@ cdef struct Flat:
     const uint64_t *fingerprints
 
 
-def check_flat(n_bins_each, ties, edges, edge_keys, values, counts, label_sums, tie_counts):
+cdef int check_flat(n_bins_each, ties, edges, edge_keys, values, counts, label_sums, tie_counts) except -1:
     """Whether these arrays are as long as the bins of all models ask for."""
     n_bins, whole = np.asarray(n_bins_each), np.asarray(ties) == FASTBIN_TIES_WHOLE
     if not len(n_bins) or n_bins.min() < 1 or n_bins.max() > FASTBIN_MAX_BINS:
@@ -50,6 +33,7 @@ def check_flat(n_bins_each, ties, edges, edge_keys, values, counts, label_sums, 
         given = 0 if array is None else len(array)
         if given != length:
             raise InputError(f"{name} has {given} entries; these models have {length}")
+    return 0
 
 
 cdef fastbin_status make_flat(
@@ -82,6 +66,12 @@ cdef fastbin_status make_flat(
 cdef class SetOwner:
     """A set of models, owned by C. Immutable once it is filled; safe from any number of threads."""
 
+    cdef fastbin_set *set
+    cdef fastbin_set_spec spec
+    cdef bint needs_keys
+    cdef bint has_one_event  # or none at all
+    cdef object __weakref__
+
     def __init__(self, *args, **kwargs):
         raise TypeError(f"{type(self).__name__} is not made by calling it")
 
@@ -93,28 +83,20 @@ cdef class SetOwner:
     cdef int _make(self, fastbin_set_spec *spec, keys, model_of_key, columns) except -1:
         """From a spec with its models; `keys` are an int64 array or a list of texts. C checks all but the lengths of arrays."""
         cdef bytes text
-        cdef const int64_t[::1] numbers
-        cdef const uint64_t[::1] offsets
-        cdef const int32_t[::1] models_of, columns_of
         if self.set != NULL:
             raise TypeError("a set is filled once")
         spec.struct_size, spec.n_keys = sizeof(fastbin_set_spec), len(keys)
         if isinstance(keys, list):
             encoded = [key.encode("utf-8", "surrogatepass") for key in keys]  # C refuses surrogates
             text, offsets = b"".join(encoded), np.cumsum([0, *map(len, encoded)], dtype=np.uint64)
-            spec.key_type, spec.text, spec.text_offsets = FASTBIN_KEYS_TEXT, PyBytes_AS_STRING(text), &offsets[0]
+            spec.key_type, spec.text, spec.text_offsets = FASTBIN_KEYS_TEXT, PyBytes_AS_STRING(text), words(offsets)
         else:
-            numbers = keys
-            spec.int_keys = &numbers[0] if spec.n_keys else NULL
+            spec.int_keys = given_integers(keys)
         for given in (model_of_key, columns):
             if given is not None and len(given) != spec.n_keys:
                 raise InputError(f"{len(given)} numbers are given for {spec.n_keys} keys; give one for each")
-        if model_of_key is not None and spec.n_keys:
-            models_of = model_of_key
-            spec.model_of_key = &models_of[0]
-        if columns is not None and spec.n_keys:
-            columns_of = columns
-            spec.columns = &columns_of[0]
+        spec.model_of_key = <const int32_t *>given_data(model_of_key, cnp.NPY_INT32)
+        spec.columns = <const int32_t *>given_data(columns, cnp.NPY_INT32)
         return self._adopt(fastbin_set_create(spec, &self.set))
 
     def _fill(
@@ -142,12 +124,10 @@ cdef class SetOwner:
 
     @classmethod
     def _create_flat(
-        cls, keys, model_of_key, const int64_t[::1] n_bins_each, *, const double[::1] edges, const uint64_t[::1] edge_keys,
-        const double[::1] values, const int64_t[::1] counts, const int64_t[::1] label_sums, const int64_t[:, ::1] tie_counts,
-        const int32_t[::1] ties, const int64_t[::1] n_bins_asked, const int64_t[::1] n_samples, const int64_t[::1] n_positive,
-        const int64_t[::1] n_tied, const uint64_t[::1] fingerprints, int scheme, uint64_t seed, double score_min,
-        double score_max, int out_of_range, double edges_share, int kind=0, int unknown=0, int pool=-1, columns=None,
-        bytes event=b"", bytes provenance=b"",
+        cls, keys, model_of_key, n_bins_each, *, edges, edge_keys, values, counts, label_sums, tie_counts, ties, n_bins_asked,
+        n_samples, n_positive, n_tied, fingerprints, int scheme, uint64_t seed, double score_min, double score_max,
+        int out_of_range, double edges_share, int kind=0, int unknown=0, int pool=-1, columns=None, bytes event=b"",
+        bytes provenance=b"",
     ):
         """A set of step models of one resolution, whose arrays follow each other in arrays of all.
 
@@ -159,7 +139,7 @@ cdef class SetOwner:
         cdef fastbin_set_spec spec
         cdef fastbin_model_spec shape
         cdef Flat flat
-        cdef Py_ssize_t i, n = n_bins_each.shape[0], n_made = 0
+        cdef Py_ssize_t i, n = len(n_bins_each), n_made = 0
         cdef fastbin_model **made
         check_same_length(
             n_bins_each=n_bins_each, ties=ties, n_bins_asked=n_bins_asked, n_samples=n_samples, n_positive=n_positive,
@@ -171,14 +151,11 @@ cdef class SetOwner:
         shape.scheme, shape.seed, shape.out_of_range = scheme, seed, out_of_range
         shape.score_min, shape.score_max = score_min, score_max
         shape.event, shape.event_size = PyBytes_AS_STRING(event), len(event)
-        if edges.shape[0]:
-            flat.edges, flat.edge_keys = &edges[0], &edge_keys[0]
-        if tie_counts is not None and tie_counts.shape[0]:
-            flat.tie_counts = &tie_counts[0, 0]
-        flat.values, flat.counts, flat.label_sums = &values[0], &counts[0], &label_sums[0]
-        flat.n_bins, flat.ties, flat.n_bins_asked = &n_bins_each[0], &ties[0], &n_bins_asked[0]
-        flat.n_samples, flat.n_positive, flat.n_tied = &n_samples[0], &n_positive[0], &n_tied[0]
-        flat.fingerprints = &fingerprints[0]
+        flat.edges, flat.edge_keys, flat.values = doubles(edges), words(edge_keys), doubles(values)
+        flat.counts, flat.label_sums, flat.tie_counts = integers(counts), integers(label_sums), given_integers(tie_counts, 2)
+        flat.n_bins, flat.ties = integers(n_bins_each), <const int32_t *>data_of(ties, cnp.NPY_INT32)
+        flat.n_bins_asked, flat.n_samples = integers(n_bins_asked), integers(n_samples)
+        flat.n_positive, flat.n_tied, flat.fingerprints = integers(n_positive), integers(n_tied), words(fingerprints)
         made = <fastbin_model **>PyMem_Malloc(n * sizeof(void *))
         if made == NULL:
             raise MemoryError
@@ -197,15 +174,20 @@ cdef class SetOwner:
             PyMem_Free(made)
         return self
 
-    def _read_into(self, const unsigned char[::1] data):
+    def _read_into(self, data):
         """Fill an object that only __new__ made with the set in the bytes of FORMAT.md."""
+        cdef Py_buffer view
         if self.set != NULL:
             raise TypeError("a set is filled once")
-        if not data.shape[0]:
-            raise FormatError("no bytes: an empty file is not a set of models")
-        if bytes(data[:4]) == b"\x89FBM":
-            raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
-        self._adopt(fastbin_set_read(&data[0], data.shape[0], &self.set))
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len == 0:
+                raise FormatError("no bytes: an empty file is not a set of models")
+            if view.len >= 4 and memcmp(view.buf, b"\x89FBM", 4) == 0:
+                raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
+            self._adopt(fastbin_set_read(view.buf, view.len, &self.set))
+        finally:
+            PyBuffer_Release(&view)
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef fastbin_model_spec model, first

@@ -1,28 +1,13 @@
-"""Scores and keys as users give them, made ready for C.
+# Scores and keys as users give them, made ready for C.
 
-Exact NumPy arrays of float32 or float64, of any stride, with contiguous uint64 keys go to C as they are. Everything else is
-converted first by `fastbin._validation`, piece by piece, which also raises the error for a bad score.
-"""
+# Below this many rows, releasing the GIL costs more than it can give back.
+cdef enum:
+    RELEASE_GIL_FROM = 2048
 
-cimport numpy as cnp
-from cpython.long cimport PyLong_CheckExact
-from libc.stddef cimport size_t
-from libc.stdint cimport uint64_t
+# Rows between two looks at signals: at most some .1 s, also of the maps that take logarithms.
+cdef enum:
+    SIGNALS_EVERY = 1 << 21
 
-import os
-import secrets
-
-import numpy as np
-
-from fastbin._errors import InputError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_key, check_seed
-from fastbin._validation import as_key_array, as_score_pieces, refuse_kind
-
-from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport describe_rows
-
-cnp.import_array()
 
 cdef extern from "numpy/arrayscalars.h":
     ctypedef struct PyUInt64ScalarObject:

@@ -1,28 +1,7 @@
-"""The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
+# The owner of a `fastbin_stream`: outcomes counted in the bins of a model, as they arrive.
+#
+# The arrays are those that C can read. C allows one thread at a time to use a stream; a lock here lets threads share one.
 
-The arrays are those that C can read. C allows one thread at a time to use a stream; a lock here lets threads share one.
-"""
-
-cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.exc cimport PyErr_CheckSignals
-from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memset
-
-from threading import Lock
-
-import numpy as np
-
-from fastbin._errors import FastbinError, FormatError, InputError
-from fastbin._scalars import check_key
-from fastbin._validation import refuse_labels
-
-from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, describe_rows, error_of, succeed, succeed_with
-from fastbin._native.rows cimport SIGNALS_EVERY, part_of
-
-cnp.import_array()
 
 cdef extern from "fastbin.h" nogil:
     ctypedef struct fastbin_stream:
@@ -84,6 +63,20 @@ cdef object owned_by(type cls, fastbin_model *model):
     return owner
 
 
+cdef fastbin_stream *stream_of(data) except NULL:
+    """The stream in these bytes, for the caller to free."""
+    cdef fastbin_stream *stream = NULL
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if view.len == 0:
+            raise FormatError("no bytes: an empty file is not a stream")
+        succeed_as(fastbin_stream_read(view.buf, view.len, &stream), "stream")
+    finally:
+        PyBuffer_Release(&view)
+    return stream
+
+
 cdef bytes bytes_of(const fastbin_stream *stream):
     """The caller holds the lock."""
     cdef bytes data = PyBytes_FromStringAndSize(NULL, fastbin_stream_size(stream))
@@ -113,13 +106,9 @@ cdef class NativeStream:
         succeed(fastbin_stream_continue(model.model, &stream) if with_tally else fastbin_stream_create(model.model, &stream))
         self._adopt(stream)
 
-    def _resume(self, const unsigned char[::1] data):
+    def _resume(self, data):
         """Continue from the bytes of FORMAT.md."""
-        cdef fastbin_stream *stream
-        if data.shape[0] == 0:
-            raise FormatError("no bytes: an empty file is not a stream")
-        succeed_as(fastbin_stream_read(&data[0], data.shape[0], &stream), "stream")
-        self._adopt(stream)
+        self._adopt(stream_of(data))
 
     cdef int _adopt(self, fastbin_stream *stream) except -1:
         with self.lock:
@@ -198,20 +187,19 @@ cdef class NativeStream:
             succeed_with(status, &self.spec, score, -1)
         return bin_number
 
-    def _update(self, cnp.ndarray scores, const uint8_t[::1] labels, const uint64_t[::1] keys, seed):
+    def _update(self, cnp.ndarray scores, labels, keys, seed):
         """Count all rows or none, and return their bins as int32. `scores` is float32 or float64 in native order."""
         cdef fastbin_rows rows
         cdef fastbin_status status = FASTBIN_OK
         cdef cnp.npy_intp n = cnp.PyArray_DIM(scores, 0)
         cdef cnp.ndarray bins = cnp.PyArray_EMPTY(1, &n, cnp.NPY_INT32, 0)
         cdef int32_t *counted_in = <int32_t *>cnp.PyArray_DATA(bins)
-        cdef const uint8_t *ys = &labels[0] if n else NULL
+        cdef const uint8_t *ys = bytes_in(labels)
         cdef size_t bad_row = n
         self._require()
         describe_rows(&rows, scores)
         rows.seed = self.spec.seed if seed is None else seed
-        if keys is not None and n:
-            rows.keys = &keys[0]
+        rows.keys = given_words(keys)
         with self.lock:
             rows.first_row = fastbin_stream_n_samples(self.stream)
             if rows.n_rows > <size_t>SIGNALS_EVERY:
@@ -220,7 +208,7 @@ cdef class NativeStream:
                 with nogil:
                     status = fastbin_stream_update(self.stream, &rows, ys, counted_in, &bad_row)
         if status == FASTBIN_ERROR_ARGUMENT and bad_row < <size_t>n:
-            refuse_labels(np.asarray(labels))
+            refuse_labels(labels)
         succeed_with(status, &self.spec, scores, bad_row)
         return bins
 
@@ -250,12 +238,12 @@ cdef class NativeStream:
             fastbin_stream_free(copy)
         return status
 
-    def _merge(self, const unsigned char[::1] data):
+    def _merge(self, data):
         """Add the counts of the stream in these bytes."""
         cdef fastbin_stream *other
         cdef fastbin_status status = FASTBIN_OK
         self._require()
-        succeed(fastbin_stream_read(&data[0], data.shape[0], &other))
+        other = stream_of(data)
         with self.lock:
             status = fastbin_stream_merge(self.stream, other)
             fastbin_model_describe(fastbin_stream_partition(self.stream), &self.spec)
@@ -266,16 +254,17 @@ cdef class NativeStream:
 
     def tally(self):
         """Counts, label sums and running variances at one moment: three arrays, as the properties of these names."""
-        counts, label_sums = np.empty(self.spec.n_bins, np.int64), np.empty(self.spec.n_bins, np.int64)
-        running_variances = np.empty(self.spec.n_bins)
-        cdef int64_t[::1] count_view = counts, sum_view = label_sums
-        cdef double[::1] variance_view = running_variances
+        cdef cnp.ndarray counts = new_array(cnp.NPY_INT64, self.spec.n_bins)
+        cdef cnp.ndarray label_sums = new_array(cnp.NPY_INT64, self.spec.n_bins)
+        cdef cnp.ndarray running_variances = new_array(cnp.NPY_FLOAT64, self.spec.n_bins)
+        cdef double *variances = <double *>cnp.PyArray_DATA(running_variances)
         cdef bint has_variance
         self._require()
         with self.lock:
             has_variance = fastbin_stream_has_variance(self.stream)
             succeed(fastbin_stream_tally(
-                self.stream, &count_view[0], &sum_view[0], &variance_view[0] if has_variance else NULL))
+                self.stream, <int64_t *>cnp.PyArray_DATA(counts), <int64_t *>cnp.PyArray_DATA(label_sums),
+                variances if has_variance else NULL))
         return counts, label_sums, running_variances if has_variance else None
 
     @property
@@ -311,20 +300,20 @@ cdef class NativeStream:
 
 
 def write_monitor(
-    NativeStream stream, *, double alpha, double interval_alpha, const double[:, ::1] tolerated, double max_log_mean,
-    int64_t alarm_at, const double[::1] max_log_e, const int64_t[::1] named_at, bytes seen,
+    NativeStream stream, *, double alpha, double interval_alpha, tolerated, double max_log_mean, int64_t alarm_at, max_log_e,
+    named_at, bytes seen,
 ):
     """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream."""
     cdef fastbin_monitor_spec spec
     cdef bytes data
     stream._require()
-    if not (tolerated.shape[0] == max_log_e.shape[0] == named_at.shape[0] == stream.spec.n_bins and tolerated.shape[1] == 2):
+    if not (tolerated.shape == (stream.spec.n_bins, 2) and len(max_log_e) == len(named_at) == stream.spec.n_bins):
         raise InputError("the parts of a monitor have different numbers of bins")
     memset(&spec, 0, sizeof(spec))
     spec.struct_size = sizeof(spec)
     spec.stream = stream.stream
     spec.alpha, spec.interval_alpha, spec.max_log_mean, spec.alarm_at = alpha, interval_alpha, max_log_mean, alarm_at
-    spec.tolerated, spec.max_log_e, spec.named_at = &tolerated[0, 0], &max_log_e[0], &named_at[0]
+    spec.tolerated, spec.max_log_e, spec.named_at = given_doubles(tolerated, 2), doubles(max_log_e), integers(named_at)
     spec.seen, spec.n_seen = <const unsigned char *>PyBytes_AS_STRING(seen), len(seen) // FASTBIN_DIGEST_SIZE
     with stream.lock:
         data = PyBytes_FromStringAndSize(NULL, fastbin_monitor_size(&spec))
@@ -332,13 +321,25 @@ def write_monitor(
     return data
 
 
-def read_monitor(const unsigned char[::1] data):
+cdef object copy_of(const void *data, int typenum, cnp.npy_intp n_rows, cnp.npy_intp n_columns=-1):
+    """An array that holds a copy of C's."""
+    cdef cnp.ndarray copy = new_array(typenum, n_rows, n_columns)
+    memcpy(cnp.PyArray_DATA(copy), data, cnp.PyArray_NBYTES(copy))
+    return copy
+
+
+def read_monitor(data):
     """The state in these bytes: what `write_monitor` takes, by name, with the stream in its own bytes."""
     cdef fastbin_monitor_spec spec
     cdef fastbin_monitor *monitor
     cdef fastbin_model_spec model
     cdef bytes stream
-    succeed_as(fastbin_monitor_read(&data[0], data.shape[0], &monitor), "monitor")
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        succeed_as(fastbin_monitor_read(view.buf, view.len, &monitor), "monitor")
+    finally:
+        PyBuffer_Release(&view)
     try:
         spec.struct_size = sizeof(spec)
         fastbin_monitor_describe(monitor, &spec)
@@ -349,11 +350,11 @@ def read_monitor(const unsigned char[::1] data):
             "stream": stream,
             "alpha": spec.alpha,
             "interval_alpha": spec.interval_alpha,
-            "tolerated": np.array(<const double[:model.n_bins, :2]>spec.tolerated),
+            "tolerated": copy_of(spec.tolerated, cnp.NPY_FLOAT64, model.n_bins, 2),
             "max_log_mean": spec.max_log_mean,
             "alarm_at": spec.alarm_at,
-            "max_log_e": np.array(<const double[:model.n_bins]>spec.max_log_e),
-            "named_at": np.array(<const int64_t[:model.n_bins]>spec.named_at),
+            "max_log_e": copy_of(spec.max_log_e, cnp.NPY_FLOAT64, model.n_bins),
+            "named_at": copy_of(spec.named_at, cnp.NPY_INT64, model.n_bins),
             "seen": PyBytes_FromStringAndSize(<const char *>spec.seen, spec.n_seen * FASTBIN_DIGEST_SIZE),
         }
     finally:

@@ -1,28 +1,4 @@
-"""The scoring calls over a `fastbin_model`."""
-
-cimport cython
-cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING
-from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint64_t
-
-import secrets
-
-import numpy as np
-
-from fastbin._errors import InputError
-from fastbin._frames import like
-
-from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport ModelOwner, succeed_with
-from fastbin._native.rows cimport (
-    RELEASE_GIL_FROM, check_out, describe_call, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of,
-    row_at,
-)
-
-cnp.import_array()
+# The scoring calls over a `fastbin_model`.
 
 
 cdef enum Output:
@@ -231,10 +207,10 @@ cdef class NativeModel(ModelOwner):
 
     def lookup(self, scores, table, *, keys=None, seed=None, nan="error"):
         """One row of a float64 (n_bins, width) table per score, in one pass; other arguments and errors as in `predict`."""
-        cdef const double[:, ::1] entries = table
-        if entries.shape[0] != self.spec.n_bins or entries.shape[1] == 0:
+        cdef const double *entries = given_doubles(table, 2)
+        if entries == NULL or table.shape[0] != self.spec.n_bins:
             raise InputError(f"table must have one row per bin ({self.spec.n_bins}), got shape {tuple(table.shape)}")
-        return self._score(TABLE_ROWS, scores, keys, seed, nan, None, &entries[0, 0], entries.shape[1])
+        return self._score(TABLE_ROWS, scores, keys, seed, nan, None, entries, table.shape[1])
 
     # ------------------------------------------------------------------ texts
 
@@ -296,50 +272,3 @@ cdef class NativeModel(ModelOwner):
         # Rounding of the sums must not take an average beyond what is served.
         low = np.minimum.reduceat(self.values, self.first_step)
         return np.clip(sums, low, np.maximum.reduceat(self.values, self.first_step))
-
-
-def draw_labels(digest, scores, counts, ones, chosen):
-    """Of each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
-
-    For fits with whole ties; FORMAT.md, "Drawn labels", gives the arithmetic, which never changes.
-
-    Parameters
-    ----------
-    digest : int
-        Of the seed and of all boundary groups of the fit, below 2**64.
-    scores : float64 (n,)
-        The score of each group; finite.
-    counts, ones, chosen : int64 (n,)
-        The samples of each group, how many of these have label 1, and how many are drawn; counts up to 2**53.
-
-    Returns
-    -------
-    f, y : int64 (n,)
-        0 where none is drawn.
-    """
-    cdef const double[::1] score = np.ascontiguousarray(scores, dtype=np.float64)
-    cdef const int64_t[:, ::1] group = np.stack([np.asarray(given, dtype=np.int64) for given in (counts, ones, chosen)])
-    cdef uint64_t seed = digest
-    cdef Py_ssize_t i, n = score.shape[0]
-    cdef cnp.ndarray f = np.zeros(n, np.int64), y = np.zeros(n, np.int64)
-    cdef int64_t[::1] f_of = f, y_of = y
-    cdef fastbin_status status
-    if group.shape[1] != n:
-        raise InputError(f"counts, ones and chosen have {group.shape[1]} entries, scores {n}; give one of each per group")
-    for i in range(n):
-        status = fastbin_draw_labels(seed, score[i], group[0, i], group[1, i], group[2, i], &f_of[i], &y_of[i])
-        if status != FASTBIN_OK:
-            raise InputError(
-                f"group {i} with score {score[i]}: {group[2, i]} of {group[0, i]} samples, {group[1, i]} of them with label 1, "
-                f"cannot be drawn; scores must be finite, ones and chosen at most the count, and the count at most 2**53"
-            )
-    return f, y
-
-
-@cython.auto_pickle(False)
-cdef class EmptyCall:
-    """For benchmarks: what the call of a method costs by itself, `predict_one` with the same signature and an empty body."""
-
-    def predict_one(self, double score, key=None):
-        """The score."""
-        return score

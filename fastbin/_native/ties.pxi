@@ -1,30 +1,13 @@
-"""Order within groups of equal scores, by keys.
+# Order within groups of equal scores, by keys.
+#
+# The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
+# key `fastbin_group_key(digest, score, j)` and label 1 exactly when j < ones. The digest covers the seed and what was seen: j
+# decides the label, so keys of the seed alone would divide equal counts in the same way every time.
+#
+# Only groups that hold a boundary are ordered here. Such a group can have millions of samples, so its keys are never all
+# stored: they are counted by their top bits, made again, and only those in the few cells that hold a requested rank are
+# gathered.
 
-The samples of one score value form a group of `count` samples, `ones` of which have label 1. Sample j of the group has the
-key `fastbin_group_key(digest, score, j)` and label 1 exactly when j < ones. The digest covers the seed and what was seen: j
-decides the label, so keys of the seed alone would divide equal counts in the same way every time.
-
-Only groups that hold a boundary are ordered here. Such a group can have millions of samples, so its keys are never all stored:
-they are counted by their top bits, made again, and only those in the few cells that hold a requested rank are gathered.
-"""
-
-cimport numpy as cnp
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from cpython.exc cimport PyErr_CheckSignals
-from libc.stdlib cimport free, malloc, qsort, realloc
-
-import numpy as np
-
-from fastbin._errors import InputError
-from fastbin._native.cfastbin cimport (
-    fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key, fastbin_split_key,
-)
-
-cdef extern from "keys.h":
-    uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
-    uint64_t row_word(double score, uint64_t label, double weight) noexcept nogil
-
-cnp.import_array()
 
 cdef enum:
     MAX_CELL_BITS = 12
@@ -62,41 +45,40 @@ cdef int compare(const void *left, const void *right) noexcept nogil:
     return -1 if precedes(a[0], b[0]) else precedes(b[0], a[0])
 
 
-cdef int look_at_signals() except -1 with gil:
-    """Ctrl-C ends the work here."""
-    PyErr_CheckSignals()
+# The rank of a key among those of its group is known when all of them have been made, so the work grows with the samples,
+# not with the rows that frequencies repeat: some 5 s for so many. More are refused.
+cdef int64_t MOST_KEYS = <int64_t>1 << 32
+
+
+cdef int check_group_sizes(scores, counts) except -1:
+    """Refuse groups of more than MOST_KEYS samples."""
+    cdef Py_ssize_t i
+    cdef const int64_t *count = integers(counts)
+    for i in range(len(counts)):
+        if count[i] > MOST_KEYS:
+            raise InputError(
+                f"{count[i]} samples share the score {float(scores[i])!r}, at which a boundary falls; ties='random' orders "
+                "at most 2**32 samples of one score by keys: divide the frequencies, or use ties='whole'"
+            )
     return 0
 
 
-# The rank of a key among those of its group is known when all of them have been made, so the work grows with the samples,
-# not with the rows that frequencies repeat: some 5 s for so many. More are refused.
-MOST_KEYS = 2**32
-
-
-def check_group_sizes(const double[::1] scores, const int64_t[::1] counts):
-    """Refuse groups of more than MOST_KEYS samples."""
-    cdef Py_ssize_t i
-    cdef int64_t most = MOST_KEYS
-    for i in range(counts.shape[0]):
-        if counts[i] > most:
-            raise InputError(
-                f"{counts[i]} samples share the score {scores[i]!r}, at which a boundary falls; ties='random' orders at most "
-                "2**32 samples of one score by keys: divide the frequencies, or use ties='whole'"
-            )
-
-
-def rows_digest(uint64_t seed, const double[::1] scores, const uint8_t[::1] labels, weights=None):
+def rows_digest(uint64_t seed, scores, labels, weights=None):
     """int: the digest that seeds the split of these samples, and the keys of a fit that splits; their order does not matter.
 
     `weights` are importance weights, float64; without them each is 1. O(n) time.
     """
-    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef Py_ssize_t i, n = len(scores)
     cdef uint64_t total = 0, n_positive = 0
-    cdef const double[::1] given = weights
+    cdef const double *score = doubles(scores)
+    cdef const double *weight = NULL
+    if weights is not None:
+        weight = doubles(weights)
+    cdef const uint8_t *label = bytes_in(labels)
     with nogil:
         for i in range(n):
-            n_positive += labels[i]
-            total += row_word(scores[i], labels[i], 1.0 if given is None else given[i])
+            n_positive += label[i]
+            total += row_word(score[i], label[i], 1.0 if weight == NULL else weight[i])
         total = chain(chain(chain(chain(0, seed), <uint64_t>n), n_positive), total)
     return total
 
@@ -104,22 +86,24 @@ def rows_digest(uint64_t seed, const double[::1] scores, const uint8_t[::1] labe
 ctypedef uint64_t key_function(uint64_t seed, double score, uint64_t j) noexcept nogil
 
 
-cdef keys_of(key_function key, uint64_t seed, const double[::1] scores, const int64_t[::1] places):
-    cdef Py_ssize_t i
-    keys = np.empty(scores.shape[0], np.uint64)
-    cdef uint64_t[::1] filled = keys
+cdef keys_of(key_function key, uint64_t seed, scores, places):
+    cdef Py_ssize_t i, n = len(scores)
+    cdef const double *score = doubles(scores)
+    cdef const int64_t *place = integers(places)
+    cdef cnp.ndarray keys = new_array(cnp.NPY_UINT64, n)
+    cdef uint64_t *filled = <uint64_t *>cnp.PyArray_DATA(keys)
     with nogil:
-        for i in range(scores.shape[0]):
-            filled[i] = key(seed, scores[i], <uint64_t>places[i])
+        for i in range(n):
+            filled[i] = key(seed, score[i], <uint64_t>place[i])
     return keys
 
 
-def group_keys(uint64_t seed, const double[::1] scores, const int64_t[::1] places):
+def group_keys(uint64_t seed, scores, places):
     """uint64 (n,): the key of sample `places[i]` of the group with score `scores[i]`."""
     return keys_of(fastbin_group_key, seed, scores, places)
 
 
-def split_keys(uint64_t seed, const double[::1] scores, const int64_t[::1] places):
+def split_keys(uint64_t seed, scores, places):
     """uint64 (n,): the key that sends sample `places[i]` of the group with score `scores[i]` to a part of a split."""
     return keys_of(fastbin_split_key, seed, scores, places)
 
@@ -132,17 +116,15 @@ def hash_key(bytes salt not None, bytes message not None):
 def row_keys(uint64_t seed, Py_ssize_t n, uint64_t first_row=0):
     """uint64 (n,): the keys that rows first_row ... first_row + n - 1 get at prediction under a seed."""
     cdef Py_ssize_t i
-    keys = np.empty(n, np.uint64)
-    cdef uint64_t[::1] filled = keys
+    cdef cnp.ndarray keys = new_array(cnp.NPY_UINT64, n)
+    cdef uint64_t *filled = <uint64_t *>cnp.PyArray_DATA(keys)
     with nogil:
         for i in range(n):
             filled[i] = fastbin_row_key(seed, first_row + <uint64_t>i)
     return keys
 
 
-def cut_groups(
-    uint64_t seed, const double[::1] scores, const int64_t[::1] counts, const int64_t[::1] ones, const int64_t[::1] ranks,
-):
+def cut_groups(uint64_t seed, scores, counts, ones, ranks):
     """Find the samples of given ranks in groups ordered by key.
 
     Parameters
@@ -166,12 +148,18 @@ def cut_groups(
     -----
     Time O(sum of counts), memory O(samples per cell times ranks).
     """
-    cdef Py_ssize_t m = ranks.shape[0], first = 0, end = 0
+    cdef Py_ssize_t m = len(ranks), first = 0, end = 0
     cdef int failed = 0
+    cdef const double *score = doubles(scores)
+    cdef const int64_t *count = integers(counts)
+    cdef const int64_t *ones_of = integers(ones)
+    cdef const int64_t *rank = integers(ranks)
     check_group_sizes(scores, counts)
-    keys, ones_before, is_one = np.empty(m, np.uint64), np.empty(m, np.int64), np.empty(m, np.int64)
-    cdef uint64_t[::1] key_view = keys
-    cdef int64_t[::1] before_view = ones_before, one_view = is_one
+    cdef cnp.ndarray keys = new_array(cnp.NPY_UINT64, m)
+    cdef cnp.ndarray ones_before = new_array(cnp.NPY_INT64, m), is_one = new_array(cnp.NPY_INT64, m)
+    cdef uint64_t *key = <uint64_t *>cnp.PyArray_DATA(keys)
+    cdef int64_t *before = <int64_t *>cnp.PyArray_DATA(ones_before)
+    cdef int64_t *one = <int64_t *>cnp.PyArray_DATA(is_one)
     cdef Cells *cells = <Cells *>malloc(sizeof(Cells))
     if cells == NULL:
         raise MemoryError("no memory to order samples that share a score")
@@ -180,11 +168,11 @@ def cut_groups(
         with nogil:
             while end < m and not failed:
                 first = end
-                while end < m and scores[end] == scores[first]:
+                while end < m and score[end] == score[first]:
                     end += 1
                 failed = cut_group(
-                    cells, seed, scores[first], counts[first], ones[first], &ranks[first], end - first, &key_view[first],
-                    &before_view[first], &one_view[first])
+                    cells, seed, score[first], count[first], ones_of[first], rank + first, end - first, key + first,
+                    before + first, one + first)
     finally:
         free(cells.gathered)
         free(cells)

@@ -1,25 +1,10 @@
-"""Uniform-mass bins of many segments at once: rows are brought to their segments, and all segments are fitted in one call.
+# Uniform-mass bins of many segments at once: rows are brought to their segments, and all segments are fitted in one call.
+#
+# In between, each segment's packed rows are sorted by NumPy.
 
-In between, each segment's packed rows are sorted by NumPy.
-"""
-
-from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
-
-import numpy as np
-
-from fastbin._errors import InputError
-
-from fastbin._native.groups cimport Groups, count_tied, digest_groups, find_groups, fingerprint_groups, is_good, pack
-from fastbin._native.whole cimport place_bins
-
-cdef extern from "keys.h":
-    uint64_t mix(uint64_t z) noexcept nogil
 
 cdef enum:
-    MOST_KEYS = 1073741823  # so that numbers are int32, when they have doubled
+    MOST_NUMBERS = 1073741823  # so that numbers are int32, when they have doubled
     SIGNALS_EVERY = 1 << 18  # rows or keys, each of which may cost several misses of the caches
 
 ctypedef fused code_type:
@@ -27,30 +12,30 @@ ctypedef fused code_type:
     int64_t
 
 
-cdef inline int look_at_signals(Py_ssize_t row) except -1 nogil:
-    """Ctrl-C ends the work here: looked for once in many rows."""
+cdef inline int look_now_and_then(Py_ssize_t row) except -1 nogil:
+    """At signals, once in many rows."""
     if row & (SIGNALS_EVERY - 1) == SIGNALS_EVERY - 1:
-        with gil:
-            PyErr_CheckSignals()
+        look_at_signals()
     return 0
 
 
-cdef int count_into(const code_type[::1] codes, int64_t low, int64_t[::1] counts) except -1:
+cdef int count_into(const code_type *codes, Py_ssize_t n, int64_t low, int64_t *counts) except -1:
     cdef Py_ssize_t i
     with nogil:
-        for i in range(codes.shape[0]):
-            look_at_signals(i)
+        for i in range(n):
+            look_now_and_then(i)
             counts[codes[i] - low] += 1
     return 0
 
 
 def count_codes(codes, int64_t low, Py_ssize_t n_codes):
     """int64 (n_codes,): how often each int32 or int64 code from `low` to low + n_codes - 1 occurs. O(n + n_codes) time."""
-    counts = np.zeros(n_codes, np.int64)
+    cdef cnp.ndarray counts = np.zeros(n_codes, np.int64)
+    cdef int64_t *filled = <int64_t *>cnp.PyArray_DATA(counts)
     if codes.dtype == np.int32:
-        count_into[int32_t](codes, low, counts)
+        count_into(<const int32_t *>data_of(codes, cnp.NPY_INT32), len(codes), low, filled)
     else:
-        count_into[int64_t](codes, low, counts)
+        count_into(integers(codes), len(codes), low, filled)
     return counts
 
 
@@ -70,12 +55,12 @@ cdef int grow(KeyTable *table) except -1 nogil:
         return 1
     table.keys = keys
     slots = <int32_t *>realloc(table.slots, n_slots * sizeof(int32_t))
-    if slots == NULL or table.n_keys > MOST_KEYS:
+    if slots == NULL or table.n_keys > MOST_NUMBERS:
         return 1
     table.slots, table.n_slots = slots, n_slots
     memset(slots, 0xFF, n_slots * sizeof(int32_t))
     for i in range(table.n_keys):
-        look_at_signals(i)
+        look_now_and_then(i)
         slot = find_slot(table, keys[i])
         slots[slot] = <int32_t>i
     return 0
@@ -89,52 +74,49 @@ cdef inline Py_ssize_t find_slot(const KeyTable *table, int64_t key) noexcept no
     return slot
 
 
-def number_keys(const int64_t[::1] keys):
+def number_keys(keys):
     """The different keys, int64, in the order in which they first occur, and the number of the key of each row, int32. O(n)."""
     cdef KeyTable table
-    cdef Py_ssize_t i, slot
+    cdef Py_ssize_t i, slot, n = len(keys)
     cdef int failed = 0
-    codes = np.empty(keys.shape[0], np.int32)
-    cdef int32_t[::1] code = codes
+    cdef const int64_t *key = integers(keys)
+    cdef cnp.ndarray codes = new_array(cnp.NPY_INT32, n), different
+    cdef int32_t *code = <int32_t *>cnp.PyArray_DATA(codes)
     memset(&table, 0, sizeof(table))
     try:
         with nogil:
-            for i in range(keys.shape[0]):
+            for i in range(n):
                 if 2 * table.n_keys + 2 > table.n_slots:
                     failed = grow(&table)
                     if failed:
                         break
-                look_at_signals(i)
-                slot = find_slot(&table, keys[i])
+                look_now_and_then(i)
+                slot = find_slot(&table, key[i])
                 if table.slots[slot] < 0:
-                    table.keys[table.n_keys], table.slots[slot] = keys[i], <int32_t>table.n_keys
+                    table.keys[table.n_keys], table.slots[slot] = key[i], <int32_t>table.n_keys
                     table.n_keys += 1
                 code[i] = table.slots[slot]
         if failed:
             raise MemoryError("no memory to number the keys")
-        different = np.empty(table.n_keys, np.int64)
+        different = new_array(cnp.NPY_INT64, table.n_keys)
         if table.n_keys:
-            copy_keys(&table, different)
+            memcpy(cnp.PyArray_DATA(different), table.keys, table.n_keys * sizeof(int64_t))
     finally:
         free(table.keys)
         free(table.slots)
     return different, codes
 
 
-cdef void copy_keys(const KeyTable *table, int64_t[::1] filled) noexcept:
-    memcpy(&filled[0], table.keys, table.n_keys * sizeof(int64_t))
-
-
 cdef Py_ssize_t scatter_into(
-    const code_type[::1] codes, int64_t low, int64_t[::1] next_place, const double[::1] scores, const uint8_t[::1] labels,
-    double least, double greatest, uint64_t[::1] packed,
+    const code_type *codes, Py_ssize_t n, int64_t low, int64_t *next_place, const double *scores, const uint8_t *labels,
+    double least, double greatest, uint64_t *packed,
 ) except -1:
-    """How many rows are good; `codes`, scores and labels have one length."""
+    """How many rows are good."""
     cdef Py_ssize_t i, n_good = 0
     cdef int64_t place
     with nogil:
-        for i in range(codes.shape[0]):
-            look_at_signals(i)
+        for i in range(n):
+            look_now_and_then(i)
             n_good += is_good(scores[i], labels[i], least, greatest)
             place = next_place[codes[i] - low]
             next_place[codes[i] - low] = place + 1
@@ -142,10 +124,7 @@ cdef Py_ssize_t scatter_into(
     return n_good
 
 
-def scatter_rows(
-    codes, int64_t low, int64_t[::1] next_place, const double[::1] scores, const uint8_t[::1] labels, double least,
-    double greatest, uint64_t[::1] packed,
-):
+def scatter_rows(codes, int64_t low, next_place, scores, labels, double least, double greatest, packed):
     """Pack rows (as `pack_rows`), and write each to the next place of its code, which moves on.
 
     Parameters
@@ -171,17 +150,20 @@ def scatter_rows(
     -----
     O(n) time.
     """
-    if not codes.shape[0] == scores.shape[0] == labels.shape[0]:
+    cdef Py_ssize_t n = len(codes)
+    cdef const double *score = doubles(scores)
+    cdef const uint8_t *label = bytes_in(labels)
+    cdef int64_t *place = <int64_t *>integers(next_place)
+    cdef uint64_t *filled = <uint64_t *>words(packed)
+    if not n == len(scores) == len(labels):
         raise InputError("codes, scores and labels must have one length")
     if codes.dtype == np.int32:
-        return len(codes) - scatter_into[int32_t](codes, low, next_place, scores, labels, least, greatest, packed)
-    return len(codes) - scatter_into[int64_t](codes, low, next_place, scores, labels, least, greatest, packed)
+        return n - scatter_into(
+            <const int32_t *>data_of(codes, cnp.NPY_INT32), n, low, place, score, label, least, greatest, filled)
+    return n - scatter_into(integers(codes), n, low, place, score, label, least, greatest, filled)
 
 
-def fit_runs(
-    const uint64_t[::1] packed, const int64_t[::1] starts, const int64_t[::1] ranks, const int64_t[::1] first_rank,
-    bint leaves_out, uint64_t seed,
-):
+def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     """The bins of each run of sorted packed rows, between whole groups of equal scores.
 
     Parameters
@@ -208,42 +190,52 @@ def fit_runs(
     -----
     O(n) time.
     """
-    cdef Py_ssize_t run, n_runs = starts.shape[0] - 1, m, most = 0, n_edges = 0, edge_at = 0, bin_at = 0, tie_at = 0
+    cdef const uint64_t *row = words(packed)
+    cdef const int64_t *start = integers(starts)
+    cdef const int64_t *rank = integers(ranks)
+    cdef const int64_t *rank_of_run = integers(first_rank)
+    cdef Py_ssize_t run, n_runs = len(starts) - 1, m, most = 0, n_edges = 0, edge_at = 0, bin_at = 0, tie_at = 0
     for run in range(n_runs):
-        most = max(most, first_rank[run + 1] - first_rank[run])
-    per_run, fingerprints = np.empty((4, n_runs), np.int64), np.empty(n_runs, np.uint64)
-    cdef Py_ssize_t capacity = first_rank[n_runs] + n_runs + most
-    edges, tally, ties = np.empty(capacity), np.empty((2, capacity), np.int64), np.empty((capacity, 3), np.int64)
-    scratch = np.empty((5, most + 1), np.int64)
-    cdef double[::1] edge = edges, score = np.empty(most + 1)
-    cdef int64_t[:, ::1] of_run = per_run, count = tally, tie = ties, group = scratch
-    cdef uint64_t[::1] fingerprint = fingerprints
+        most = max(most, rank_of_run[run + 1] - rank_of_run[run])
+    cdef Py_ssize_t capacity = rank_of_run[n_runs] + n_runs + most, column = most + 1
+    cdef cnp.ndarray per_run = new_array(cnp.NPY_INT64, 4, n_runs), fingerprints = new_array(cnp.NPY_UINT64, n_runs)
+    cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, capacity), tally = new_array(cnp.NPY_INT64, 2, capacity)
+    cdef cnp.ndarray ties = new_array(cnp.NPY_INT64, capacity, 3)
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 5, column), scores = new_array(cnp.NPY_FLOAT64, column)
+    cdef double *edge = <double *>cnp.PyArray_DATA(edges)
+    cdef double *score = <double *>cnp.PyArray_DATA(scores)
+    cdef int64_t *count = <int64_t *>cnp.PyArray_DATA(tally)
+    cdef int64_t *tie = <int64_t *>cnp.PyArray_DATA(ties)
+    cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
+    cdef int64_t *n_bins_of = <int64_t *>cnp.PyArray_DATA(per_run)
+    cdef int64_t *n_samples_of = n_bins_of + n_runs
+    cdef int64_t *n_positive_of = n_bins_of + 2 * n_runs
+    cdef int64_t *n_tied_of = n_bins_of + 3 * n_runs
+    cdef uint64_t *fingerprint = <uint64_t *>cnp.PyArray_DATA(fingerprints)
     cdef Groups groups
-    cdef const int64_t *rank_at
     memset(&groups, 0, sizeof(groups))
-    groups.score, groups.below, groups.below_ones = &score[0], &group[0, 0], &group[1, 0]
-    groups.equal, groups.equal_ones = &group[2, 0], &group[3, 0]
+    groups.score, groups.below, groups.below_ones = score, group, group + column
+    groups.equal, groups.equal_ones = group + 2 * column, group + 3 * column
     with nogil:
         for run in range(n_runs):
-            look_at_signals(run)
-            m = first_rank[run + 1] - first_rank[run]
-            rank_at = &ranks[0] + first_rank[run] if m else NULL
-            groups.n_ranks, groups.n_samples = m, starts[run + 1] - starts[run]
+            look_now_and_then(run)
+            m = rank_of_run[run + 1] - rank_of_run[run]
+            groups.n_ranks, groups.n_samples = m, start[run + 1] - start[run]
             groups.n_positive = find_groups(
-                &packed[0] + starts[run], groups.n_samples, rank_at, m, &score[0], &group[0, 0], &group[1, 0], &group[2, 0],
-                &group[3, 0])
-            of_run[1, run], of_run[2, run] = groups.n_samples, groups.n_positive
-            of_run[3, run] = count_tied(groups.score, groups.equal, m)
+                row + start[run], groups.n_samples, rank + rank_of_run[run], m, score, group, group + column,
+                group + 2 * column, group + 3 * column)
+            n_samples_of[run], n_positive_of[run] = groups.n_samples, groups.n_positive
+            n_tied_of[run] = count_tied(groups.score, groups.equal, m)
             n_edges = place_bins(
-                &groups, rank_at, &groups, of_run[3, run], leaves_out, digest_groups(seed, &groups), &group[4, 0],
-                &count[0, bin_at], &count[1, bin_at], &tie[tie_at, 0])
+                &groups, rank + rank_of_run[run], &groups, n_tied_of[run], leaves_out, digest_groups(seed, &groups),
+                group + 4 * column, count + bin_at, count + capacity + bin_at, tie + 3 * tie_at)
             if n_edges < 0:
                 break
-            of_run[0, run] = n_edges + 1
-            take_edges(&groups, n_edges, score, group, &edge[edge_at])
+            n_bins_of[run] = n_edges + 1
+            take_edges(&groups, n_edges, score, group, column, edge + edge_at)
             fingerprint[run] = fingerprint_groups(&groups)
             edge_at, bin_at = edge_at + n_edges, bin_at + n_edges + 1
-            if of_run[3, run]:
+            if n_tied_of[run]:
                 tie_at += n_edges + 1
     if n_edges < 0:
         raise InputError("a score at a boundary is shared by more than 2**53 samples, of which none can be drawn")
@@ -254,13 +246,15 @@ def fit_runs(
     }  # fmt: skip
 
 
-cdef void take_edges(Groups *groups, Py_ssize_t n_edges, double[::1] score, int64_t[:, ::1] group, double *edge) noexcept nogil:
-    """Leave the groups that are edges, whose positions are in the last column, and write their scores."""
+cdef void take_edges(
+    Groups *groups, Py_ssize_t n_edges, double *score, int64_t *group, Py_ssize_t column, double *edge,
+) noexcept nogil:
+    """Leave the groups that are edges, whose positions are in the fifth column, and write their scores."""
     cdef Py_ssize_t i, b
-    cdef int column
+    cdef int k
     for i in range(n_edges):
-        b = group[4, i]
+        b = group[4 * column + i]
         score[i] = edge[i] = score[b]
-        for column in range(4):
-            group[column, i] = group[column, b]
+        for k in range(4):
+            group[k * column + i] = group[k * column + b]
     groups.n_ranks = n_edges

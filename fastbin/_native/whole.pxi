@@ -1,17 +1,6 @@
-"""Bins between whole groups of equal scores: which boundaries become edges, and what the bins count.
-
-The rule is told in fastbin/_fit/whole.py. It stands here alone, for one sample and for many segments (segments.pyx).
-"""
-
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memmove
-
-import numpy as np
-
-from fastbin._errors import InputError
-
-from fastbin._native.cfastbin cimport FASTBIN_OK, fastbin_draw_labels
-from fastbin._native.groups cimport Groups, groups_of
+# Bins between whole groups of equal scores: which boundaries become edges, and what the bins count.
+#
+# The rule is told in fastbin/_fit/whole.py. It stands here alone, for one sample and for many segments (segments.pxi).
 
 
 cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *kept) noexcept nogil:
@@ -91,9 +80,7 @@ cdef Groups as_groups(given) except *:
     return groups
 
 
-def bins_of_groups(
-    placing, const int64_t[::1] ranks, everyone, int64_t n_tied, bint leaves_out, uint64_t digest,
-):
+def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, uint64_t digest):
     """The bins between the groups of equal scores at ascending ranks.
 
     Parameters
@@ -122,16 +109,56 @@ def bins_of_groups(
     O(m), and one number drawn per edge.
     """
     cdef Groups first = as_groups(placing), every = as_groups(everyone)
-    cdef Py_ssize_t m = ranks.shape[0], n_edges
-    cdef int64_t nothing = 0
+    cdef Py_ssize_t m = len(ranks), n_edges
+    cdef cnp.ndarray kept, tally, tie_counts
+    cdef int64_t *sums
     if first.n_ranks != m or every.n_ranks != m:
         raise InputError("there must be one group for each rank")
-    kept, tally, tie_counts = np.empty(m, np.int64), np.empty((2, m + 1), np.int64), np.zeros((m + 1, 3), np.int64)
-    cdef int64_t[::1] kept_of = kept
-    cdef int64_t[:, ::1] tally_of = tally, ties_of = tie_counts
+    kept, tally, tie_counts = new_array(cnp.NPY_INT64, m), new_array(cnp.NPY_INT64, 2, m + 1), np.zeros((m + 1, 3), np.int64)
+    sums = <int64_t *>cnp.PyArray_DATA(tally)
     n_edges = place_bins(
-        &first, &ranks[0] if m else NULL, &every, n_tied, leaves_out, digest, &kept_of[0] if m else &nothing, &tally_of[0, 0],
-        &tally_of[1, 0], &ties_of[0, 0])
+        &first, integers(ranks), &every, n_tied, leaves_out, digest, <int64_t *>cnp.PyArray_DATA(kept), sums, sums + m + 1,
+        <int64_t *>cnp.PyArray_DATA(tie_counts))
     if n_edges < 0:
         raise InputError("a score at a boundary is shared by more than 2**53 samples, of which none can be drawn")
     return kept[:n_edges], tally[0, : n_edges + 1], tally[1, : n_edges + 1], tie_counts[: n_edges + 1]
+
+
+def draw_labels(digest, scores, counts, ones, chosen):
+    """Of each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
+
+    For fits with whole ties; FORMAT.md, "Drawn labels", gives the arithmetic, which never changes.
+
+    Parameters
+    ----------
+    digest : int
+        Of the seed and of all boundary groups of the fit, below 2**64.
+    scores : float64 (n,)
+        The score of each group; finite.
+    counts, ones, chosen : int64 (n,)
+        The samples of each group, how many of these have label 1, and how many are drawn; counts up to 2**53.
+
+    Returns
+    -------
+    f, y : int64 (n,)
+        0 where none is drawn.
+    """
+    given_scores = np.ascontiguousarray(scores, dtype=np.float64)
+    groups = np.stack([np.asarray(given, dtype=np.int64) for given in (counts, ones, chosen)])
+    cdef const double *score = doubles(given_scores)
+    cdef const int64_t *group = <const int64_t *>data_of(groups, cnp.NPY_INT64, 2)
+    cdef uint64_t seed = digest
+    cdef Py_ssize_t i, n = len(given_scores)
+    cdef cnp.ndarray f = np.zeros(n, np.int64), y = np.zeros(n, np.int64)
+    cdef int64_t *f_of = <int64_t *>cnp.PyArray_DATA(f)
+    cdef int64_t *y_of = <int64_t *>cnp.PyArray_DATA(y)
+    if groups.shape[1] != n:
+        raise InputError(f"counts, ones and chosen have {groups.shape[1]} entries, scores {n}; give one of each per group")
+    for i in range(n):
+        if fastbin_draw_labels(seed, score[i], group[i], group[n + i], group[2 * n + i], &f_of[i], &y_of[i]) != FASTBIN_OK:
+            raise InputError(
+                f"group {i} with score {score[i]}: {group[2 * n + i]} of {group[i]} samples, {group[n + i]} of them with "
+                "label 1, cannot be drawn; scores must be finite, ones and chosen at most the count, and the count at most "
+                "2**53"
+            )
+    return f, y

@@ -1,33 +1,7 @@
-"""Finding models by keys, and scoring rows by the models they belong to, over a `fastbin_set`.
+# Finding models by keys, and scoring rows by the models they belong to, over a `fastbin_set`.
+#
+# Columns of keys that C can look up as they lie are; all others are read by `fastbin._cells`, which also raises the errors.
 
-Columns of keys that C can look up as they lie are; all others are read by `fastbin._cells`, which also raises the errors.
-"""
-
-cimport numpy as cnp
-from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from cpython.object cimport PyObject
-from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp
-
-import secrets
-
-import numpy as np
-
-from fastbin._cells import TextCells, as_cells, check_key as check_cell
-from fastbin._errors import InputError
-from fastbin._frames import read_column
-from fastbin._validation import check_same_length
-
-from fastbin._native.cfastbin cimport *
-from fastbin._native.owner cimport describe_model, error_of, succeed_with
-from fastbin._native.rows cimport (
-    RELEASE_GIL_FROM, check_out, describe_piece, fresh_key, is_fast, key_of, number_of, part_of, pieces_of, row_at,
-)
-from fastbin._native.set_owner cimport SetOwner
-
-cnp.import_array()
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(PyObject *number, int *overflow)
@@ -68,7 +42,7 @@ cdef Py_ssize_t to_utf8(const uint32_t *characters, Py_ssize_t length, char *tex
     return size if size <= FASTBIN_MAX_KEY_SIZE else -1
 
 
-cdef fastbin_status score_rows(
+cdef fastbin_status score_set_rows(
     const fastbin_set *models, const int32_t *numbers, const fastbin_rows *rows, bint to_values, void *filled, size_t *bad_row,
 ) noexcept nogil:
     if to_values:
@@ -132,9 +106,10 @@ cdef class NativeModelSet(SetOwner):
                 return False
         return True
 
-    cdef object _find_ints(self, const int64_t[::1] cells):
-        cdef Py_ssize_t i, n = cells.shape[0]
-        cdef cnp.ndarray found = np.empty(n, np.int32)
+    cdef object _find_ints(self, known):
+        cdef Py_ssize_t i, n = len(known)
+        cdef const int64_t *cells = integers(known)
+        cdef cnp.ndarray found = new_array(cnp.NPY_INT32, n)
         cdef int32_t *numbers = <int32_t *>cnp.PyArray_DATA(found)
         with nogil:
             for i in range(n):
@@ -271,9 +246,9 @@ cdef class NativeModelSet(SetOwner):
     cdef object _score(self, bint to_values, cnp.ndarray numbers, scores, keys, seed, out, nan):
         """Values or bins of rows whose models have these numbers, as `_find` returns them."""
         cdef int typenum = cnp.NPY_FLOAT64 if to_values else cnp.NPY_INT32
-        cdef const int32_t[::1] models = numbers
+        cdef const int32_t *models = <const int32_t *>data_of(numbers, cnp.NPY_INT32)
         cdef fastbin_rows rows
-        cdef cnp.npy_intp shape = models.shape[0]
+        cdef cnp.npy_intp shape = len(numbers)
         cdef cnp.ndarray result
         self._refuse_empty()
         if is_fast(scores, keys):
@@ -290,19 +265,19 @@ cdef class NativeModelSet(SetOwner):
         return result
 
     cdef int _fill(
-        self, bint to_values, scores, const fastbin_rows *rows, const int32_t[::1] models, void *filled,
+        self, bint to_values, scores, const fastbin_rows *rows, const int32_t *models, void *filled,
     ) except -1:
         """The results of some rows; `models` are the numbers of the models of all."""
-        cdef const int32_t *first = &models[rows.first_row] if rows.n_rows else NULL
+        cdef const int32_t *first = models + rows.first_row
         cdef fastbin_status status = FASTBIN_OK
         cdef fastbin_rows part
         cdef size_t bad_row = 0, done = 0, size = sizeof(double) if to_values else sizeof(int32_t)
         if rows.n_rows < RELEASE_GIL_FROM:
-            status = score_rows(self.set, first, rows, to_values, filled, &bad_row)
+            status = score_set_rows(self.set, first, rows, to_values, filled, &bad_row)
         while rows.n_rows >= RELEASE_GIL_FROM and done < rows.n_rows and status == FASTBIN_OK:
             part, bad_row = part_of(rows, done), 0
             with nogil:
-                status = score_rows(self.set, first + done, &part, to_values, <char *>filled + done * size, &bad_row)
+                status = score_set_rows(self.set, first + done, &part, to_values, <char *>filled + done * size, &bad_row)
             bad_row += done
             done += part.n_rows
             PyErr_CheckSignals()

@@ -1,1 +1,0 @@
-"""Nothing of it can be seen from Python."""
