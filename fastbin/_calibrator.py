@@ -57,7 +57,8 @@ def as_model_set(models: Any, name: str = "models") -> ModelSet:
     """The set itself, or that of a fitted estimator of `fastbin.multi`; InputTypeError for anything else."""
     fitted = models.model_ if hasattr(type(models), "model_") else models
     if not isinstance(fitted, ModelSet):
-        raise InputTypeError(f"{name} is of type {type(models).__name__}; pass a ModelSet, or an estimator of fastbin.multi")
+        remedy = "pass a ModelSet, or an estimator of fastbin.multi"
+        raise InputTypeError(f"is of type {type(models).__name__}", remedy, argument=name)
     return fitted
 
 
@@ -121,7 +122,7 @@ class Estimator(Generic[M]):
         known = self._parameter_names()
         for name, value in params.items():
             if name not in known:
-                raise InputError(f"{name} is not a parameter of {type(self).__name__}; it has {', '.join(known)}")
+                raise InputError(f"is not a parameter of {type(self).__name__}", f"it has {', '.join(known)}", argument=name)
             setattr(self, name, value)
         return self
 

@@ -19,7 +19,8 @@ from fastbin._validation import is_missing
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
 
-ABOUT_MISSING = "missing; give every row a key"
+ABOUT_MISSING = "is missing", "give every row a key"
+A_KEY_IS = "a key is an integer or a text"
 
 Key = int | str
 
@@ -63,13 +64,14 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
     array = read_column(cells, name, said_of_null=ABOUT_MISSING)
     if array is None:
         if isinstance(cells, (str, bytes, Set, Mapping, Iterator)) or not isinstance(cells, Iterable):
-            raise InputTypeError(f"{name} is {cells!r}; pass one key for each row, as a list or an array")
+            remedy = "pass one key for each row, as a list or an array"
+            raise InputTypeError(None, remedy, argument=name, value=cells)
         if np.ma.isMaskedArray(cells) and np.ma.getmaskarray(cells).any():
             at = int(np.argmax(np.ma.getmaskarray(cells)))
-            raise InputError(f"{name}[{at}] is masked; remove or fill masked rows first")
+            raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
         array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
     if array.ndim != 1:
-        raise InputTypeError(f"{name} must be one-dimensional, got shape {array.shape}")
+        raise InputTypeError(f"must be one-dimensional, got shape {array.shape}", argument=name)
     if array.dtype.kind in "iu":
         return _as_int64(array, name)
     if array.dtype.kind in "bfcmM" and len(array):
@@ -89,7 +91,8 @@ def _from_sequence(cells: Iterable[Any]) -> Array:
 def _as_int64(array: Array, name: str) -> Int64s:
     if array.dtype.kind == "u" and len(array) and int(array.max()) > GREATEST:
         at = int(np.argmax(array > np.uint64(GREATEST)))
-        raise InputError(f"{name}[{at}] is {int(array[at])}; an integer key is at most 2**63 - 1: pass larger ones as text")
+        remedy = "an integer key is at most 2**63 - 1: pass larger ones as text"
+        raise InputError(None, remedy, argument=name, at=at, value=int(array[at]))
     return np.ascontiguousarray(array, np.int64)
 
 
@@ -118,19 +121,20 @@ def _from_objects(items: list[Any], name: str) -> Cells:
     """Python objects, all of them texts or all of them integers."""
     kinds = set(map(type, items))
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        return np.array([_check_integer(item, f"{name}[{i}]") for i, item in enumerate(items)], np.int64)
+        return np.array([_check_integer(item, name, i) for i, item in enumerate(items)], np.int64)
     if not all(issubclass(kind, str) for kind in kinds):
         is_text = isinstance(items[0], str)
         at = next(i for i, item in enumerate(items) if not _is_key(item) or isinstance(item, str) != is_text)
         if not _is_key(items[at]):
             _refuse(name, at, items[at])
-        raise InputError(f"{name}[{at}] is {items[at]!r}, and {name}[0] is {items[0]!r}; pass keys of one type")
+        problem = f"is {items[at]!r}, and {name}[0] is {items[0]!r}"
+        raise InputError(problem, "pass keys of one type", argument=name, at=at, value=items[at])
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in items), np.int32, len(items))
     texts = list(map(str, numbers))
     for number, text in enumerate(texts):
         if not 0 < _size(text) <= MOST_BYTES:
-            check_key(text, f"{name}[{int(np.argmax(codes == number))}]")
+            check_key(text, name, int(np.argmax(codes == number)))
     return TextCells(texts, codes)
 
 
@@ -139,14 +143,15 @@ def _is_key(item: Any) -> bool:
 
 
 def _refuse(name: str, position: int, item: Any) -> NoReturn:
-    what = ABOUT_MISSING if is_missing(item) else f"{item!r}; a key is an integer or a text"
-    raise InputError(f"{name}[{position}] is {what}")
+    problem, remedy = ABOUT_MISSING if is_missing(item) else (None, A_KEY_IS)
+    raise InputError(problem, remedy, argument=name, at=position, value=item)
 
 
-def _check_integer(key: Any, place: str) -> int:
+def _check_integer(key: Any, name: str, at: int | None) -> int:
     number = int(key)
     if not LEAST <= number <= GREATEST:
-        raise InputError(f"{place} is {number}; an integer key lies in [-2**63, 2**63 - 1]: pass larger ones as text")
+        remedy = "an integer key lies in [-2**63, 2**63 - 1]: pass larger ones as text"
+        raise InputError(None, remedy, argument=name, at=at, value=number)
     return number
 
 
@@ -158,28 +163,31 @@ def _size(text: str) -> int:
         return 0
 
 
-def check_key(key: Any, place: str = "cell") -> Key:
-    """One key, as a Python integer or text; `place` names it in messages."""
+def check_key(key: Any, name: str = "cell", at: int | None = None) -> Key:
+    """One key, as a Python integer or text; messages call it by name and position."""
     if not _is_key(key):
-        raise InputTypeError(f"{place} is {'missing' if is_missing(key) else repr(key)}; a key is an integer or a text")
+        raise InputTypeError("is missing" if is_missing(key) else None, A_KEY_IS, argument=name, at=at, value=key)
     if not isinstance(key, str):
-        return _check_integer(key, place)
+        return _check_integer(key, name, at)
     size = _size(key)
     if size == 0:
-        raise InputError(f"{place} is {key!r}, which {'is empty' if not key else 'is not valid Unicode'}; give it a name")
+        problem = f"is {key!r}, which {'is empty' if not key else 'is not valid Unicode'}"
+        raise InputError(problem, "give it a name", argument=name, at=at, value=key)
     if size > MOST_BYTES:
-        raise InputError(f"{place} begins with {key[:20]!r} and has {size} bytes; a key has at most {MOST_BYTES}")
+        problem = f"begins with {key[:20]!r} and has {size} bytes"
+        raise InputError(problem, f"a key has at most {MOST_BYTES}", argument=name, at=at)
     return str(key)
 
 
 def in_order(keys: Iterable[Any], name: str) -> list[Key]:
     """Different keys of one type, checked and ascending: integers by size, texts by their bytes (which is by code points)."""
-    checked = [check_key(key, f"{name}[{i}]") for i, key in enumerate(keys)]
+    checked = [check_key(key, name, i) for i, key in enumerate(keys)]
     for i, key in enumerate(checked):
         if isinstance(key, str) != isinstance(checked[0], str):
-            raise InputError(f"{name}[{i}] is {key!r}, and {name}[0] is {checked[0]!r}; give keys of one type")
+            problem = f"is {key!r}, and {name}[0] is {checked[0]!r}"
+            raise InputError(problem, "give keys of one type", argument=name, at=i, value=key)
     ascending = sorted(checked)
     for key, other in pairwise(ascending):
         if key == other:
-            raise InputError(f"{name} holds {key!r} twice; give each cell one model")
+            raise InputError(f"holds {key!r} twice", "give each cell one model", argument=name, value=key)
     return ascending

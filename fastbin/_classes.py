@@ -8,13 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fastbin._cells import Cells, Key, TextCells, as_cells, in_order
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError, Wording, Words, by_name
 from fastbin._frames import columns_of, refuse_lazy
 from fastbin._scalars import check_choice
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
 
 INPUTS = ("probabilities", "logits")
+GIVE_CLASSES = Wording("classes=[...]", "--class-labels")
 
 # How far the sum of a row may be from 1: rounding of a softmax in the precision of the matrix.
 TOLERANCE, TOLERANCE_FLOAT32 = 1e-6, 1e-4
@@ -47,27 +48,33 @@ def check_matrix(
         check_choice(inputs, "inputs", INPUTS)
     array = _as_matrix(P, name)
     if n_columns is not None and array.shape[1] != n_columns:
-        raise InputError(
-            f"{name} has {array.shape[1]} columns, and there are {n_columns} classes; give one column for each class"
-        )
+        problem = f"has {array.shape[1]} columns, and there are {n_columns} classes"
+        raise InputError(problem, "give one column for each class", argument=name)
     matrix = np.asarray(array, np.float64)
-    refuse_first(~np.isfinite(matrix), lambda i: f"{_place(i, matrix, name)}; remove such rows, or impute them first")
+    remedy: Words = "remove such rows, or impute them first"
+    refuse_first(~np.isfinite(matrix), name, matrix, remedy, lambda i: _is_value(matrix.flat[i]))
     if inputs == "logits":
         powers = np.exp(matrix - matrix.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-    or_logits = "their softmax, if they are logits" if inputs is None else "logits with inputs='logits'"
-    refuse_first(
-        (matrix < 0.0) | (matrix > 1.0),
-        lambda i: f"{_place(i, matrix, name)}, outside [0, 1]; pass probabilities, or {or_logits}",
-    )
+    or_logits: tuple[str | Wording, ...] = ("their softmax, if they are logits",)
+    if inputs is not None:
+        or_logits = "logits with ", by_name("inputs", "logits")
+    bad, remedy = (matrix < 0.0) | (matrix > 1.0), ("pass probabilities, or ", *or_logits)
+    refuse_first(bad, name, matrix, remedy, lambda i: f"{_is_value(matrix.flat[i])}, outside [0, 1]")
     sums, tolerance = matrix.sum(axis=1), TOLERANCE_FLOAT32 if array.dtype == np.float32 else TOLERANCE
-    refuse_first(
-        sum_to_one & (np.abs(sums - 1.0) > tolerance),
-        lambda i: (
-            f"row {i} of {name} sums to {float(sums[i])!r}, not to 1; pass the probabilities of all classes (P / P.sum(axis=1, "
-            f"keepdims=True) scales a matrix P of them), or {or_logits}"
-        ),
-    )
+    bad = sum_to_one & (np.abs(sums - 1.0) > tolerance)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"sums to {float(sums[row])!r}, not to 1",
+            (
+                "pass the probabilities of all classes (P / P.sum(axis=1, keepdims=True) scales a matrix P of them), or ",
+                *or_logits,
+            ),
+            argument=name,
+            at=(row, None),
+            value=float(sums[row]),
+        )
     return matrix
 
 
@@ -75,45 +82,47 @@ def _as_matrix(P: Any, name: str) -> Array:
     refuse_lazy(P, name)
     if np.ma.isMaskedArray(P) and np.ma.getmaskarray(P).any():
         i, j = np.argwhere(np.ma.getmaskarray(P))[0].tolist()
-        raise InputError(f"{name}[{i}, {j}] is masked; remove or fill masked rows first")
+        raise InputError("is masked", "remove or fill masked rows first", argument=name, at=(i, j))
     try:
         array = np.asarray(P)
     except (ValueError, TypeError) as error:
-        raise InputTypeError(f"{name} is not a matrix of numbers: {error}") from error
+        raise InputTypeError(f"is not a matrix of numbers: {error}", argument=name) from error
     if array.ndim != 2:
-        raise InputTypeError(f"{name} must have a row for each sample and a column for each class, got shape {array.shape}")
+        problem = f"must have a row for each sample and a column for each class, got shape {array.shape}"
+        raise InputTypeError(problem, argument=name)
     if array.shape[1] < 2:
         raise InputError(
-            f"{name} has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least; scores "
-            "of one class go to a binary calibrator, such as UniformMassBinning"
+            f"has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least",
+            "scores of one class go to a binary calibrator, such as UniformMassBinning",
+            argument=name,
         )
     if array.dtype.kind not in "biufO":
-        raise InputTypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+        raise InputTypeError(f"must hold numbers, got dtype {array.dtype}", argument=name)
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"{name} must hold numbers, got dtype {array.dtype}: {error}") from error
+            raise InputTypeError(f"must hold numbers, got dtype {array.dtype}: {error}", argument=name) from error
     return array
 
 
-def _place(at: int, matrix: Float64s, name: str) -> str:
-    value = float(matrix.flat[at])
-    return f"{name}[{at // matrix.shape[1]}, {at % matrix.shape[1]}] is {'NaN' if np.isnan(value) else value}"
+def _is_value(value: np.float64) -> str:
+    return f"is {'NaN' if np.isnan(value) else value}"
 
 
 def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
     """The classes in the order of the columns: different integers, or different texts."""
     if isinstance(classes, (str, bytes, Set, Mapping)) or not hasattr(classes, "__len__"):
-        raise InputTypeError(f"classes is {classes!r}; pass the class of each column of P, as a list")
+        remedy = "pass the class of each column of P, as a list"
+        raise InputTypeError(f"is {classes!r}", remedy, argument="classes", value=classes)
     given = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     in_order(given, "classes")
     if len(given) < 2:
-        raise InputError(
-            f"classes has {len(given)} entries; give the class of each column of P, of which there are two or more"
-        )
+        remedy = "give the class of each column of P, of which there are two or more"
+        raise InputError(f"has {len(given)} entries", remedy, argument="classes")
     if n_columns is not None and len(given) != n_columns:
-        raise InputError(f"classes has {len(given)} entries, and P has {n_columns} columns; give the class of each column")
+        problem = f"has {len(given)} entries, and P has {n_columns} columns"
+        raise InputError(problem, "give the class of each column", argument="classes")
     return given
 
 
@@ -122,8 +131,8 @@ def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
     names = columns_of(P)
     if set(names) == set(classes) and names != list(classes):
         raise InputError(
-            f"the columns of P are {', '.join(map(str, names))}, and the classes are {', '.join(map(str, classes))}; bring the "
-            "columns into the order of the classes"
+            f"the columns of P are {', '.join(map(str, names))}, and the classes are {', '.join(map(str, classes))}",
+            "bring the columns into the order of the classes",
         )
 
 
@@ -134,16 +143,13 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
         if len(cells.codes) == 0:
             return list(range(n_columns))
         raise InputError(
-            f"labels are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given; pass classes=[...], "
-            "the class of each column of P"
+            f"are texts, such as {cells.texts[int(cells.codes[0])]!r}, and classes is not given",
+            ("pass ", GIVE_CLASSES, ", the class of each column of P"),
+            argument="labels",
         )
-    refuse_first(
-        (cells < 0) | (cells >= n_columns),
-        lambda i: (
-            f"labels[{i}] is {cells[i]}, and without classes the {n_columns} columns of P are the classes 0 to "
-            f"{n_columns - 1}; pass classes=[...], the class of each column"
-        ),
-    )
+    named = f"without classes the {n_columns} columns of P are the classes 0 to {n_columns - 1}"
+    remedy = "pass ", GIVE_CLASSES, ", the class of each column"
+    refuse_first((cells < 0) | (cells >= n_columns), "labels", cells, remedy, lambda i: f"is {cells[i]}, and {named}")
     return list(range(n_columns))
 
 
@@ -152,7 +158,8 @@ def require_classes(labels: Any, name: str) -> None:
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
     if kind == "f" and len(labels):
         first = np.asarray(labels).item(0)
-        raise InputTypeError(f"{name}[0] is {first!r}, a float; classes are integers or texts: pass {name}.astype(int)")
+        remedy = f"classes are integers or texts: pass {name}.astype(int)"
+        raise InputTypeError(f"is {first!r}, a float", remedy, argument=name, at=0, value=first)
 
 
 def _label_cells(labels: Any, name: str) -> Int64s | TextCells:
@@ -181,7 +188,8 @@ def find_columns(labels: Any, classes: Sequence[Key], name: str) -> Int64s:
 def _refuse_class(cells: Int64s | TextCells, at: int, classes: Sequence[Key], name: str) -> NoReturn:
     value = cells.texts[cells.codes[at]] if isinstance(cells, TextCells) else int(cells[at])
     shown = ", ".join(map(repr, classes[:5])) + (", ..." if len(classes) > 5 else "")
-    raise InputError(f"{name}[{at}] is {value!r}, which is none of the {len(classes)} classes: {shown}; remove such rows")
+    problem = f"is {value!r}, which is none of the {len(classes)} classes: {shown}"
+    raise InputError(problem, "remove such rows", argument=name, at=at, value=value)
 
 
 def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
@@ -189,7 +197,7 @@ def in_one_code(**columns: Cells) -> tuple[list[Key], list[Int64s]]:
     kinds = {name: "text" if isinstance(column, TextCells) else "integers" for name, column in columns.items()}
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"{name} holds {kind}" for name, kind in kinds.items())
-        raise InputTypeError(f"{said}; name the classes in one way")
+        raise InputTypeError(said, "name the classes in one way")
     texts = [column for column in columns.values() if isinstance(column, TextCells)]
     if texts:
         keys = sorted({text for column in texts for text in column.texts})

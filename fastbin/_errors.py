@@ -56,7 +56,12 @@ def _said(words: Words, in_shell: bool = False) -> str:
     return words if isinstance(words, str) else "".join(_said(piece, in_shell) for piece in words)
 
 
-class _ArgumentError(FastbinError):
+def joined(*remedies: Words) -> Wording:
+    """Several remedies as one; those that are empty are left out."""
+    return Wording(*("; ".join(_said(each, in_shell) for each in remedies if each) for in_shell in (False, True)))
+
+
+class ArgumentError(FastbinError):
     """What is wrong with an argument, in fields; the message is made of them.
 
     Attributes
@@ -100,7 +105,7 @@ class _ArgumentError(FastbinError):
         return f"{subject}{' ' * bool(subject)}{problem}{'; ' * bool(remedy)}{remedy}"
 
 
-class InputError(_ArgumentError, ValueError):
+class InputError(ArgumentError, ValueError):
     """A value that cannot be used: the message names the argument, the first bad position, the value and the remedy.
 
     Attributes
@@ -111,8 +116,12 @@ class InputError(_ArgumentError, ValueError):
     """
 
 
-class InputTypeError(_ArgumentError, TypeError):
+class InputTypeError(ArgumentError, TypeError):
     """An argument of the wrong type or shape; its fields are those of an `InputError`."""
+
+
+class MemoryLimitError(ArgumentError, MemoryError):
+    """The memory that a user allows is too little."""
 
 
 class NotFittedError(FastbinError, ValueError, AttributeError):

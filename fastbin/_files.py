@@ -79,7 +79,7 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     """
     path = os.fspath(path)
     if not path:
-        raise InputError(f"path is {path!r}; name a file")
+        raise InputError(None, "name a file", argument="path", value=path)
     descriptor = descriptor_of(path)
     if descriptor is not None:
         with os.fdopen(_duplicate(descriptor, path), "wb") as file:

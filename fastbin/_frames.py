@@ -21,7 +21,7 @@ from fastbin._typing import Array, Bools
 # Packages whose tables hold no rows until they are asked to compute them.
 LAZY_PACKAGES = ("dask", "dask_expr", "duckdb", "ibis", "pyspark")
 
-ABOUT_NULLS = "null; remove or fill missing rows first"
+ABOUT_NULLS = "is null", "remove or fill missing rows first"
 
 
 class Piece(NamedTuple):
@@ -38,7 +38,7 @@ class Column(NamedTuple):
     pieces: Sequence[Any]
 
     def arrays(
-        self, name: str, first_row: int = 0, *, keep_nulls: bool = False, said_of_null: str = ABOUT_NULLS
+        self, name: str, first_row: int = 0, *, keep_nulls: bool = False, said_of_null: tuple[str, str] = ABOUT_NULLS
     ) -> Iterator[tuple[Array, int]]:
         """The pieces as arrays, at least one, each with the number of its first row. Nulls are refused, or become NaN.
 
@@ -49,7 +49,7 @@ class Column(NamedTuple):
         for array, is_null in map(_READ[self.library], self.pieces):
             if is_null is not None and not keep_nulls:
                 at = first_row + int(np.argmax(is_null))
-                raise InputError(f"{name}[{at}] is {said_of_null}")
+                raise InputError(*said_of_null, argument=name, at=at)
             yield array, first_row
             first_row += len(array)
 
@@ -100,7 +100,7 @@ def column_of(values: Any, name: str) -> Column | None:
     return None
 
 
-def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: str = ABOUT_NULLS) -> Array | None:
+def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: tuple[str, str] = ABOUT_NULLS) -> Array | None:
     """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
     column = column_of(values, name)
     if column is None:
@@ -123,8 +123,9 @@ def refuse_lazy(values: Any, name: str) -> None:
     kind, library = type(values).__name__, type(values).__module__.partition(".")[0]
     if library in LAZY_PACKAGES or kind == "LazyFrame":
         raise InputTypeError(
-            f"{name} is a {kind} of {library}, which holds no rows before it is computed; collect it first, or score the table "
-            "where it is with engines.predict"
+            f"is a {kind} of {library}, which holds no rows before it is computed",
+            "collect it first, or score the table where it is with engines.predict",
+            argument=name,
         )
 
 
@@ -158,7 +159,7 @@ def _of_arrow_interface(values: Any) -> Column | None:
     if pa.types.is_struct(column.type):  # a table
         fields = column.flatten()
         if len(fields) != 1:
-            raise InputTypeError(f"{type(values).__name__} has {len(fields)} columns; pass one of them")
+            raise InputTypeError(f"{type(values).__name__} has {len(fields)} columns", "pass one of them")
         (column,) = fields
     return _of_arrow(column)
 
@@ -270,8 +271,9 @@ def _other_order(name: str, index: Any, other_name: str, other: Any) -> InputErr
     at = _first_difference(index, other)
     label, other_label = (labels[at : at + 1].tolist()[0] for labels in (index, other))
     return InputError(
-        f"{name} has the label {label!r} in its index at row {at}, and {other_name} has {other_label!r}; bring both into one "
-        f"order, or pass {name}.to_numpy() to fit by position"
+        f"has the label {label!r} in its index at row {at}, and {other_name} has {other_label!r}",
+        f"bring both into one order, or pass {name}.to_numpy() to fit by position",
+        argument=name,
     )
 
 

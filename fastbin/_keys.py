@@ -10,10 +10,11 @@ import numpy as np
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import UInt64s
 
-# 2**64 - 1 is reserved: it stands for "above every key".
+# The number after the greatest key is reserved: it stands for "above every key".
 GREATEST_KEY = 2**64 - 2
+ABOVE_EVERY_KEY = GREATEST_KEY + 1
 
-HOW_TO_CONVERT = "; ids are integers, text or bytes: convert them, the same way wherever they are scored"
+CONVERT_IDS = "ids are integers, text or bytes: convert them, the same way wherever they are scored"
 
 
 def hash_keys(ids: Any, salt: str | bytes) -> UInt64s:
@@ -73,17 +74,17 @@ def hash_key(message: bytes, secret: bytes) -> int:
 def check_salt(salt: Any, name: str = "salt") -> bytes:
     """The salt as bytes."""
     if not isinstance(salt, (str, bytes, bytearray)):
-        raise InputTypeError(f"{name} must be text or bytes, got {type(salt).__name__}")
+        raise InputTypeError(f"must be text or bytes, got {type(salt).__name__}", argument=name)
     secret = salt.encode("utf8", errors="surrogateescape") if isinstance(salt, str) else bytes(salt)
     if not secret:
-        raise InputError(f"{name} is empty; a salt is a secret that others cannot guess")
+        raise InputError("is empty", "a salt is a secret that others cannot guess", argument=name)
     return secret
 
 
 def _values(ids: Any) -> list[Any]:
     """The ids one by one, as Python's types where their type has one."""
     if isinstance(ids, (str, bytes, bytearray)):
-        raise InputTypeError(f"ids is one {type(ids).__name__}; pass a list of ids")
+        raise InputTypeError(f"is one {type(ids).__name__}", "pass a list of ids", argument="ids")
     if hasattr(ids, "to_pylist"):  # PyArrow
         return list(ids.to_pylist())
     if isinstance(ids, (list, tuple)):
@@ -93,7 +94,7 @@ def _values(ids: Any) -> list[Any]:
     is_frame = hasattr(ids, "to_numpy") and not isinstance(ids, np.ndarray)
     array = np.asarray(ids.to_numpy() if is_frame else ids)
     if array.ndim != 1:
-        raise InputTypeError(f"ids must be one-dimensional, got shape {array.shape}; pass one id per row")
+        raise InputTypeError(f"must be one-dimensional, got shape {array.shape}", "pass one id per row", argument="ids")
     if is_frame and array.dtype.kind == "f":  # integers of which some are missing
         array = np.asarray(ids, dtype=object)
     return list(array.tolist())
@@ -107,14 +108,16 @@ def _message(value: Any, position: int) -> bytes:
         try:
             return value.encode("utf8")
         except UnicodeEncodeError:
-            raise InputError(f"ids[{position}] is {value!r}, which is not text{HOW_TO_CONVERT}") from None
+            problem = f"is {value!r}, which is not text"
+            raise InputError(problem, CONVERT_IDS, argument="ids", at=position, value=value) from None
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return b"%d" % int(value)
     is_nan = isinstance(value, (float, np.floating)) and value != value
     if value is None or is_nan or type(value).__name__ in ("NAType", "NaTType"):
         _refuse_missing(position, "missing")
-    raise InputTypeError(f"ids[{position}] is {value!r}{HOW_TO_CONVERT}")
+    raise InputTypeError(None, CONVERT_IDS, argument="ids", at=position, value=value)
 
 
 def _refuse_missing(position: int, how: str) -> NoReturn:
-    raise InputError(f"ids[{position}] is {how}; every row needs an id, since rows without one would all share a key")
+    remedy = "every row needs an id, since rows without one would all share a key"
+    raise InputError(f"is {how}", remedy, argument="ids", at=position)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastbin import _html
 from fastbin._errors import GuaranteeError, MissingDependencyError
+from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin._schemes import SCHEMES
 from fastbin._tables import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._typing import Array, Bools, Float64s, Int64s
@@ -23,8 +24,6 @@ FIELDS = (
     "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
     "edges_share", "score_range", "delta", "odds_ratio", "seed", "event", "note", "out_of_range",
 )  # fmt: skip
-
-LAST_KEY = 2**64 - 1
 
 
 def counted(number: int, noun: str) -> str:
@@ -117,7 +116,7 @@ def is_shared(model: Model) -> Bools:
         return np.zeros(len(edges), np.bool_)
     differs = edges[1:] != edges[:-1]
     is_alone = np.append(True, differs) & np.append(differs, True)
-    return (keys > 0) & ((keys < LAST_KEY) | ~is_alone)
+    return (keys > 0) & ((keys < ABOVE_EVERY_KEY) | ~is_alone)
 
 
 def edge_words(model: Model, rows: Int64s) -> list[str]:

@@ -118,10 +118,11 @@ def text_of(provenance: Any, **of_model: Any) -> bytes:
     if provenance is None or isinstance(provenance, bytes):
         return provenance or b""
     if not isinstance(provenance, Mapping):
-        raise InputTypeError(f"provenance is of type {type(provenance).__name__}; pass a dict, as model.provenance shows it")
+        remedy = "pass a dict, as model.provenance shows it"
+        raise InputTypeError(f"is of type {type(provenance).__name__}", remedy, argument="provenance")
     for name in OF_MODEL:
         if name in provenance and provenance[name] != of_model[name]:
-            raise InputError(f"provenance says {name}={provenance[name]!r}, and the model has {of_model[name]!r}")
+            raise InputError(f"says {name}={provenance[name]!r}, and the model has {of_model[name]!r}", argument="provenance")
     return canonical({name: value for name, value in provenance.items() if name not in OF_MODEL})
 
 
@@ -132,9 +133,9 @@ def canonical(value: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"provenance is not what JSON can hold: {error}") from None
+        raise InputError(f"is not what JSON can hold: {error}", argument="provenance") from None
     if len(text) > MOST_BYTES:
-        raise InputError(f"provenance is {len(text)} bytes of JSON; a model holds at most {MOST_BYTES}")
+        raise InputError(f"is {len(text)} bytes of JSON", f"a model holds at most {MOST_BYTES}", argument="provenance")
     return text
 
 

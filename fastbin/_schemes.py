@@ -128,7 +128,7 @@ def code_of(name: str, word: str) -> int:
     for code, known in WORDS[name].items():
         if known == word:
             return code
-    raise InputError(f"{name} is {word!r}; choose one of {', '.join(map(repr, WORDS[name].values()))}")
+    raise InputError(None, f"choose one of {', '.join(map(repr, WORDS[name].values()))}", argument=name, value=word)
 
 
 def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
@@ -137,23 +137,23 @@ def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 
     try:
         number = operator.index(integer)
     except TypeError as error:
-        raise InputTypeError(f"{name} must be an integer, got {value!r}") from error
+        raise InputTypeError(f"must be an integer, got {value!r}", argument=name, value=value) from error
     if not low <= number <= high:
-        raise InputError(f"{name} is {number}; it must lie between {low} and {high}")
+        raise InputError(None, f"it must lie between {low} and {high}", argument=name, value=number)
     return number
 
 
 def check_number(value: Any, name: str) -> float:
     """A real number as the double that equals it; bool, text and complex numbers are none."""
     if isinstance(value, (bool, np.bool_, np.complexfloating)) or not isinstance(value, (numbers.Real, np.number)):
-        raise InputTypeError(f"{name} must be a real number, got {value!r}")
+        raise InputTypeError(f"must be a real number, got {value!r}", argument=name, value=value)
     exact = value.item() if isinstance(value, np.integer) else value  # as Python's integer it compares exactly
     try:
         number = float(exact)
     except OverflowError:
         number = np.inf
     if number == number and number != exact:
-        raise InputError(f"{name} is {value}, which float64 does not hold")
+        raise InputError(f"is {value}, which float64 does not hold", argument=name, value=value)
     return number
 
 
@@ -162,16 +162,16 @@ def check_range(score_range: Any) -> tuple[float, float]:
     if score_range is None:
         return -np.inf, np.inf
     if not isinstance(score_range, (tuple, list, np.ndarray)) or len(score_range) != 2:
-        raise InputTypeError(f"score_range must be (low, high) or None, got {score_range!r}")
+        raise InputTypeError(f"must be (low, high) or None, got {score_range!r}", argument="score_range", value=score_range)
     return check_number(score_range[0], "score_range[0]"), check_number(score_range[1], "score_range[1]")
 
 
 def check_parameters(parameters: Any) -> tuple[float, ...]:
     """The parameters of a map; C has room for four."""
     if not isinstance(parameters, (tuple, list, np.ndarray)):
-        raise InputTypeError(f"map_parameters must be a tuple of numbers, got {parameters!r}")
+        raise InputTypeError(f"must be a tuple of numbers, got {parameters!r}", argument="map_parameters", value=parameters)
     if len(parameters) > 4:
-        raise InputError(f"map_parameters has {len(parameters)} entries; a map has at most 4")
+        raise InputError(f"has {len(parameters)} entries", "a map has at most 4", argument="map_parameters")
     return tuple(check_number(parameter, f"map_parameters[{i}]") for i, parameter in enumerate(parameters))
 
 
@@ -191,9 +191,9 @@ def native_parts(**parts: Any) -> dict[str, Any]:
     low, high = check_range(parts["score_range"])
     note, rates = parts["note"], parts["rates"]
     if not isinstance(note, str):
-        raise InputTypeError(f"note must be text, got {note!r}")
+        raise InputTypeError(f"must be text, got {note!r}", argument="note", value=note)
     if rates is not None and not isinstance(rates, ClassRates):
-        raise InputTypeError(f"rates must be ClassRates or None, got {rates!r}")
+        raise InputTypeError(f"must be ClassRates or None, got {rates!r}", argument="rates", value=rates)
     seen = columns["counts"] if columns["step_counts"] is None else columns["step_counts"]
     for name, column in (("n_samples", seen), ("n_positive", columns["label_sums"])):
         if parts[name] is None:
@@ -228,14 +228,16 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
         shape = shapes.get(name, (n_bins,))
         if column is not None and column.shape != shape:
             bins = "" if n_bins == n_values else f" and {n_bins} bins"
-            raise InputError(f"{name} has shape {column.shape}; a {kind} model with {n_values} values{bins} needs {shape}")
+            remedy = f"a {kind} model with {n_values} values{bins} needs {shape}"
+            raise InputError(f"has shape {column.shape}", remedy, argument=name)
     if columns["edges"] is None and n_edges:
-        raise InputError(f"edges is None; a {kind} model with {n_values} values needs {n_edges}")
+        raise InputError("is None", f"a {kind} model with {n_values} values needs {n_edges}", argument="edges")
     if columns["step_counts"] is None and n_bins < n_values:
-        raise InputError(f"step_counts is None; a model with {n_values} steps in {n_bins} bins needs the samples in each step")
+        remedy = f"a model with {n_values} steps in {n_bins} bins needs the samples in each step"
+        raise InputError("is None", remedy, argument="step_counts")
     for name in ("step_counts", "unlabelled_counts"):
         if first_step is None and columns[name] is not None:
-            raise InputError(f"{name} is given without first_step; only bins of several steps have one")
+            raise InputError("is given without first_step", "only bins of several steps have one", argument=name)
     for names in (("counts", "label_sums"), ("weight_sums", "weighted_label_sums", "weight_square_sums")):
         if len({columns[name] is None for name in names}) > 1:
             raise InputError(f"{', '.join(names[:-1])} and {names[-1]} come together or not at all")
@@ -245,25 +247,26 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
 def _column(given: Any, name: str) -> Array:
     """One array in the type that C takes, where that loses nothing."""
     if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
-        raise InputError(f"{name} has masked entries; a model needs all of them")
+        raise InputError("has masked entries", "a model needs all of them", argument=name)
     dtype: type[Any] = DTYPES.get(name, np.float64)
     # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.
     entries = _entries(given, name, dtype) if isinstance(given, (list, tuple)) else given
     try:
         array = np.asarray(entries, None if entries is given else dtype)
     except ValueError as error:
-        raise InputError(f"{name} has rows of different lengths") from error
+        raise InputError("has rows of different lengths", argument=name) from error
     if array.size == 0:
         return np.zeros(array.shape, dtype)
     if array.dtype.kind not in ("iu" if name in DTYPES else "iuf"):
         kind = "integers" if name in DTYPES else "real numbers"
-        raise InputTypeError(f"{name} must be {kind}, got dtype {array.dtype}; convert it, so that nothing is lost unseen")
+        remedy = "convert it, so that nothing is lost unseen"
+        raise InputTypeError(f"must be {kind}, got dtype {array.dtype}", remedy, argument=name)
     column = np.ascontiguousarray(array, dtype=dtype)
     if array.dtype != dtype and (array.dtype.kind in "iu" or array.dtype.itemsize > 8):
         # As Python's numbers, which compare exactly: a common type of the two could round them to the same.
         for at, (before, after) in enumerate(zip(array.flat, column.flat, strict=True)):
             if before.item() != after.item():
-                raise InputError(f"{name}[{at}] is {before.item()!r}, which {np.dtype(dtype).name} does not hold")
+                raise InputError(f"is {before.item()!r}, which {np.dtype(dtype).name} does not hold", argument=name, at=at)
     return column
 
 

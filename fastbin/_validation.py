@@ -14,20 +14,35 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError, Wording, Words, joined
 from fastbin._frames import column_of, read_column
+from fastbin._keys import GREATEST_KEY
 from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
 from fastbin._weights import check_squares, check_total
 
 ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
-ABOUT_TEXT = "a text; scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
+ANY_SCORE = Wording("score_range=None", "--score-range any")
+PERCENTAGES = Wording("score_range=(0, 100)", "--score-range 0,100")
+CONVERT_TEXT = "scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
 
 
-def refuse_first(bad: Bools, message: Callable[[int], str]) -> None:
-    """Raise InputError about the first bad position, if there is one; the message gets it, of a table as flat index."""
-    if bad.any():
-        raise InputError(message(int(np.argmax(bad))))
+def refuse_first(
+    bad: Bools, argument: str | None, values: Array, remedy: Words = "", problem: Callable[[int], str] | None = None,
+    first_row: int = 0,
+) -> None:  # fmt: skip
+    """Raise InputError about the first bad position, if there is one; the problem gets it, in a matrix as flat index."""
+    if not bad.any():
+        return
+    i = int(np.argmax(bad))
+    value = values.flat[i]
+    raise InputError(
+        None if problem is None else problem(i),
+        remedy,
+        argument=argument,
+        at=divmod(i, bad.shape[1]) if bad.ndim == 2 else first_row + i,
+        value=value.item() if isinstance(value, np.generic) else value,
+    )
 
 
 def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
@@ -38,16 +53,16 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     try:
         array = _as_array(values)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
-        raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
+        raise InputTypeError(f"is not an array of numbers: {error}", argument=name) from error
     if array.ndim == 0 and array.dtype.kind in "OUS":
-        raise InputTypeError(f"{name} is {_kind_of(values)}; pass {_instead_of(values)}")
+        raise InputTypeError(f"is {_kind_of(values)}", f"pass {_instead_of(values)}", argument=name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         remedy = "for class probabilities pass the column of class 1" if array.ndim else "a single score goes to predict_one"
-        raise InputTypeError(f"{name} must be one-dimensional (or n by 1), got shape {array.shape}; {remedy}")
+        raise InputTypeError(f"must be one-dimensional (or n by 1), got shape {array.shape}", remedy, argument=name)
     if np.ma.isMaskedArray(values):
-        refuse_first(np.ma.getmaskarray(values), lambda i: f"{name}[{i}] is masked; remove or fill masked rows first")
+        refuse_first(np.ma.getmaskarray(values), name, array, "remove or fill masked rows first", lambda i: "is masked")
     return array
 
 
@@ -88,7 +103,7 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
     """Raise for a single score that is not a number."""
     several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
     remedy = "pass one number, or several scores to predict" if several else "pass one number"
-    raise InputTypeError(f"{name} is {_kind_of(score)}; {remedy}")
+    raise InputTypeError(f"is {_kind_of(score)}", remedy, argument=name)
 
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
@@ -121,28 +136,31 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
         # Of the floats, long double must not lose digits silently.
         if array.dtype.kind == "f" and not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
             raise InputError(
-                f"{name} has dtype {array.dtype}, whose digits float64 does not hold; convert with {name}.astype('float64')"
+                f"has dtype {array.dtype}, whose digits float64 does not hold",
+                f"convert with {name}.astype('float64')",
+                argument=name,
             )
         return converted
     if array.dtype.kind == "O":
         return _from_objects(array, name, first_row)
     if array.dtype.kind in "SU" and len(array):
-        raise InputTypeError(f"{name}[{first_row}] is {array[0].item()!r}, {ABOUT_TEXT}")
-    raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
+        text = array[0].item()
+        raise InputTypeError(f"is {text!r}, a text", CONVERT_TEXT, argument=name, at=first_row, value=text)
+    raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
 
 
 def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     """Python objects one by one, so that the message can name the first that is not a number (``None``, a string)."""
     converted = np.empty(array.shape[0])
     for position, item in enumerate(array):
-        if isinstance(item, str):
-            raise InputError(f"{name}[{first_row + position}] is {item!r}, {ABOUT_TEXT}")
-        if _is_none(item):
-            raise InputError(f"{name}[{first_row + position}] is {item!r}, not a number; remove or fill missing rows first")
+        if isinstance(item, str) or _is_none(item):
+            kind, remedy = ("not a number", "remove or fill missing rows first") if _is_none(item) else ("a text", CONVERT_TEXT)
+            raise InputError(f"is {item!r}, {kind}", remedy, argument=name, at=first_row + position, value=item)
         try:
             converted[position] = item
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"{name}[{first_row + position}] is {item!r}, not a number") from error
+            problem = f"is {item!r}, not a number"
+            raise InputTypeError(problem, argument=name, at=first_row + position, value=item) from error
     return converted
 
 
@@ -153,17 +171,18 @@ def refuse_scores(
     position = _first_bad_score(scores, score_range) if first is None else first
     assert position is not None, "a kernel reported a bad score where there is none"
     value = float(scores[position])
-    place = name if scores.shape[0] == 1 and name == "score" else f"{name}[{first_row + position}]"
+    is_one = scores.shape[0] == 1 and name == "score"
+    place: dict[str, Any] = {"argument": name, "at": None if is_one else first_row + position, "value": value}
     if math.isnan(value):
-        raise InputError(f"{place} is NaN; remove such rows, or impute the score before calibrating")
+        raise InputError("is NaN", "remove such rows, or impute the score before calibrating", **place)
     if math.isinf(value):
-        raise InputError(f"{place} is {value}; scores must be finite")
+        raise InputError(None, "scores must be finite", **place)
     assert score_range is not None
     low, high = score_range
-    remedy = "pass probabilities, or score_range=None at fit for scores that are not probabilities"
+    remedy: Words = "pass probabilities, or ", ANY_SCORE, " at fit for scores that are not probabilities"
     if score_range == UNIT and _are_percentages(scores):
-        remedy = "these look like percentages: divide by 100, or pass score_range=(0, 100) at fit"
-    raise InputError(f"{place} is {value!r}, outside [{low:g}, {high:g}]; {remedy}")
+        remedy = "these look like percentages: divide by 100, or pass ", PERCENTAGES, " at fit"
+    raise InputError(f"is {value!r}, outside [{low:g}, {high:g}]", remedy, **place)
 
 
 def _are_percentages(scores: Array) -> bool:
@@ -203,14 +222,20 @@ def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Flo
     array = check_scores(edges, score_range, name).astype(np.float64)
     refuse_first(
         array[1:] <= array[:-1],
-        lambda i: (
-            f"{name}[{i + 1}] is {float(array[i + 1])!r}, not above {name}[{i}], which is {float(array[i])!r}; edges must rise "
-            "strictly"
-        ),
+        name,
+        array[1:],
+        "edges must rise strictly",
+        lambda i: f"is {float(array[i + 1])!r}, not above {name}[{i}], which is {float(array[i])!r}",
+        first_row=1,
     )
     if score_range is not None and array.size and array[0] == score_range[0]:
+        low = float(array[0])
         raise InputError(
-            f"{name}[0] is {float(array[0])!r}, the low end of score_range, and no score lies below it; give inner edges alone"
+            f"is {low!r}, the low end of score_range, and no score lies below it",
+            "give inner edges alone",
+            argument=name,
+            at=0,
+            value=low,
         )
     return array
 
@@ -224,23 +249,30 @@ def as_labels(labels: Any, name: str = "labels", first_row: int = 0) -> Array:
         return _from_objects(array, name, first_row)
     if array.dtype.kind in "OSU":
         refuse_words(array.tolist(), name, first_row)
-    raise InputTypeError(f"{name} must be 0 and 1 (or False and True), got dtype {array.dtype}; {SAY_POSITIVE}")
+    raise InputTypeError(f"must be 0 and 1 (or False and True), got dtype {array.dtype}", SAY_POSITIVE, argument=name)
 
 
 # The remedy for labels of two other values. It proposes none of them: the wrong one would turn every probability around.
-SAY_POSITIVE = "pass positive= with the value whose probability you want"
+SAY_POSITIVE = Wording(
+    "pass positive= with the value whose probability you want", "give --positive with the value whose probability you want"
+)
+LABELS_ARE = "labels are 0 and 1, or False and True"
+LABELS_COME_SECOND = Wording(
+    f"{LABELS_ARE}, and come second, after the scores or predictions",
+    "labels are 0 and 1, or true and false; name their column by --label, or the label that counts as 1 by --positive",
+)
 
 
 def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
     """Raise for labels of which some are text, showing what they are and what to do."""
     position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
-    place = f"{name}[{first_row + position}] is {labels[position]!r}; labels are 0 and 1, or False and True"
     seen = list(dict.fromkeys(item for item in labels if isinstance(item, (str, bytes))))
+    remedy: Words = SAY_POSITIVE
     if len(seen) > 2:
-        values, remedy = ", ".join(map(repr, seen[:3])) + ", ...", f"pass ({name} == one of them), one class against others"
-    else:
-        values, remedy = " and ".join(map(repr, seen)), SAY_POSITIVE
-    raise InputTypeError(f"{place}, and these are {values}; {remedy}")
+        remedy = f"pass ({name} == one of them), one class against others"
+    values = ", ".join([*map(repr, seen[:3]), "..."]) if len(seen) > 2 else " and ".join(map(repr, seen))
+    remedy = joined(f"{LABELS_ARE}, and these are {values}", remedy)
+    raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=labels[position])
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
@@ -258,17 +290,19 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
     others: dict[Any, int] = {}  # and where each was first seen
     for position, item in enumerate(items):
         if is_missing(item):
-            raise InputError(f"{name}[{position}] is {item!r}; remove rows without a label")
+            raise InputError(f"is {item!r}", "remove rows without a label", argument=name, at=position, value=item)
         is_positive[position] = item == positive
         if not is_positive[position]:
             others.setdefault(item, position)
     seen = " and ".join(map(repr, list(others)[:2]))
     if len(items) and not is_part and not is_positive.any():
         more = ", ..." if len(others) > 2 else ""
-        raise InputError(f"positive is {positive!r}, which is none of the {name}: they are {seen}{more}")
+        problem = f"is {positive!r}, which is none of the {name}: they are {seen}{more}"
+        raise InputError(problem, argument="positive", value=positive)
     if len(others) > 1:
         other, third = next(iter(others)), list(others.values())[1]
-        raise InputError(f"{name}[{third}] is {items[third]!r}, neither {positive!r} nor {other!r}; labels have two values")
+        problem = f"is {items[third]!r}, neither {positive!r} nor {other!r}"
+        raise InputError(problem, "labels have two values", argument=name, at=third, value=items[third])
     return is_positive
 
 
@@ -277,15 +311,15 @@ def refuse_labels(labels: Array, name: str = "labels", first_row: int = 0) -> No
     position = int(np.argmax((labels != 0) & (labels != 1)))
     value = labels[position].item()
     assert value not in (0, 1), "a kernel reported a bad label where there is none"
-    remedy = "; labels are 0 and 1, or False and True"
+    remedy: Words = LABELS_ARE
     if isinstance(value, float) and 0.0 < value < 1.0:
-        remedy += ", and come second, after the scores or predictions"
+        remedy = LABELS_COME_SECOND
     seen = np.unique(labels[: 2**16]).tolist()
     if len(seen) == 2 and 0 not in seen and all(each == each for each in seen):
-        remedy = f"; labels are 0 and 1, and these are {seen[0]} and {seen[1]}; {SAY_POSITIVE}"
+        remedy = joined(f"labels are 0 and 1, and these are {seen[0]} and {seen[1]}", SAY_POSITIVE)
     if isinstance(value, float) and math.isnan(value):
-        remedy = "; remove rows without a label"
-    raise InputError(f"{name}[{first_row + position}] is {value!r}{remedy}")
+        remedy = "remove rows without a label"
+    raise InputError(None, remedy, argument=name, at=first_row + position, value=value)
 
 
 def check_labels(labels: Any, name: str = "labels", *, positive: Any = None, is_part: bool = False) -> UInt8s:
@@ -306,7 +340,7 @@ def check_same_length(**arrays: Sized | None) -> int:
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise InputError(f"lengths differ: {shown}; every row needs one of each")
+        raise InputError(f"lengths differ: {shown}", "every row needs one of each")
     return next(iter(lengths.values()))
 
 
@@ -321,18 +355,14 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     if array.dtype.kind == "O":
         array = _from_objects(array, name, first_row)
     if array.dtype.kind not in "biuf":
-        raise InputTypeError(f"{name} must be numbers, got dtype {array.dtype}")
+        raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
     # Two passes that need no memory; NaN is neither.
     if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        refuse_first(
-            ~(np.isfinite(array) & (array >= 0)),
-            lambda i: f"{name}[{first_row + i}] is {array[i].item()!r}; weights must be finite and not negative",
-        )
+        bad = ~(np.isfinite(array) & (array >= 0))
+        refuse_first(bad, name, array, "weights must be finite and not negative", first_row=first_row)
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        refuse_first(
-            array > np.uint64(2**62),
-            lambda i: f"{name}[{first_row + i}] is {array[i]}; frequencies above 2**62 cannot be counted",
-        )
+        bad = array > np.uint64(2**62)
+        refuse_first(bad, name, array, "frequencies above 2**62 cannot be counted", first_row=first_row)
     if array.dtype.kind == "f":
         return check_squares(array.astype(np.float64, copy=False), name, first_row)
     check_total(array, name)
@@ -344,18 +374,14 @@ def check_features(features: Any, name: str = "features") -> Float64s:
     try:
         array = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} is not an array of numbers: {error}; encode categories as numbers first") from error
+        remedy = "encode categories as numbers first"
+        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument=name) from error
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] == 0:
-        raise InputTypeError(f"{name} must have one row per sample and one column per feature, got shape {np.shape(features)}")
-    refuse_first(
-        ~np.isfinite(array),
-        lambda i: (
-            f"{name}[{i // array.shape[1]}, {i % array.shape[1]}] is {array.flat[i]}; features must be finite: impute or "
-            "remove such rows"
-        ),
-    )
+        problem = f"must have one row per sample and one column per feature, got shape {np.shape(features)}"
+        raise InputTypeError(problem, argument=name)
+    refuse_first(~np.isfinite(array), name, array, "features must be finite: impute or remove such rows")
     return array
 
 
@@ -375,25 +401,26 @@ def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = Fals
     """
     array = _one_dimensional(keys, name)
     if array.shape[0] != n:
-        raise InputError(f"{name} has {array.shape[0]} rows for {n} scores; every row needs one key")
+        raise InputError(f"has {array.shape[0]} rows for {n} scores", "every row needs one key", argument=name)
     if array.dtype.kind == "f":
         bad = ~((array >= 0) & (array < 1))
-        refuse_first(bad, lambda i: f"{name}[{i}] is {array[i].item()!r}; keys given as floats must be in [0, 1)")
+        refuse_first(bad, name, array, "keys given as floats must be in [0, 1)")
         return np.ascontiguousarray(np.ldexp(array.astype(np.float64), 64).astype(np.uint64))
     if array.dtype.kind not in "iu":
-        raise InputTypeError(
-            f"{name} must be unsigned integers or floats in [0, 1), got dtype {array.dtype}; pass hash_keys(ids, salt)"
-        )
+        problem = f"must be unsigned integers or floats in [0, 1), got dtype {array.dtype}"
+        raise InputTypeError(problem, "pass hash_keys(ids, salt)", argument=name)
     if array.dtype.kind == "i":
-        refuse_first(
-            array < 0, lambda i: f"{name}[{i}] is {array[i]}; keys must not be negative: take hashes modulo 2**64 as uint64"
-        )
+        refuse_first(array < 0, name, array, "keys must not be negative: take hashes modulo 2**64 as uint64")
     converted = np.ascontiguousarray(array, dtype=np.uint64)
-    reserved = converted == np.uint64(2**64 - 1)
-    refuse_first(reserved, lambda i: f"{name}[{i}] is 2**64 - 1, which is reserved; use keys below it")
+    reserved = converted > np.uint64(GREATEST_KEY)
+    refuse_first(reserved, name, converted, "use keys below it", lambda i: "is 2**64 - 1, which is reserved")
     if not to_order and look_like_ids(converted):
+        at = int(converted.argmax())
         raise InputError(
-            f"{name}[{int(converted.argmax())}] is {int(converted.max())}, and no other is larger: these are ids and not keys, "
-            "which are uniform from 0 to 2**64 - 2; all would fall into the lower bin; pass hash_keys(ids, salt)"
+            f"is {converted[at]}, and no other is larger: these are ids and not keys, which are uniform from 0 to 2**64 - 2",
+            "all would fall into the lower bin; pass hash_keys(ids, salt)",
+            argument=name,
+            at=at,
+            value=int(converted[at]),
         )
     return converted

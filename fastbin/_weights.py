@@ -27,15 +27,26 @@ def check_squares(weights: Float64s, name: str, first_row: int) -> Float64s:
     greatest = float(weights.max(initial=0.0))
     most = math.sqrt(sys.float_info.max / max(1, len(weights)))
     if greatest > most:
-        i = int(np.argmax(weights > most))
-        raise InputError(
-            f"{name}[{first_row + i}] is {float(weights[i])!r}, whose square overflows; divide all weights by a constant"
-        )
+        at = int(np.argmax(weights > most))
+        raise overflowing_square(float(weights[at]), name, first_row + at)
     if 0.0 < greatest < math.sqrt(sys.float_info.min):
-        raise InputError(f"{name} is at most {greatest!r}, whose square underflows; multiply all weights by a constant")
+        problem = f"is at most {greatest!r}, whose square underflows"
+        raise InputError(problem, "multiply all weights by a constant", argument=name, value=greatest)
     return weights
+
+
+def overflowing_square(weight: float, name: str, at: int) -> InputError:
+    """The error of a weight whose square doubles do not hold."""
+    problem = f"is {weight!r}, whose square overflows"
+    return InputError(problem, "divide all weights by a constant", argument=name, at=at, value=weight)
 
 
 def too_many_samples(name: str | None) -> InputError:
     """The error of frequencies that add up to more than doubles count."""
-    return InputError(f"{name} adds up to more than 2**53 samples, beyond which counts are not exact; divide the weights")
+    problem = "adds up to more than 2**53 samples, beyond which counts are not exact"
+    return InputError(problem, "divide the weights", argument=str(name))
+
+
+def no_samples(name: str = "sample_weight") -> InputError:
+    """The error of weights that are all 0."""
+    return InputError("is 0 for every row", "a calibrator needs samples", argument=name)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._cells import Key, check_key, in_order
-from fastbin._errors import InputError, InputTypeError
-from fastbin._frames import check_same_index, like
+from fastbin._errors import InputError, InputTypeError, by_name
+from fastbin._frames import check_same_index, like, read_column
 from fastbin._native.score import NativeModelSet
 from fastbin._saved import Saved
 from fastbin._scalars import alpha_by_name, check_alpha, check_choice
@@ -94,9 +94,9 @@ class ModelSet(Saved, NativeModelSet, Shown):
         self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_keys: Iterable[Any] = ()
     ) -> None:
         if not isinstance(models, Mapping):
-            raise InputTypeError(f"models is of type {type(models).__name__}; pass a mapping of keys to models")
+            raise InputTypeError(f"is of type {type(models).__name__}", "pass a mapping of keys to models", argument="models")
         if isinstance(pooled_keys, str) or not isinstance(pooled_keys, Iterable):
-            raise InputTypeError(f"pooled_keys is {pooled_keys!r}; pass a list of keys")
+            raise InputTypeError(None, "pass a list of keys", argument="pooled_keys", value=pooled_keys)
         self._set_up(models, pool, list(pooled_keys), unknown=unknown)
 
     @classmethod
@@ -116,11 +116,11 @@ class ModelSet(Saved, NativeModelSet, Shown):
         own = {check_key(key, "a key of models"): _as_binned(model, f"models[{key!r}]") for key, model in models.items()}
         keys = in_order([*own, *pooled], "keys")
         if not keys:
-            raise InputError("models is empty, and so is pooled_keys; a set has at least one key")
+            raise InputError("is empty, and so is pooled_keys", "a set has at least one key", argument="models")
         if pool is None and (pooled or unknown == "pool"):
-            raise InputError("pooled_keys and unknown='pool' need a model for such rows; give it as pool")
+            raise InputError("pooled_keys and unknown='pool' need a model for such rows", "give it as pool")
         if pool is not None and not pooled and unknown != "pool":
-            raise InputError("pool is given and no row would ever get it; give pooled_keys, or unknown='pool'")
+            raise InputError("is given and no row would ever get it", "give pooled_keys, or unknown='pool'", argument="pool")
         ranked = {key: number for number, key in enumerate(key for key in keys if key in own)}
         every = [own[key] for key in ranked] + ([] if pool is None else [_as_binned(pool, "pool")])
         numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
@@ -219,6 +219,22 @@ class ModelSet(Saved, NativeModelSet, Shown):
             return self._find_one(key) >= 0
         except (InputError, InputTypeError):
             return False
+
+    def _refuse_unknown(self, numbers: Int32s, cells: Any) -> None:
+        """Raise InputError for the first key that has no model, if the set refuses unknown keys."""
+        if self.unknown != "refuse" or not (numbers < 0).any():
+            return
+        at = int(np.argmax(numbers < 0))
+        column = read_column(cells, "cells")
+        given = cells if column is None else column
+        cell = (given.tolist() if hasattr(given, "tolist") else list(given))[at]
+        raise InputError(
+            f"is {cell!r}, which is none of the {len(self)} keys of this set",
+            ("score such rows by another model, or make the set with ", by_name("unknown", "pool")),
+            argument="cells",
+            at=at,
+            value=cell,
+        )
 
     def __getitem__(self, key: Any) -> BinnedModel:
         number = self._find_one(key)

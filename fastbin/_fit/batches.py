@@ -122,8 +122,9 @@ class BatchesSource:
             self._weight_kind = kind
         if kind != self._weight_kind:
             raise InputError(
-                f"sample_weight holds {kind} from row {first_row} on and {self._weight_kind} before; give every batch weights "
-                "of one dtype, or none"
+                f"holds {kind} from row {first_row} on and {self._weight_kind} before",
+                "give every batch weights of one dtype, or none",
+                argument="sample_weight",
             )
         return rows
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
 from fastbin._fit.quantiles import run_starts
 from fastbin._fit.rows import Rows
 from fastbin._typing import Float64s, Int64s
+from fastbin._weights import no_samples
 
 
 class CountedScores(NamedTuple):
@@ -55,7 +55,7 @@ def weigh_scores(rows: Rows) -> WeighedScores:
 def _sorted(scores: Float64s, kept: Any, columns: tuple[Any, ...], ties: tuple[Any, ...]) -> tuple[Float64s, list[Any]]:
     """Some rows by score, equal scores by the columns of `ties`; and what else is known of them."""
     if not kept.any():
-        raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        raise no_samples()
     columns_kept = [column[kept] for column in (*ties, scores)]
     order = np.flatnonzero(kept)[np.lexsort(columns_kept) if ties else np.argsort(columns_kept[0])]
     return scores[order], [column[order] for column in columns]

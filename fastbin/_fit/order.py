@@ -20,6 +20,7 @@ from fastbin._native.fit import cut_groups, group_fingerprint, group_keys
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange
+from fastbin._weights import no_samples
 
 
 class Boundaries(NamedTuple):
@@ -53,7 +54,7 @@ def resolve_n_bins(n_bins: int | str, n_samples: int) -> int:
 def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) -> int:
     """The number of bins of a scheme for so many samples, which must be enough for it."""
     if n_samples == 0:  # there are rows: no rows are refused before
-        raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+        raise no_samples()
     if isinstance(n_bins, str):
         return resolve_n_bins(n_bins, math.floor((1 - split) * n_samples) if scheme == "ums" else n_samples)
     require_samples(n_samples, n_bins, scheme)

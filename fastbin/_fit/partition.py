@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, by_name
 from fastbin._fit.order import BroughtKeys, Cuts, fit_fingerprint, sort_samples
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, limits_of
@@ -222,8 +222,8 @@ def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
     n_first = math.floor(share * n)
     if n_first < n_bins or n_first == n:
         raise InputError(
-            f"split={share!r} puts {n_first} of {n} samples into the part that places the boundaries; it needs at least "
-            f"n_bins={n_bins}, and the other part at least one"
+            f"split={share!r} puts {n_first} of {n} samples into the part that places the boundaries",
+            ("it needs at least ", by_name("n_bins", n_bins), ", and the other part at least one"),
         )
     return (n_first,)
 
@@ -243,8 +243,10 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     if rows.frequencies is not None:
         if rows.n_samples() > MOST_SPLIT:
             raise InputError(
-                f"sample_weight adds up to {rows.n_samples()} samples; a split gives each a key, so at most 2**27 are divided: "
-                "divide the frequencies, or choose a method that does not split"
+                f"adds up to {rows.n_samples()} samples",
+                "a split gives each a key, so at most 2**27 are divided: divide the frequencies, or choose a method that does "
+                "not split",
+                argument="sample_weight",
             )
         scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
     contiguous = None if weights is None else np.ascontiguousarray(weights)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Wording, by_name
 from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
 from fastbin._frames import check_same_index
@@ -194,8 +194,12 @@ def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
     needed, reason = samples_needed(n_bins, scheme)
     if n_samples < needed:
         raise InputError(
-            f"{n_samples} samples are too few for n_bins={n_bins} under scheme {scheme!r}, which needs at least {needed} "
-            f"({reason}); take fewer bins or more samples"
+            (
+                f"{n_samples} samples are too few for ",
+                by_name("n_bins", n_bins),
+                f" under scheme {scheme!r}, which needs at least {needed} ({reason})",
+            ),
+            "take fewer bins or more samples",
         )
 
 
@@ -219,12 +223,13 @@ def check_rows(
     label_array = as_labels(compare_labels(labels, positive), first_row=first_row)
     weights = check_sample_weight(sample_weight, first_row=first_row)
     if check_same_length(scores=score_array, labels=label_array, sample_weight=weights) == 0:
-        raise InputError("scores is empty; a calibrator needs samples")
+        raise InputError("is empty", "a calibrator needs samples", argument="scores")
     key_array = None if keys is None else as_key_array(keys, len(score_array), to_order=True)
     if weights is None or weights.dtype != np.int64:
         return Rows(score_array, label_array, None, score_range, weights, key_array, first_row, event)
     if keys is not None:
-        raise InputError("keys gives one key per row, but sample_weight repeats rows; repeat the rows, each with its key")
+        problem = "gives one key per row, but ", Wording("sample_weight", "--weights"), " repeats rows"
+        raise InputError(problem, "repeat the rows, each with its key", argument="keys")
     return Rows(score_array, label_array, weights, score_range, first_row=first_row, event=event)
 
 

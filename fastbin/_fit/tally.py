@@ -17,6 +17,7 @@ from fastbin._fit.histogram import Chunk
 from fastbin._fit.rows import BLOCK, Rows
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
+from fastbin._weights import overflowing_square
 
 
 class RoundedSums(NamedTuple):
@@ -35,9 +36,8 @@ class RoundedSums(NamedTuple):
 def require_weight(parts: dict[str, Any]) -> None:
     """Refuse the parts of a tally whose weights, or counts, are all 0: every value would stand for not knowing."""
     if not np.any(parts.get("weight_sums", parts["counts"])):
-        raise InputError(
-            "sample_weight is 0 for every row that a bin averages; a calibrator needs samples that weigh something"
-        )
+        remedy = "a calibrator needs samples that weigh something"
+        raise InputError("is 0 for every row that a bin averages", remedy, argument="sample_weight")
 
 
 def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
@@ -46,8 +46,7 @@ def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
         squares = weights * weights
     if not np.isfinite(squares).all():
         position = int(np.argmax(~np.isfinite(squares)))
-        place = f"sample_weight[{first_row + position}]"
-        raise InputError(f"{place} is {float(weights[position])!r}, whose square overflows; divide all weights by a constant")
+        raise overflowing_square(float(weights[position]), "sample_weight", first_row + position)
     return squares
 
 
@@ -277,7 +276,7 @@ def assign(bins: Bins, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:
 def check_counts(counts: Any, label_sums: Any, n_bins: int) -> tuple[Int64s, Int64s]:
     """Samples and label sums of each bin, both int64 (n_bins,)."""
     samples, ones = (check_per_bin(column, name, n_bins) for column, name in ((counts, "counts"), (label_sums, "label_sums")))
-    refuse_first(ones > samples, lambda b: f"label_sums[{b}] is {ones[b]}, and counts[{b}] only {samples[b]}")
+    refuse_first(ones > samples, "label_sums", ones, problem=lambda b: f"is {ones[b]}, and counts[{b}] only {samples[b]}")
     return samples, ones
 
 
@@ -290,7 +289,7 @@ def check_per_bin(column: Any, name: str, n_bins: int) -> Int64s:
         raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} bins")
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} has dtype {array.dtype}; counts are integers")
-    refuse_first(array < 0, lambda b: f"{name}[{b}] is {array[b]}; counts are not negative")
+    refuse_first(array < 0, name, array, "counts are not negative")
     if array.size and sum(array.tolist()) > 2**53:
         raise InputError(f"{name} adds up to more than 2**53 samples")
     return array.astype(np.int64)

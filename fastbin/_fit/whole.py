@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, by_name
 from fastbin._fit.order import Boundaries, order_cuts
 from fastbin._fit.partition import (
     KEY_ABOVE,
@@ -140,8 +140,8 @@ def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) ->
     n_first = math.floor(share * n)
     if n_first < 2 * n_bins - 1:
         raise InputError(
-            f"edges_share={share!r} leaves {n_first} of {n} samples to place the edges; n_bins={n_bins} needs at least "
-            f"{2 * n_bins - 1}"
+            (by_name("edges_share", share), f" leaves {n_first} of {n} samples to place the edges"),
+            (by_name("n_bins", n_bins), f" needs at least {2 * n_bins - 1}"),
         )
     split = split_samples(rows, seed, (n_first,))
     samples, first = split.samples, split.take(0)

@@ -21,6 +21,7 @@ from fastbin._ranks import MOST_STEPS
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._typing import Array, Int64s
 from fastbin._validation import ScoreRange, as_scores, check_scores
+from fastbin._weights import no_samples
 from fastbin.model import BinnedModel
 from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
 
@@ -221,7 +222,8 @@ class _Checked(NamedTuple):
     def of(cls, given: CertifiedCalibration) -> _Checked:
         """Refuse what cannot be used."""
         if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
-            raise InputError(f"n_bins is {given.n_bins}; a certified calibration has at most {MOST_STEPS} evidence bins")
+            remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
+            raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
         check_choice(given.values, "values", VALUES)
         check_choice(given.recentre, "recentre", RECENTRINGS)
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
@@ -245,7 +247,7 @@ class _Checked(NamedTuple):
 
     def _n_bins(self, n_samples: int) -> int:
         if n_samples == 0:
-            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+            raise no_samples()
         if self.given.n_bins == "auto":
             return min(FEW_BINS if n_samples < FEW_SAMPLES else BINS, (n_samples + 1) // 2)
         require_samples(n_samples, int(self.given.n_bins), "certified")

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError, by_name
 from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
 from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve_n_bins
 from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
@@ -244,8 +244,8 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
     first, second = (math.floor(n * share / sum(shares)) for share in shares[:2])
     if second < n_bins or first + second >= n:
         raise InputError(
-            f"{n} samples, split {split!r}, leave {second} to place the boundaries and {n - first - second} for the means; "
-            f"these need at least n_bins={n_bins} and 1: take fewer bins or more samples"
+            f"{n} samples, split {split!r}, leave {second} to place the boundaries and {n - first - second} for the means",
+            ("these need at least ", by_name("n_bins", n_bins), " and 1: take fewer bins or more samples"),
         )
     return first, second
 

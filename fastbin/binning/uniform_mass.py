@@ -281,8 +281,10 @@ class _Checked(NamedTuple):
         share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
         if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
             raise InputError(
-                f"edges_share is {share}, which goes with ties='whole' and not with scheme 'ums' (whose split is its own); "
-                f"ties is {given.ties!r} and scheme {scheme!r}"
+                f"is {share}, which goes with ties='whole' and not with scheme 'ums' (whose split is its own)",
+                f"ties is {given.ties!r} and scheme {scheme!r}",
+                argument="edges_share",
+                value=share,
             )
         seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))

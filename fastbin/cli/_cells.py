@@ -86,7 +86,7 @@ def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
     if not are_integers:
         wrong = next(each for each in different if not is_integer(each))
         at = first_true(pa.compute.equal(text, wrong))
-        raise InputError(f"cells[{at}] is {wrong!r}, and the keys of the set are integers")
+        raise InputError(f"is {wrong!r}, and the keys of the set are integers", argument="cells", at=at, value=wrong)
     numbers = np.array([int(each) for each in different], np.int64)
     return numbers[coded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 

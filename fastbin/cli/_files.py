@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import click
 
 from fastbin._errors import InputError
 from fastbin.cli._streams import display_name
-from fastbin.cli._words import in_options
+from fastbin.cli._words import subject_of
 from fastbin.io import Table, open_table
 from fastbin.io.base import arrow
 
@@ -22,11 +21,6 @@ SCORE_NAMES = (
     "y_proba", "y_score", "y_pred", "yhat", "y_hat", "predict_proba",
 )  # fmt: skip
 LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "class", "actual")
-
-# Places of an error in arrays: "scores[16] is ..."
-PLACE = re.compile(r"\b(scores|labels|sample_weight|keys|cells|segments|p)\[(\d+)\]")
-PLACE_IN_MATRIX = re.compile(r"\b(P)\[(\d+), (\d+)\]")
-ROW_OF_MATRIX = re.compile(r"\brow (\d+) of P\b")
 
 
 @dataclass(frozen=True)
@@ -125,17 +119,11 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> I
     try:
         yield
     except InputError as error:
-        message = str(error)
-        found, name = PLACE.search(message), ""
-        if found is not None:
-            name = columns.get(found[1], "")
-        elif (found := PLACE_IN_MATRIX.search(message)) is not None:
-            name = columns.get(f"P[{found[3]}]", "")
-        if found is not None and name:
-            place = f"{table.place(first_row + int(found[2]))}, column {name}:"
-            message = f"{place} the value{message[found.end() :]}" if found.start() == 0 else f"{place} {message}"
-        elif (row := ROW_OF_MATRIX.search(message)) is not None:
-            message = f"{table.place(first_row + int(row[1]))}: it{message[row.end() :]}"
-        else:
-            message = f"{display_name(table.path)}: {message}"
-        raise InputError(in_options(message)) from error
+        place, subject = display_name(table.path), subject_of(error)
+        row, number = error.at if isinstance(error.at, tuple) else (error.at, None)
+        column = columns.get(f"{error.argument}" if number is None else f"{error.argument}[{number}]")
+        if row is not None and column is not None:
+            place, subject = f"{table.place(first_row + row)}, column {column}", "the value"
+        elif row is not None and isinstance(error.at, tuple):
+            place, subject = table.place(first_row + row), "it"
+        raise InputError(f"{place}: {error.rendered(subject, in_shell=True)}") from error

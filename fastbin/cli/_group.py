@@ -18,7 +18,7 @@ from fastbin._errors import FastbinError
 from fastbin._native.score import library_version
 from fastbin._shown import printable
 from fastbin.cli._console import discard
-from fastbin.cli._words import with_remedies
+from fastbin.cli._words import message_of
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -118,7 +118,7 @@ def _flush(code: int) -> int:
 
 def _print_error(error: BaseException, refused: int = REFUSED) -> int:
     """Print what a command raised; returns the exit code, that for what is refused being given."""
-    code, message = refused, str(error)
+    code, message = refused, message_of(error)
     if isinstance(error, SystemExit):  # click's answer to a shell, or to a pipe that was closed while it wrote help
         if error.code and os.environ.get(COMPLETION):
             _print_line(f"{COMPLETION} is {os.environ[COMPLETION]!r}; give bash_source, zsh_source or fish_source")
@@ -139,10 +139,8 @@ def _print_error(error: BaseException, refused: int = REFUSED) -> int:
         is_closed = error.filename is None and error.errno == errno.EBADF
         message = "standard output is closed" if is_closed else f"{place}{error.strerror or error}"
     elif isinstance(error, MemoryError):
-        message = f"not enough memory: {with_remedies(message)}" if str(error) else "not enough memory"
-    elif isinstance(error, FastbinError):
-        message = with_remedies(message)
-    else:
+        message = f"not enough memory: {message}" if message else "not enough memory"
+    elif not isinstance(error, FastbinError):
         raise error
     _print_line(message)
     if isinstance(error, click.UsageError) and error.ctx is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._keys import GREATEST_KEY
 from fastbin._typing import Array, Bools, Float64s, UInt64s
 from fastbin._validation import clip_scores
 from fastbin.cli._cells import CellOptions, as_keys, checked_matrix, in_order_of, matrix_columns, read_text
@@ -77,7 +78,7 @@ class _Ties:
 
     def __init__(self, model: BinnedModel) -> None:
         self._model = model
-        self._split_edges = model.edges[(model.edge_keys > 0) & (model.edge_keys < 2**64 - 1)] if model.needs_key else None
+        self._split_edges = model.edges[(model.edge_keys > 0) & (model.edge_keys <= GREATEST_KEY)] if model.needs_key else None
 
     def need_keys(self, scores: Array) -> Bools:
         if self._split_edges is None:

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import re
+import click
 
-PHRASES = {
-    re.compile(pattern): option
-    for pattern, option in {
-        "pass positive= with": "give --positive with",
-        r"open it by fb\.io\.open_table\(path, (\w+)='(.*?)'\)": r"give --\1 \2",
-        r"pass run_code=True": "give --run",
-        r"raise memory_limit$": "raise --memory-limit",
-        r"labels are 0 and 1, or False and True, and come second, after the scores or predictions": (
-            "labels are 0 and 1, or true and false; name their column by --label, or the label that counts as 1 by --positive"
-        ),
-    }.items()
-}
-WORDS = {
-    "score_range=None at fit": "--score-range any at fit",
-    "score_range=(0, 100) at fit": "--score-range 0,100 at fit",
-    "edges_share=": "--edges-share ",
-    "edges_share": "--edges-share",
-    "n_bins=": "--n-bins ",
-    "n_bins is": "--n-bins is",
-    "sample_weight": "--weights",
-    "feature='score'": "--feature score",
-    "smoothing='add-half'": "--smoothing add-half",
-    "pass the rate": "give --target-rate",
-    "inputs='logits'": "--inputs logits",
-    "classes=[...]": "--class-labels",
-    "thin='pool'": "--thin pool",
-    "thin is": "--thin is",
-    "unknown='pool'": "--unknown pool",
-    "unknown is": "--unknown is",
-    "min_points": "--min-points",
-    "points_per_bin": "--points-per-bin",
-}
+from fastbin._errors import ArgumentError
+
+# Arguments whose options are called otherwise.
+CALLED = {"sample_weight": "weights", "classes": "class_labels"}
 
 
-def in_options(message: str) -> str:
-    """What an error about arguments says, as one about options. Names of columns may be among its words."""
-    for word, option in WORDS.items():
-        message = message.replace(word, option)
-    return with_remedies(message)
+def subject_of(error: ArgumentError) -> str:
+    """What an error is about: the option of the command that is running, if the argument has one, or else the argument."""
+    context = click.get_current_context(silent=True)
+    name = CALLED.get(error.argument or "", error.argument)
+    for parameter in context.command.params if context and error.at is None else ():
+        if parameter.name == name and isinstance(parameter, click.Option):
+            return parameter.opts[-1]
+    return error.place
 
 
-def with_remedies(message: str) -> str:
-    """What any error says, with the options that its remedy needs."""
-    for pattern, option in PHRASES.items():
-        message = pattern.sub(option, message)
-    return message
+def message_of(error: BaseException) -> str:
+    """The message of any error, with the options that its remedy needs."""
+    return error.rendered(error.place, in_shell=True) if isinstance(error, ArgumentError) else str(error)

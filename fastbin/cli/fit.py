@@ -228,8 +228,8 @@ def _fit(
         else:
             with working("fitting"):
                 fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
-    for text in {str(each.message) for each in caught}:
-        if "did not converge" in text:  # empty and lost bins are among the facts that are printed
-            note(text)
+    # Empty and lost bins are among the facts that are printed.
+    for text in {str(each.message) for each in caught if getattr(each.message, "of_convergence", False)}:
+        note(text)
     model: BinnedModel = fitted.model_
     return model

@@ -47,9 +47,8 @@ class Columns(NamedTuple):
             zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
         else:
             seen = _labels(frame.select(label=frame.column(label)))
-            raise InputTypeError(
-                f"label is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}; {SAY_POSITIVE}"
-            )
+            problem = f"is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}"
+            raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=label)
         return cls(score, label, weight, zero, one, score_range, positive)
 
     def rows(self, frame: Frame) -> Frame:

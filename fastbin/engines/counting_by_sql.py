@@ -73,7 +73,8 @@ class _Rows(NamedTuple):
         if asked.by is not None and _NESTED.search(full[asked.by]):
             raise InputTypeError(f"{asked.by} holds {full[asked.by]}, whose values are not compared; cast the column to text")
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
-            raise InputTypeError(f"label is {asked.label!r}, a column of type {kinds[asked.label]}; {SAY_POSITIVE}")
+            problem = f"is {asked.label!r}, a column of type {kinds[asked.label]}"
+            raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=asked.label)
         table = plain(table, dict.fromkeys(asked.columns.values()), engine, weight=asked.weight)
         check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
         chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError, Words, joined
 from fastbin._validation import SAY_POSITIVE, ScoreRange
 
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
@@ -13,7 +13,7 @@ MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"
 
 _FILTER = "leave such rows out of the table first"
 _RANGE = "pass a calibrator with score_range=None where scores are not probabilities"
-_LABEL = f"where labels are two other values, {SAY_POSITIVE}"
+_LABEL: Words = "where labels are two other values, ", SAY_POSITIVE
 
 
 class Fault(NamedTuple):
@@ -52,14 +52,14 @@ def refuse(faults: Iterable[Fault], n_rows: int) -> NoReturn:
     assert found, "rows were refused, and none is bad"
     told = [f"{fault.column} is {fault.what} in {fault.n_rows:,}{_shown(fault)}" for fault in found]
     remedies = dict.fromkeys(_remedy(fault.what) for fault in found)
-    raise InputError(f"of {n_rows:,} rows, {', '.join(told)}; {'; '.join(remedies)}")
+    raise InputError(f"of {n_rows:,} rows, {', '.join(told)}", joined(*remedies))
 
 
 def _shown(fault: Fault) -> str:
     return "" if fault.example is None else f" (such as {fault.example!r})"
 
 
-def _remedy(what: str) -> str:
+def _remedy(what: str) -> Words:
     if what.startswith("outside"):
         return _RANGE
     return _LABEL if what == strange_label() else _FILTER

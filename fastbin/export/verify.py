@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._calibrator import as_model_or_set
-from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError
+from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
 from fastbin._scalars import check_alpha, check_choice
 from fastbin._shown import printable
 from fastbin._typing import Array
@@ -204,8 +204,9 @@ def verify(
     content, target = _content(export, target)
     if target in PROGRAMS and not run_code:
         raise InputError(
-            f"export is a program in {PROGRAMS[target]}, which would be run with all rights of this process; "
-            "pass run_code=True if you trust it"
+            f"is a program in {PROGRAMS[target]}, which would be run with all rights of this process",
+            (Wording("pass run_code=True", "give --run"), " if you trust it"),
+            argument="export",
         )
     names = _names(content if target == "sql" else "", dialect, what, score=score, key=key, cell=cell, source=source)
     if alpha is not None:

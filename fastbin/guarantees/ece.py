@@ -21,7 +21,7 @@ def _counts(counts: Any, n_samples: int) -> Float64s:
     if sizes.size == 0:
         raise InputTypeError("counts is empty; give one number of samples for each bin")
     bad = (sizes < 0) | (sizes > n_samples)
-    refuse_first(bad, lambda b: f"counts[{b}] is {sizes[b]}; a bin holds between 0 and n_samples = {n_samples} samples")
+    refuse_first(bad, "counts", sizes, f"a bin holds between 0 and n_samples = {n_samples} samples")
     return sizes.astype(np.float64)
 
 

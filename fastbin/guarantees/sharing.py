@@ -70,9 +70,11 @@ def share_alpha(counts: Any, bins: Any, alpha: float, *, class_wise: bool = Fals
     sizes, shared = as_counts(counts, "counts"), as_counts(bins, "bins")
     if sizes.shape != shared.shape:
         raise InputError(f"lengths differ: counts has {sizes.shape[0]}, bins has {shared.shape[0]}; every model needs both")
-    refuse_first(shared < 0, lambda j: f"bins[{j}] is {shared[j]}; a model has 0 bins, if it is left out, or more")
+    refuse_first(shared < 0, "bins", shared, "a model has 0 bins, if it is left out, or more")
     taken = shared > 0
-    refuse_first(taken & (sizes < 1), lambda j: f"counts[{j}] is {sizes[j]}; leave the model out by bins[{j}] = 0")
+    if (empty := taken & (sizes < 1)).any():
+        j = int(np.argmax(empty))
+        raise InputError(None, f"leave the model out by bins[{j}] = 0", argument="counts", at=j, value=int(sizes[j]))
     n_models, levels = int(np.count_nonzero(taken)), np.zeros(sizes.shape)
     alpha = check_alpha(alpha, smallest=max(1, n_models) * SMALLEST_ALPHA)
     if n_models == 1 or class_wise:
@@ -142,7 +144,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> flo
     (0.2053, 0.2308)
     """
     sizes, alpha = as_counts(counts, "counts"), check_level(check_alpha(alpha))
-    refuse_first(sizes < 0, lambda c: f"counts[{c}] is {sizes[c]}; it must not be negative")
+    refuse_first(sizes < 0, "counts", sizes, "it must not be negative")
     moved = np.zeros(sizes.shape) if shifts is None else np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if moved.shape != sizes.shape or not (np.isfinite(moved) & (moved >= 0.0)).all():
         raise InputError(f"shifts must hold one distance for each of the {sizes.shape[0]} cells, none of them negative")

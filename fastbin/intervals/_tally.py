@@ -22,13 +22,8 @@ def as_counts(values: Any, name: str) -> Int64s:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}")
-    refuse_first(
-        array > MOST_SAMPLES,
-        lambda b: (
-            f"{name}[{b}] is {array[b]}; above 2**53 = {MOST_SAMPLES} doubles do not represent every count, and no interval is "
-            "computed"
-        ),
-    )
+    remedy = f"above 2**53 = {MOST_SAMPLES} doubles do not represent every count, and no interval is computed"
+    refuse_first(array > MOST_SAMPLES, name, array, remedy)
     return array.astype(np.int64, copy=False)
 
 
@@ -39,7 +34,7 @@ def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Flo
         bins = "" if shape is None else f" for {shape[0]} bins"
         raise InputError(f"{name} has shape {array.shape}{bins}; every bin needs one")
     bad = ~((array >= 0.0) & np.isfinite(array))
-    refuse_first(bad, lambda b: f"{name}[{b}] is {array[b]}; it must be finite and not negative")
+    refuse_first(bad, name, array, "it must be finite and not negative")
     return array
 
 
@@ -59,13 +54,9 @@ def as_tally(label_sums: Any, counts: Any) -> BinTally:
         raise InputError(
             f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each"
         )
-    refuse_first(
-        (sums < 0) | (sums > sizes),
-        lambda b: (
-            f"label_sums[{b}] is {sums[b]} and counts[{b}] is {sizes[b]}; "
-            "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
-        ),
-    )
+    remedy = "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
+    bad = (sums < 0) | (sums > sizes)
+    refuse_first(bad, "label_sums", sums, remedy, lambda b: f"is {sums[b]} and counts[{b}] is {sizes[b]}")
     filled = np.maximum(sizes, 1)
     return BinTally(sums, sizes, filled, sums / filled)
 
@@ -90,19 +81,15 @@ class Rows:
         if self.bins.dtype.kind not in "iu":
             raise InputTypeError(f"bins has dtype {self.bins.dtype}; bin numbers are integers from 0")
         self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
-        refuse_first(
-            (self.bins < 0) | (self.bins >= self.n_bins),
-            lambda i: f"bins[{i}] is {self.bins[i]}; with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}",
-        )
+        remedy = f"with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
+        refuse_first((self.bins < 0) | (self.bins >= self.n_bins), "bins", self.bins, remedy)
         self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)
         self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
+        bounds, remedy = self.bounds[self.bins], "the bound must hold in the whole population"
         refuse_first(
-            self.weights > self.bounds[self.bins],
-            lambda i: (
-                f"weights[{i}] is {self.weights[i]}, above the weight_bound {self.bounds[self.bins[i]]} of its bin; "
-                "the bound must hold in the whole population"
-            ),
-        )
+            self.weights > bounds, "weights", self.weights, remedy,
+            lambda i: f"is {self.weights[i]}, above the weight_bound {bounds[i]} of its bin",
+        )  # fmt: skip
 
     def sums(self, values: Float64s) -> Float64s:
         """The sum of `values` over each bin."""
@@ -122,8 +109,10 @@ def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
         bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
     except ValueError as error:
         raise InputError(f"{name} must be one number or one for each of the {n_bins} bins: {error}") from error
-    bad = ~((bounds > 0.0) & np.isfinite(bounds))
-    refuse_first(bad, lambda b: f"{name} is {bounds[b]}; it must be positive and finite, one number or one per bin")
+    bad = bounds[~((bounds > 0.0) & np.isfinite(bounds))]
+    if len(bad):
+        remedy = "it must be positive and finite, one number or one per bin"
+        raise InputError(None, remedy, argument=name, value=float(bad[0]))
     return bounds
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastbin._dependencies import needed_for
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Wording
 
 CSV_DELIMITERS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -103,9 +103,9 @@ def as_plain(column: Any) -> Any:
     return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
 
 
-def reopened(option: str, value: str) -> str:
+def reopened(option: str, value: str) -> Wording:
     """The remedy where a text file must be read in another way."""
-    return f"open it by fb.io.open_table(path, {option}={value!r})"
+    return Wording(f"open it by fb.io.open_table(path, {option}={value!r})", f"give --{option} {value}")
 
 
 def first_sentence(error: Exception) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Words, joined
 from fastbin._typing import Array, Bools
 from fastbin._validation import SAY_POSITIVE
 from fastbin.io.base import Table, arrow, as_plain
@@ -52,13 +52,7 @@ class Labels:
         """
         if self._positive is not None:
             return self._compare(column, first_row)
-        try:
-            numbers = read_numbers(self._table, self._name, column, first_row)
-        except InputError as error:
-            if "neither a number" not in str(error) and "not numbers" not in str(error):
-                raise
-            seen = " and ".join(map(repr, _different(column)))
-            raise InputError(f"{error}; the labels are {seen}; {SAY_POSITIVE}") from None
+        numbers = read_numbers(self._table, self._name, column, first_row, remedy=lambda: _say_positive(column))
         ones = numbers == 1
         return ones if (ones | (numbers == 0)).all() else numbers
 
@@ -109,10 +103,11 @@ class Labels:
         raise InputError(f"{self._table.path}, column {self._name}: holds {kind}, not labels")
 
 
-def _different(column: Any, most: int = 3) -> list[Any]:
-    """A few of the values of a column, in the order in which they come."""
+def _say_positive(column: Any, most: int = 3) -> Words:
+    """The remedy for labels that are not numbers; it names a few of them, in the order in which they come."""
     values = arrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
-    return [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
+    texts = (value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values)
+    return joined(f"the labels are {' and '.join(map(repr, texts))}", SAY_POSITIVE)
 
 
 def _plain_number(text: str | None) -> str | None:

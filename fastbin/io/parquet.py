@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Any
 
 from fastbin._dependencies import needed_for
-from fastbin._errors import InputError
+from fastbin._errors import InputError, MemoryLimitError, Wording
 from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, uses_threads
 
 # One decodes while a fit counts: 10^7 rows take 0.14 s, and with one thread in all 0.20 s. More would only take more memory, as
@@ -133,9 +133,10 @@ class ParquetRows:
             if self.memory_limit is None:
                 return MemoryError(f"80 % of the memory, which DuckDB may take, is too little to read {self.path}")
             n_columns = len(self.schema.names if columns is None else columns)
-            return MemoryError(
+            return MemoryLimitError(
                 f"the memory limit of {self.memory_limit:,} bytes leaves too little to read {self.path}: half of it is for "
-                f"DuckDB, which needs more for row groups of {n_columns:,} columns; raise memory_limit"
+                f"DuckDB, which needs more for row groups of {n_columns:,} columns",
+                Wording("raise memory_limit", "raise --memory-limit"),
             )
         if len(self.files) == 1:
             open_for_arrow(self.path).close()  # it may be gone

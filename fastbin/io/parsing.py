@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Words, joined
 from fastbin._typing import Array
 from fastbin.io.base import Table, arrow, as_plain, reopened
 
@@ -16,8 +17,9 @@ MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
 
 
 def read_numbers(
-    table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False
-) -> Array:
+    table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False,
+    remedy: Callable[[], Words] = str,
+) -> Array:  # fmt: skip
     """One column of a record batch as numbers.
 
     Parameters
@@ -29,19 +31,21 @@ def read_numbers(
         Whether text becomes int64 where all of it is whole numbers. Otherwise it becomes float64, or bool.
     propagate : bool
         Whether a missing value becomes NaN instead of an error.
+    remedy : callable
+        What to do where values are not numbers.
     """
     pa = arrow()
     column = as_plain(column)
     if pa.types.is_binary(column.type) and table.is_text:
-        column = _parse(table, name, without_missing(column), first_row, whole)
+        column = _parse(table, name, without_missing(column), first_row, whole, remedy)
     elif pa.types.is_decimal(column.type):
         column = doubles_of_decimals(column)
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-        raise InputError(f"{table.path}, column {name}: holds {column.type}, not numbers")
+        raise InputError(f"{table.path}, column {name}: holds {column.type}, not numbers", remedy())
     if column.null_count:
         if not propagate:
             row = first_row + first_true(column.is_null())
-            raise InputError(f"{table.place(row)}, column {name}: the value is missing; remove or fill such rows first")
+            raise InputError(f"{table.place(row)}, column {name}: the value is missing", "remove or fill such rows first")
         column = column.cast(pa.float64())  # NumPy integers have no place for it
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
@@ -80,7 +84,7 @@ def without_missing(column: Any) -> Any:
     return column
 
 
-def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) -> Any:
+def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, remedy: Callable[[], Words]) -> Any:
     """Text as int64 (if `whole`), float64 or bool, whichever is the first that fits all values."""
     pa = arrow()
     for kind in (*([pa.int64()] if whole else []), pa.float64(), pa.bool_()):
@@ -90,10 +94,11 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool) ->
     row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
+    reread: Words = ""
     if table.decimal == "." and as_number(text.replace(",", ".", 1)) is not None:
-        comma = f"; if it has a decimal comma, {reopened('decimal', ',')}"
-    place = table.place(first_row + row)
-    raise InputError(f"{place}, column {name}: {text[:60]!r} is neither a number nor true or false{comma}")
+        reread = "if it has a decimal comma, ", reopened("decimal", ",")
+    problem = f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is neither a number nor true or false{comma}"
+    raise InputError(problem, joined(reread, remedy()))
 
 
 def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
@@ -106,8 +111,8 @@ def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
         row, remedy = bad.index(True), reopened("encoding", "latin-1")
         text = column[row].as_py()[:60]
         raise InputError(
-            f"{table.place(first_row + row)}, column {name}: {text!r} is not UTF-8; say which encoding the file is in, such as "
-            f"latin-1: {remedy}"
+            f"{table.place(first_row + row)}, column {name}: {text!r} is not UTF-8",
+            ("say which encoding the file is in, such as latin-1: ", remedy),
         ) from None
 
 

@@ -84,10 +84,8 @@ class CsvTable(Table):
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
         if any("\ufffd" in name for name in names):
-            remedy = reopened("encoding", "latin-1")
-            raise InputError(
-                f"{self.path} has a header that is not UTF-8; say which encoding it is in, such as latin-1: {remedy}"
-            )
+            remedy = "say which encoding it is in, such as latin-1: ", reopened("encoding", "latin-1")
+            raise InputError(f"{self.path} has a header that is not UTF-8", remedy)
         if all(as_number(name.replace(self.decimal, ".")) is not None for name in names):
             raise InputError(f"{self.path} starts with numbers ({', '.join(names[:4])}); its first line must name the columns")
         return candidates[chosen], names
@@ -166,7 +164,7 @@ def not_text(path: str, start: bytes) -> InputError:
         encoding = "utf-16-le" if odd > even else "utf-16-be"
     else:
         return InputError(f"{path} is not text; CSV and Parquet files can be read")
-    return InputError(f"{path} is in another encoding than UTF-8; {reopened('encoding', encoding)}")
+    return InputError(f"{path} is in another encoding than UTF-8", reopened("encoding", encoding))
 
 
 def _block_bytes() -> int:

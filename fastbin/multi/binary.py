@@ -151,7 +151,8 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
             )
             raise InputTypeError(f"calibrator is {what}; pass a binary calibrator such as UniformMassBinning(10)")
         if n_bins is not None:
-            raise InputError(f"n_bins is {n_bins!r}, and calibrator has its own; give one of the two")
+            problem = f"is {n_bins!r}, and calibrator has its own"
+            raise InputError(problem, "give one of the two", argument="n_bins", value=n_bins)
         calibrator._least_samples()  # refuses what cannot be used
         drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
         return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator
 from fastbin._cells import Key
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Wording, by_name
 from fastbin._fit.rows import check_rows
 from fastbin._fit.segments import CellRows, fit_segments
 from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
@@ -43,8 +43,14 @@ class CellKind(NamedTuple):
         if self.thin == "refuse" and thin.any():
             first = int(np.argmax(thin))
             raise InputError(
-                f"{self.word} {keys[first]!r} has {counts[first]} samples, and a model of its own needs {needed}; give it "
-                "more, take fewer bins or a smaller min_points, or pass thin='pool' for one model of all such cells"
+                f"{self.word} {keys[first]!r} has {counts[first]} samples, and a model of its own needs {needed}",
+                (
+                    "give it more, take fewer bins or a smaller ",
+                    Wording("min_points", "--min-points"),
+                    ", or pass ",
+                    by_name("thin", "pool"),
+                    " for one model of all such cells",
+                ),
             )
         return thin
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from fastbin._calibrator import FIT_PARAMETERS, Estimator
 from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._errors import FastbinWarning, InputError, Wording, by_name
 from fastbin._fit.segments import code_cells
 from fastbin._frames import check_same_index
 from fastbin._scalars import alpha_by_name, check_choice, event_of
@@ -127,7 +127,8 @@ class SegmentedBinning(Estimator[ModelSet]):
         check_choice(self.thin, "thin", THIN)
         check_choice(self.unknown, "unknown", UNKNOWN)
         if self.unknown == "pool" and self.thin != "pool":
-            raise InputError("unknown is 'pool' and thin is 'refuse', which makes no pool; pass thin='pool'")
+            problem = "is 'pool' and ", Wording("thin is", "--thin is"), " 'refuse', which makes no pool"
+            raise InputError(problem, ("pass ", by_name("thin", "pool")), argument="unknown", value="pool")
         named = event if self._event is None else self._event
         kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
         fitted = fit_all(method, kind._replace(event=named, provenance=provenance_of(self, method)))

@@ -40,7 +40,8 @@ def add_counts(stream: Any, counts: Int64s, label_sums: Int64s) -> None:
     partition = stream.partition
     scores, keys = row_of_each_bin(partition)
     placed = partition.assign(scores, keys=keys) == np.arange(len(scores))
-    refuse_first(~placed & (counts > 0), lambda b: f"counts[{b}] is {counts[b]}, and no score lies in bin {b}")
+    bad = ~placed & (counts > 0)
+    refuse_first(bad, "counts", counts, problem=lambda b: f"is {counts[b]}, and no score lies in bin {b}")
     table = np.stack([counts - label_sums, label_sums])
     for digit in reversed(range(int(table.max(initial=0)).bit_length())):
         if stream.n_samples:

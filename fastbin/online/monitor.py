@@ -364,10 +364,10 @@ def _tolerated(watched: Watched, tolerance: Any, interval_alpha: float | None) -
     widths, n_bins = np.asarray(tolerance, dtype=np.float64), watched.partition.n_bins
     if widths.shape not in ((), (n_bins,)):
         raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {n_bins} bins")
-    refuse_first(
-        ~((widths >= 0.0) & (widths <= 1.0)),
-        lambda b: f"tolerance{f'[{b}]' if widths.ndim else ''} is {float(widths.flat[b])!r}; it must be in [0, 1]",
-    )
+    bad = ~((widths >= 0.0) & (widths <= 1.0))
+    if not widths.ndim and bad:
+        raise InputError(None, "it must be in [0, 1]", argument="tolerance", value=float(widths))
+    refuse_first(bad, "tolerance", widths, "it must be in [0, 1]")
     intervals = watched.served() if interval_alpha is None else watched.interval(interval_alpha)
     widths = widths + watched.delta()
     return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)

@@ -18,7 +18,6 @@ from fastbin._errors import InputError
 from fastbin._native.fit import row_keys
 from fastbin._scalars import check_seed
 from fastbin._typing import Float64s
-from fastbin._validation import refuse_first
 from fastbin.guarantees.words import name_cell
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -154,13 +153,11 @@ class WatchedSet:
         if keys is None:
             keys = row_keys(0 if seed is None else check_seed(seed), len(scores), first_row)
         bins = self.model.assign_all(scores, cells, keys=keys)
-        refuse_first(
-            bins < 0,
-            lambda i: (
-                f"cells[{i}] is {np.asarray(cells, dtype=object)[i]!r}, which is none of the {len(self.model)} keys of the "
-                "set, and nothing is promised about such rows; leave them out"
-            ),
-        )
+        if (bins < 0).any():
+            at = int(np.argmax(bins < 0))
+            cell = np.asarray(cells, dtype=object)[at]
+            known = f"which is none of the {len(self.model)} keys of the set, and nothing is promised about such rows"
+            raise InputError(f"is {cell!r}, {known}", "leave them out", argument="cells", at=at, value=cell)
         return bins + 0.5, None
 
 

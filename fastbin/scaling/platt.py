@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._errors import InputError, by_name
 from fastbin._scalars import check_choice, check_score_range
 from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
@@ -132,8 +132,11 @@ def _refuse_ends(scores: Any, samples: Samples) -> None:
         if (samples.scores == end).any():
             position = int(np.argmax(np.asarray(scores, np.float64).ravel() == end))
             raise InputError(
-                f"scores[{position}] is {end!r}, whose logit is infinite; use ends='clip', which moves scores inside "
-                "(0, 1), or feature='score'"
+                f"is {end!r}, whose logit is infinite",
+                ("use ends='clip', which moves scores inside (0, 1), or ", by_name("feature", "score")),
+                argument="scores",
+                at=position,
+                value=end,
             )
 
 

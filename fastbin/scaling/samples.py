@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._errors import InputError, by_name
 from fastbin._fit.quantiles import run_starts
 from fastbin._typing import Bools, Float64s, UInt8s
 from fastbin._validation import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores
+from fastbin._weights import no_samples
 from fastbin.scaling.likelihood import Feature
 
 
@@ -79,9 +80,12 @@ class Samples:
                 column, label_column = (np.asarray(values, np.float64).ravel() for values in (scores, labels))
                 position = int(np.argmax((column == end) & (label_column == 1.0 - end)))
                 raise InputError(
-                    f"scores[{position}] is {end!r} with label {1.0 - end:g}: the map sends {end:g} to {end:g}, so no "
-                    "parameters make this sample possible; use ends='clip', which moves scores inside (0, 1), or "
-                    "PlattScaling(feature='score')"
+                    f"is {end!r} with label {1.0 - end:g}: the map sends {end:g} to {end:g}, so no parameters make this sample "
+                    "possible",
+                    ("use ends='clip', which moves scores inside (0, 1), or PlattScaling(", by_name("feature", "score"), ")"),
+                    argument="scores",
+                    at=position,
+                    value=end,
                 )
         return self.take((self.scores > 0.0) & (self.scores < 1.0))
 
@@ -91,11 +95,11 @@ def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: Sco
     score_array = check_scores(scores, score_range).astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
     label_array, weights = check_labels(labels), check_sample_weight(sample_weight)
     if check_same_length(scores=score_array, labels=label_array, sample_weight=weights) == 0:
-        raise InputError("scores is empty; a calibrator needs samples")
+        raise InputError("is empty", "a calibrator needs samples", argument="scores")
     n_samples, n_positive = len(label_array), int(label_array.sum())
     if weights is not None:
         if not weights.any():
-            raise InputError("sample_weight is 0 for every row; a calibrator needs samples")
+            raise no_samples()
         if weights.dtype == np.int64:
             n_samples, n_positive = int(weights.sum()), int(weights[label_array == 1].sum())
     parts = [

@@ -249,10 +249,9 @@ def _polynomial(name: str, cells: Cells, degree: int) -> tuple[Float64s, Float64
 
 def _exponents(name: str, ridge: Ridge, parameters: Float64s, is_minimum: bool) -> Float64s:
     if not is_minimum:
-        warnings.warn(
+        text = (
             f"the map {name!r} did not converge: the parameters reached so far are served, and may calibrate badly (which a "
-            "certificate allows for); isotonic regression needs no iteration",
-            FastbinWarning,
-            stacklevel=2,
+            "certificate allows for); isotonic regression needs no iteration"
         )
+        warnings.warn(FastbinWarning(text, of_convergence=True), stacklevel=2)
     return ridge.exponents(parameters)

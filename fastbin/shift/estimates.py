@@ -32,13 +32,13 @@ def weigh_bins(rows: WeightedRows, partition: Partition) -> Evidence:
     Raises InputError for a bin that holds samples and no weight: the target never goes there, or the weights are wrong.
     """
     tally = tally_bins(rows.bins, rows.labels, rows.weights, partition.n_bins).parts()
-    refuse_first(
-        (tally["counts"] > 0) & (tally["weight_sums"] == 0.0),
-        lambda b: (
-            f"all {tally['counts'][b]} weights in {partition.describe(b)} are 0, so it has no estimate; merge it with a "
-            "neighbour (fewer bins), or leave out samples where the target has none"
-        ),
-    )
+    bad = (tally["counts"] > 0) & (tally["weight_sums"] == 0.0)
+    if bad.any():
+        b = int(np.argmax(bad))
+        raise InputError(
+            f"all {tally['counts'][b]} weights in {partition.describe(b)} are 0, so it has no estimate",
+            "merge it with a neighbour (fewer bins), or leave out samples where the target has none",
+        )
     return tally
 
 
@@ -80,10 +80,8 @@ def check_relative_mass(relative_mass: Any, n_bins: int) -> Float64s:
     masses = np.asarray(relative_mass, dtype=np.float64)
     if masses.shape != (n_bins,):
         raise InputError(f"relative_mass has shape {masses.shape}; give one number for each of the {n_bins} bins")
-    refuse_first(
-        ~((masses > 0.0) & np.isfinite(masses)),
-        lambda b: f"relative_mass[{b}] is {masses[b]}; it is P_source(bin) / P_target(bin), positive and finite",
-    )
+    bad, remedy = ~((masses > 0.0) & np.isfinite(masses)), "it is P_source(bin) / P_target(bin), positive and finite"
+    refuse_first(bad, "relative_mass", masses, remedy)
     return masses
 
 
@@ -122,11 +120,9 @@ def _counted_mass(partition: Partition, unlabelled: Unlabelled) -> Float64s:
         if bins.shape[0] == 0:
             raise InputError(f"{name} is empty; estimator='counted-mass' counts unlabelled scores of both populations")
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
-    refuse_first(
-        shares[1] == 0.0,
-        lambda b: (
-            f"no target score is in {partition.describe(b)}, so equation (47) divides by 0; take fewer bins, more target "
-            "scores, or estimator='self-normalised'"
-        ),
-    )
+    if (shares[1] == 0.0).any():
+        raise InputError(
+            f"no target score is in {partition.describe(int(np.argmax(shares[1] == 0.0)))}, so equation (47) divides by 0",
+            "take fewer bins, more target scores, or estimator='self-normalised'",
+        )
     return np.asarray(shares[0] / shares[1])

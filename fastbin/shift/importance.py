@@ -288,7 +288,7 @@ def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
     if grid.ndim != 1 or grid.size == 0:
         raise InputTypeError(f"{name} must be a number or a sequence of numbers, got shape {grid.shape}")
     bad = ~((grid > 0.0) & np.isfinite(grid))
-    refuse_first(bad, lambda i: f"{name}[{i}] is {grid[i]}; it must be positive and finite")
+    refuse_first(bad, name, grid, "it must be positive and finite")
     return grid
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._errors import InputError, Wording, by_name
 from fastbin._fit.tally import check_counts
 from fastbin._frames import check_same_index
 from fastbin._provenance import with_estimator
@@ -296,6 +296,7 @@ def _smoothed(rate: float, n: int, smoothing: str, population: str) -> float:
     if not 0.0 < rate < 1.0:
         raise InputError(
             f"the {population} rate is {rate:g} among {n} samples, and equation (13) of Sun, Song & Hero 2023 is constant or "
-            "undefined then; give more samples, pass the rate, or smoothing='add-half'"
+            "undefined then",
+            ("give more samples, ", Wording("pass the rate", "give --target-rate"), ", or ", by_name("smoothing", "add-half")),
         )
     return rate

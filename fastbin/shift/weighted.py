@@ -12,7 +12,6 @@ from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
 from fastbin._schemes import SCHEMES
 from fastbin._typing import Float64s
-from fastbin._validation import refuse_first
 from fastbin.intervals import (
     betting,
     betting_in_order,
@@ -154,13 +153,13 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
         raise InputError(f"weight_bound has shape {bound.shape}; give one number, or one for each of the {n_bins} bins")
     heaviest = np.zeros(n_bins)
     np.maximum.at(heaviest, rows.bins, rows.weights / limits.weight_error)
-    refuse_first(
-        heaviest > bound,
-        lambda b: (
+    if (heaviest > bound).any():
+        b = int(np.argmax(heaviest > bound))
+        raise InputError(
             f"a weight in bin {b} is {heaviest[b] * limits.weight_error:g}, above the weight_bound "
-            f"{np.broadcast_to(bound, (n_bins,))[b]:g}; the bound must hold in the whole source population"
-        ),
-    )
+            f"{np.broadcast_to(bound, (n_bins,))[b]:g}",
+            "the bound must hold in the whole source population",
+        )
 
 
 def interval_of_rows(

@@ -120,7 +120,7 @@ def conformal_sets(
         if draws.shape != new.shape:
             raise InputError(f"uniforms has shape {draws.shape} for {len(new)} scores; every row needs one number")
         bad = ~((draws >= 0.0) & (draws < 1.0))
-        refuse_first(bad, lambda i: f"uniforms[{i}] is {draws[i]}; uniform numbers are in [0, 1)")
+        refuse_first(bad, "uniforms", draws, "uniform numbers are in [0, 1)")
     of_seen = np.where(labels == 1, _nonconformity(seen)[1], _nonconformity(seen)[0])
     result = np.empty((new.shape[0], 2), dtype=np.bool_)
     for label, of_new in enumerate(_nonconformity(new)):

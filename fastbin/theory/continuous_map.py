@@ -58,8 +58,8 @@ def continuous_map_radii(label_sums: Any, counts: Any, mean_values: Any, value_r
         as_sums(column, name, tally.counts.shape)
         for column, name in ((mean_values, "mean_values"), (value_ranges, "value_ranges"))
     )
-    refuse_first(means > 1.0, lambda b: f"mean_values[{b}] is {means[b]}; the mean of probabilities is at most 1")
-    refuse_first(ranges > 1.0, lambda b: f"value_ranges[{b}] is {ranges[b]}; probabilities differ by at most 1")
+    refuse_first(means > 1.0, "mean_values", means, "the mean of probabilities is at most 1")
+    refuse_first(ranges > 1.0, "value_ranges", ranges, "probabilities differ by at most 1")
     rates = clopper_pearson(tally.sums, tally.counts, (1.0 - SHARE_OF_MASSES) * alpha)
     second = ranges * np.sqrt(math.log(2.0 / (SHARE_OF_MASSES * alpha)) / (2.0 * tally.filled))
     radii = np.maximum(rates[:, 1] - means, means - rates[:, 0]) + second

@@ -21,7 +21,8 @@ def _as_intervals(intervals: Any) -> Float64s:
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputTypeError(f"intervals must have one row (lower, upper) each, got shape {array.shape}")
     bad = ~((array[:, 0] >= 0.0) & (array[:, 0] <= array[:, 1]) & (array[:, 1] <= 1.0))
-    refuse_first(bad, lambda i: f"intervals[{i}] is ({array[i, 0]}, {array[i, 1]}); it must satisfy 0 <= lower <= upper <= 1")
+    remedy = "it must satisfy 0 <= lower <= upper <= 1"
+    refuse_first(bad, "intervals", array[:, 0], remedy, lambda i: f"is ({array[i, 0]}, {array[i, 1]})")
     return array
 
 
