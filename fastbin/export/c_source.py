@@ -139,8 +139,11 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     check_name(name, "name", RESERVED.split(), "C or C++")
     if RESERVED_FORMS.fullmatch(name):
         raise InputError(
-            f"name is {name!r}; C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, those in "
-            "the form of size_t and INT64_MAX, and those of the standard library; pass another, such as 'calibrated'"
+            None,
+            "C and C++ reserve names that begin with '_' or have '__' in them, as NAME_step would, those in the form of "
+            "size_t and INT64_MAX, and those of the standard library; pass another, such as 'calibrated'",
+            argument="name",
+            value=name,
         )
     source = tables_or_curve(model, outputs, alpha)
     fitted = as_model_or_set(model)

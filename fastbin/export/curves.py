@@ -91,7 +91,7 @@ SCORE = Name("score")
 def curve_of(model: BinnedModel) -> Curve:
     """The curve of a model of kind "linear" or "smooth"."""
     if model.kind == "step":
-        raise InputError("model is of kind 'step', which is a table and no curve")
+        raise InputError("is of kind 'step', which is a table and no curve", argument="model")
     low, high, clip = limits_of(model)
     return Curve(low, high, clip, *(_straight_lines(model) if model.kind == "linear" else _smooth(model)))
 

@@ -65,7 +65,8 @@ def sqlite_text(text: str) -> str:
 def postgresql_text(text: str) -> str:
     """With backslashes in the form that both settings of standard_conforming_strings read alike."""
     if "\0" in text:
-        raise InputError(f"models has the cell {text!r}, and a text of PostgreSQL holds no NUL; give this cell another key")
+        remedy = "give this cell another key"
+        raise InputError(f"has the cell {text!r}, and a text of PostgreSQL holds no NUL", remedy, argument="models")
     return "E" + quoted(text.replace("\\", "\\\\")) if "\\" in text else quoted(text)
 
 

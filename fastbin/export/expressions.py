@@ -18,9 +18,10 @@ MOST_STEPS = 1000
 def check_expression(text: object, name: str) -> str:
     """An SQL expression as it stands in a longer one."""
     if not isinstance(text, str):
-        raise InputTypeError(f"{name} is {text!r}; pass the text of an SQL expression, such as the name of a column")
+        remedy = "pass the text of an SQL expression, such as the name of a column"
+        raise InputTypeError(None, remedy, argument=name, value=text)
     if not text.strip():
-        raise InputError(f"{name} is {text!r}; pass an SQL expression, such as the name of a column")
+        raise InputError(None, "pass an SQL expression, such as the name of a column", argument=name, value=text)
     text = text.strip()
     return text if text.isidentifier() else f"({text})"
 
@@ -39,10 +40,8 @@ def check_source(source: object) -> str:
         text = source.strip()
         if NAME_OF_TABLE.fullmatch(text) or _is_one_query(text):
             return text
-    raise InputError(
-        f"source is {source!r}; pass the name of the table that holds the scores, or a query in parentheses, without comments "
-        "and semicolons"
-    )
+    remedy = "pass the name of the table that holds the scores, or a query in parentheses, without comments and semicolons"
+    raise InputError(None, remedy, argument="source", value=source)
 
 
 def _is_one_query(text: str) -> bool:
@@ -66,7 +65,7 @@ def check_key_expression(key: object, *, needs_key: bool) -> str | None:
             )
         return None
     if not needs_key:
-        raise InputError(f"key is {key!r}, but the model compares no keys; leave it out")
+        raise InputError(f"is {key!r}, but the model compares no keys", "leave it out", argument="key", value=key)
     return check_expression(key, "key")
 
 

@@ -134,11 +134,12 @@ def _package_line(package: object) -> str:
     if package is None:
         return ""
     if not isinstance(package, str):
-        raise InputTypeError(f"package is {package!r}; pass a name as text")
+        raise InputTypeError(None, "pass a name as text", argument="package", value=package)
     for part in package.split("."):
         check_name(part, f"package is {package!r}, and a part of it", KEYWORDS.split(), "Java")
     if package.partition(".")[0] == "java":
-        raise InputError(f"package is {package!r}, and Java loads no foreign class into 'java'; pass a package of your own")
+        problem = f"is {package!r}, and Java loads no foreign class into 'java'"
+        raise InputError(problem, "pass a package of your own", argument="package", value=package)
     return f"package {package};\n\n"
 
 

@@ -248,9 +248,9 @@ def _set_members(models: ModelSet) -> dict[str, Any]:
 
 def _parse(text: Any) -> Any:
     if isinstance(text, os.PathLike):
-        raise InputTypeError(f"text is a path; pass what the file holds: pathlib.Path({os.fspath(text)!r}).read_text()")
+        raise InputTypeError("text is a path", f"pass what the file holds: pathlib.Path({os.fspath(text)!r}).read_text()")
     if not isinstance(text, (str, bytes)):
-        raise InputTypeError(f"text is of type {type(text).__name__}; pass the text of a model in JSON")
+        raise InputTypeError(f"text is of type {type(text).__name__}", "pass the text of a model in JSON")
     if isinstance(text, str) and text[-5:].lower() == ".json":
         raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
     try:

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
+from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin.export.cuts import Cuts
 from fastbin.export.dialects import PART, Dialect
 from fastbin.export.expressions import check_source, hex_digits
-from fastbin.export.steps import GREATEST_KEY, Steps
+from fastbin.export.steps import Steps
 
 # Statements are kept small, as engines limit the bytes of one.
 MOST_BYTES = 2**19
@@ -125,16 +126,19 @@ def names_of(table: str | None, source: str | None, output: str | None, *, what:
     output = f"fastbin_{what}" if output is None else output
     part = dialect.table_name
     if not isinstance(table, str) or not re.fullmatch(rf"{part}(\.{part})*", table):
-        raise InputError(f"table is {table!r}; pass a name of letters, digits and underscores, with its schema before a dot")
+        remedy = "pass a name of letters, digits and underscores, with its schema before a dot"
+        raise InputError(None, remedy, argument="table", value=table)
     if not isinstance(output, str) or not re.fullmatch(PART, output):
-        raise InputError(f"output is {output!r}; pass a name of letters, digits and underscores for the column of the answers")
+        remedy = "pass a name of letters, digits and underscores for the column of the answers"
+        raise InputError(None, remedy, argument="output", value=output)
     return Names(f"{table}_steps", f"{table}_cells", check_source(source), output)
 
 
 def require_tables(dialect: Dialect) -> None:
     """Refuse an engine without tables."""
     if not dialect.lookup:
-        raise InputError(f"dialect is {dialect.name!r}, which has no tables that last; score its frames with predict")
+        remedy = "score its frames with predict"
+        raise InputError(f"is {dialect.name!r}, which has no tables that last", remedy, argument="dialect", value=dialect.name)
 
 
 def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialect) -> FilledTable:
@@ -154,9 +158,9 @@ def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialec
 def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
     has_key = cuts.keys > 0
     before = np.where(has_key, cuts.edges, np.nextafter(cuts.edges, -np.inf))
-    before_keys = np.where(has_key, cuts.keys - has_key, np.uint64(GREATEST_KEY))
+    before_keys = np.where(has_key, cuts.keys - has_key, np.uint64(ABOVE_EVERY_KEY))
     firsts = dialect.literals(np.append(steps.low, cuts.edges)), [0, *cuts.keys.tolist()]
-    lasts = dialect.literals(np.append(before, steps.high)), [*before_keys.tolist(), GREATEST_KEY]
+    lasts = dialect.literals(np.append(before, steps.high)), [*before_keys.tolist(), ABOVE_EVERY_KEY]
 
     def ends(scores: list[str], keys: list[int]) -> list[str]:
         texts = (f", {dialect.text(hex_digits(key))}" if has_keys else "" for key in keys)

@@ -109,7 +109,7 @@ def append_onnx(
     made = _read(classifier_graph)
     graph = made.graph
     if any(each.key == SHA256_KEY for each in made.metadata_props):
-        raise InputError("classifier_graph holds a model of fastbin already; pass the classifier's own graph")
+        raise InputError("holds a model of fastbin already", "pass the classifier's own graph", argument="classifier_graph")
     versions = _versions(made)
     source = _score_output(graph, output)
     taken = set(_names_in(graph))
@@ -180,7 +180,7 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     array([0.5       , 0.04742587])
     """
     if not all(callable(getattr(session, name, None)) for name in ("get_inputs", "get_outputs", "run")):
-        raise InputTypeError(f"session is of type {type(session).__name__}; pass an onnxruntime.InferenceSession")
+        raise InputTypeError(f"is of type {type(session).__name__}", "pass an onnxruntime.InferenceSession", argument="session")
     ours = _outputs_of_ours(session)
     types = {each.name: each.type for each in session.get_outputs() if each.name not in ours}
     floats = [name for name, kind in types.items() if kind in FLOATS or kind.startswith("seq(map(")]
@@ -189,7 +189,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     try:
         (given,) = session.run([name], feeds)
     except Exception as error:  # onnxruntime's own, which have no common base
-        raise InputError(f"X cannot be scored, onnxruntime says: {error}; pass rows as the classifier was fitted to") from error
+        remedy = "pass rows as the classifier was fitted to"
+        raise InputError(f"cannot be scored, onnxruntime says: {error}", remedy, argument="X") from error
     return _of_label_1(given, name)
 
 
@@ -208,15 +209,14 @@ def _read(classifier_graph: Any) -> Any:
         elif isinstance(classifier_graph, (bytes, bytearray)):
             classifier_graph = onnx.load_model_from_string(bytes(classifier_graph))
     except DecodeError as reason:
-        raise InputError(
-            f"classifier_graph is not what onnx can read ({reason}); pass a file that a converter wrote"
-        ) from reason
+        remedy = "pass a file that a converter wrote"
+        raise InputError(f"is not what onnx can read ({reason})", remedy, argument="classifier_graph") from reason
     if not isinstance(classifier_graph, onnx.ModelProto):
-        raise InputTypeError(
-            f"classifier_graph is of type {type(classifier_graph).__name__}; pass an onnx.ModelProto, bytes or a path"
-        )
+        remedy = "pass an onnx.ModelProto, bytes or a path"
+        raise InputTypeError(f"is of type {type(classifier_graph).__name__}", remedy, argument="classifier_graph")
     if not classifier_graph.graph.node:
-        raise InputError("classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a converter wrote")
+        remedy = "pass what a converter wrote"
+        raise InputError("is empty, or no ONNX graph: it has no nodes", remedy, argument="classifier_graph")
     copy = onnx.ModelProto()
     copy.CopyFrom(classifier_graph)
     return copy
@@ -227,14 +227,14 @@ def _versions(made: Any) -> dict[str, int]:
     versions = {"": LEAST_OPSET, ML: 2, **{each.domain: each.version for each in made.opset_import}}
     version = versions.pop("ai.onnx", versions[""])
     if version < LEAST_OPSET:
-        raise InputError(
-            f"classifier_graph is of opset {version}, and its operators are to be of {LEAST_OPSET} or newer; pass "
-            f"onnx.version_converter.convert_version(classifier_graph, {LEAST_OPSET})"
-        )
+        problem = f"is of opset {version}, and its operators are to be of {LEAST_OPSET} or newer"
+        remedy = f"pass onnx.version_converter.convert_version(classifier_graph, {LEAST_OPSET})"
+        raise InputError(problem, remedy, argument="classifier_graph")
     if made.ir_version < LEAST_IR:
         raise InputError(
-            f"classifier_graph has ir_version {made.ir_version}, in which constants have to be inputs; set "
-            f"classifier_graph.ir_version = {USUAL_IR}, which is that of opset {LEAST_OPSET} and leaves all else as it is"
+            f"has ir_version {made.ir_version}, in which constants have to be inputs",
+            f"set classifier_graph.ir_version = {USUAL_IR}, which is that of opset {LEAST_OPSET} and leaves all else as it is",
+            argument="classifier_graph",
         )
     return {**versions, "": version}
 
@@ -258,10 +258,8 @@ def _score_output(graph: Any, output: str | None) -> ScoreOutput:
     if len(sizes) == 1:
         return ScoreOutput(name, None)
     if len(sizes) != 2 or sizes[1] is None:
-        raise InputError(
-            f"output {name!r} of classifier_graph is declared with {len(sizes)} dimensions, whose sizes are "
-            f"{sizes}; its shape is to be (n, 2), (n, 1) or (n,)"
-        )
+        problem = f"output {name!r} of classifier_graph is declared with {len(sizes)} dimensions, whose sizes are {sizes}"
+        raise InputError(problem, "its shape is to be (n, 2), (n, 1) or (n,)")
     if sizes[1] != 1:
         _require_two(sizes[1], name)
     return ScoreOutput(name, None if sizes[1] == 1 else 1)
@@ -274,19 +272,17 @@ def _the_score_output(outputs: Iterable[str], candidates: Sequence[str], output:
         if len(candidates) == 1:
             return candidates[0]
         found = f"{len(candidates)} outputs of floats" if candidates else "no output of floats"
-        raise InputError(f"{place} has {found} among {listed}; name the one with the scores as output=")
+        raise InputError(f"{place} has {found} among {listed}", "name the one with the scores as output=")
     if output not in candidates:
         what = "which does not hold floats" if output in outputs else "which does not exist"
-        raise InputError(f"output is {output!r}, {what}; {place} has {listed}")
+        raise InputError(f"is {output!r}, {what}", f"{place} has {listed}", argument="output", value=output)
     return output
 
 
 def _require_two(n_classes: int, name: str) -> None:
     if n_classes != 2:
-        raise InputError(
-            f"output {name!r} has {n_classes} classes, and a model calibrates the scores of one label; pass a graph of two "
-            "classes, or one with an output of its own for the class"
-        )
+        remedy = "pass a graph of two classes, or one with an output of its own for the class"
+        raise InputError(f"output {name!r} has {n_classes} classes, and a model calibrates the scores of one label", remedy)
 
 
 def _scores(nodes: Nodes, source: ScoreOutput) -> str:
@@ -341,13 +337,12 @@ def _feeds(session: Any, X: Any) -> dict[str, Array]:
     elif hasattr(X, "columns"):
         given = {name: np.asarray(X[name])[:, None] for name in inputs if name in X.columns}
     else:
-        raise InputTypeError(
-            f"X is of type {type(X).__name__}, and the session has the inputs {listed}; pass a mapping of these"
-        )
+        remedy = "pass a mapping of these"
+        raise InputTypeError(f"is of type {type(X).__name__}, and the session has the inputs {listed}", remedy, argument="X")
     if missing := [name for name in inputs if name not in given]:
-        raise InputError(f"X has no {missing[0]!r}; the session has the inputs {listed}")
+        raise InputError(f"has no {missing[0]!r}", f"the session has the inputs {listed}", argument="X")
     if unknown := [name for name in given if name not in inputs]:
-        raise InputError(f"X has {unknown[0]!r}, which is no input; the session has the inputs {listed}")
+        raise InputError(f"has {unknown[0]!r}, which is no input", f"the session has the inputs {listed}", argument="X")
     many = len(inputs) > 1
     return {name: _feed(given[name], each, f"X[{name!r}]" if many else "X") for name, each in inputs.items()}
 
@@ -357,17 +352,15 @@ def _feed(values: Any, described: Any, place: str) -> Array:
     try:
         array = np.asarray(values, DTYPES.get(described.type))
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{place} is not what the session takes, {described.type}: {error}; convert it before") from None
+        raise InputTypeError(f"{place} is not what the session takes, {described.type}: {error}", "convert it before") from None
     sizes = list(described.shape)  # numbers, and names of those that may be any
     if sizes and (
         len(sizes) != array.ndim
         or any(isinstance(size, int) and size != own for size, own in zip(sizes, array.shape, strict=True))
     ):
         shown = ", ".join(str(size) if isinstance(size, int) else "n" for size in sizes) + "," * (len(sizes) == 1)
-        raise InputError(
-            f"{place} has shape {array.shape}, and the session takes ({shown}); pass a row for each sample, and in it the "
-            "features that the classifier was fitted to"
-        )
+        remedy = "pass a row for each sample, and in it the features that the classifier was fitted to"
+        raise InputError(f"{place} has shape {array.shape}, and the session takes ({shown})", remedy)
     return array
 
 
@@ -384,5 +377,5 @@ def _of_label_1(given: Any, name: str) -> Float64s:
         _require_two(scores.shape[1], name)
         scores = scores[:, 1]
     if scores.ndim > 2:
-        raise InputError(f"output {name!r} has shape {scores.shape}; it is to be (n, 2), (n, 1) or (n,)")
+        raise InputError(f"output {name!r} has shape {scores.shape}", "it is to be (n, 2), (n, 1) or (n,)")
     return np.ascontiguousarray(scores.reshape(-1), np.float64)

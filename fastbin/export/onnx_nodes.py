@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._dependencies import needed_for
+from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
 from fastbin.export.curves import Curve, Expression, Name, Number
-from fastbin.export.steps import GREATEST, GREATEST_KEY, OF_UNKNOWN, SetSteps, Steps
+from fastbin.export.steps import GREATEST, OF_UNKNOWN, SetSteps, Steps
 
 PURPOSE = "ONNX graphs"
 
@@ -190,7 +191,7 @@ def _ties(edges: Float64s, keys: UInt64s) -> _Ties:
     begins = np.append(True, edges[1:] != edges[:-1])
     start = np.maximum.accumulate(np.where(begins, number, 0))
     place = number + np.cumsum(begins) - 1  # among keys
-    listed = np.full(place[-1] + 2, GREATEST_KEY, np.uint64)
+    listed = np.full(place[-1] + 2, ABOVE_EVERY_KEY, np.uint64)
     listed[place] = keys
     compared = keys != 0
 

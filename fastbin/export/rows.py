@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._cells import TextCells, as_cells
 from fastbin._errors import InputError, InputTypeError
-from fastbin._keys import GREATEST_KEY as GREATEST_ROW_KEY  # edges have one more
+from fastbin._keys import GREATEST_KEY
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._validation import as_key_array, as_scores
 from fastbin.export.steps import ALPHA, ENDS, GREATEST, limits_of
@@ -51,26 +51,27 @@ class Rows:
 def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> Rows:
     """Columns of a user: keys that are missing are drawn, and cells that are missing are those of the set in turn."""
     if isinstance(scores, Number):
-        raise InputTypeError(f"scores is {scores!r}; pass a list or an array of numbers")
+        raise InputTypeError(None, "pass a list or an array of numbers", argument="scores", value=scores)
     column = as_scores(scores).astype(np.float64)
     n = len(column)
     if keys is not None and not needs_keys(model):
-        raise InputError("keys are given, and the model compares none; leave them out")
+        raise InputError("are given, and the model compares none", "leave them out", argument="keys")
     own_keys = None
     if needs_keys(model):
         own_keys = random_keys(n) if keys is None else as_key_array(keys, n)
     if isinstance(model, BinnedModel):
         if cells is not None:
-            raise InputError("cells are given, and the model is no set; leave them out")
+            raise InputError("are given, and the model is no set", "leave them out", argument="cells")
         return Rows(column, own_keys)
     if cells is None:
         cells = [model.keys[i % len(model)] for i in range(n)]
     own = as_cells(cells)
     own_cells = np.array(own.texts, object)[own.codes] if isinstance(own, TextCells) else own
     if n and (own_cells.dtype == object) != isinstance(model.keys[0], str):
-        raise InputError(f"cells[0] is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.keys[0]!r}")
+        problem = f"is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.keys[0]!r}"
+        raise InputError(problem, argument="cells", at=0)
     if len(own_cells) != n:
-        raise InputError(f"cells has {len(own_cells)} rows for {n} scores; every row needs one cell")
+        raise InputError(f"has {len(own_cells)} rows for {n} scores", "every row needs one cell", argument="cells")
     return Rows(column, own_keys, own_cells if n else _cells(model.keys[0], 0))
 
 
@@ -128,13 +129,13 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> Rows:
     rows = Rows(scores, random_keys(len(scores)))
     one = np.uint64(1)
     keys = model.edge_keys
-    near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_ROW_KEY)]
-    return joined([rows, *(Rows(model.edges, np.minimum(each, np.uint64(GREATEST_ROW_KEY))) for each in near)])
+    near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_KEY)]
+    return joined([rows, *(Rows(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
 
 
 def random_keys(n: int) -> UInt64s:
     """The same keys each time."""
-    return np.random.default_rng(0).integers(0, GREATEST_ROW_KEY, n, dtype=np.uint64, endpoint=True)
+    return np.random.default_rng(0).integers(0, GREATEST_KEY, n, dtype=np.uint64, endpoint=True)
 
 
 def numbers_of(models: ModelSet, cells: Any) -> list[int]:

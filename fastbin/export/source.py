@@ -253,11 +253,12 @@ def _has(expression: Expression, words: tuple[str, ...]) -> bool:
 def check_name(name: object, argument: str, reserved: Iterable[str], language: str) -> str:
     """A name that the language takes."""
     if not isinstance(name, str):
-        raise InputTypeError(f"{argument} is {name!r}; pass a name as text")
+        raise InputTypeError(None, "pass a name as text", argument=argument, value=name)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise InputError(f"{argument} is {name!r}; pass letters from a to z, digits and '_', with no digit first")
+        raise InputError(None, "pass letters from a to z, digits and '_', with no digit first", argument=argument, value=name)
     if name in reserved:
-        raise InputError(f"{argument} is {name!r}, a name that {language} has for itself; pass another one")
+        remedy = "pass another one"
+        raise InputError(f"is {name!r}, a name that {language} has for itself", remedy, argument=argument, value=name)
     return name
 
 

@@ -147,12 +147,13 @@ def sql(
     check_choice(style, "style", STYLES)
     fitted = as_model_or_set(model)
     if not isinstance(fitted, BinnedModel):
-        raise InputTypeError("model is a set of models; use sql_set, which writes a table and its query")
+        raise InputTypeError("is a set of models", "use sql_set, which writes a table and its query", argument="model")
     score = check_expression(score, "score")
     if style != "join":
         for argument, name in (("table", table), ("source", source), ("output", output)):
             if name is not None:
-                raise InputError(f"{argument} is {name!r}, and only style='join' makes a table and a query; leave it out")
+                problem = f"is {name!r}, and only style='join' makes a table and a query"
+                raise InputError(problem, "leave it out", argument=argument, value=name)
     if fitted.kind != "step" and fitted.delta == 0.0:
         _check_curve(fitted, what, alpha, key, style)
         return sql_of_curve(fitted, score, words)
@@ -175,14 +176,15 @@ def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | 
     if what != "value":
         require_steps(model)
     if style == "join":
-        raise InputError(f"style is 'join', and a model of kind {model.kind!r} has no steps for a table; leave it out")
+        remedy = "leave it out"
+        raise InputError(f"is 'join', and a model of kind {model.kind!r} has no steps for a table", remedy, argument="style")
     check_key_expression(key, needs_key=False)
 
 
 def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     if len(cuts.column) > MOST_STEPS:
         remedy = "pass style='join'" if dialect.lookup else "score with predict"
-        raise InputError(f"model has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}; {remedy}")
+        raise InputError(f"has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}", remedy, argument="model")
     number = dialect.cast(score)
     return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 

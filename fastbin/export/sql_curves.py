@@ -44,10 +44,8 @@ def sql_of_curve(model: BinnedModel, score: str, dialect: Dialect) -> str:
     n_joints = 0 if curve.pieces is None else len(curve.pieces.edges)
     most = MOST_JOINTS_OF_SQLITE if dialect.name == "sqlite" and model.kind == "smooth" else MOST_STEPS
     if n_joints > most:
-        raise InputError(
-            f"model has pieces that meet in {n_joints} places, in one expression for {dialect.name} at most {most}; fit one "
-            "with fewer knots, or score with predict"
-        )
+        problem = f"has pieces that meet in {n_joints} places, in one expression for {dialect.name} at most {most}"
+        raise InputError(problem, "fit one with fewer knots, or score with predict", argument="model")
     answered = is_answered(score, None, curve.low, curve.high, dialect)
     about = comment([*description_of(model), ABOUT[model.kind], said_of_output(dialect, "value")])
     return f"{about}\nCASE WHEN {answered} THEN {_value(curve, score, dialect)} ELSE NULL END"

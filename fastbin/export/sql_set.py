@@ -108,7 +108,7 @@ def sql_set(
     check_choice(what, "what", OUTPUTS)
     fitted = as_model_or_set(models)
     if not isinstance(fitted, ModelSet):
-        raise InputTypeError("models is one model; use sql, which writes one expression")
+        raise InputTypeError("is one model", "use sql, which writes one expression", argument="models")
     steps = set_steps_of(fitted, (what,), alpha)
     names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
     key = check_key_expression(key, needs_key=steps.needs_key)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_alpha
@@ -32,7 +33,6 @@ OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
 ALPHA = 0.1
 
 GREATEST = float(np.finfo(np.float64).max)
-GREATEST_KEY = 2**64 - 1
 
 
 class Steps(NamedTuple):
@@ -87,17 +87,19 @@ def set_steps_of(models: ModelSet, outputs: Sequence[str] = ("value",), alpha: f
 def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...]:
     """The outputs, each of which must be known and stand once; `alpha` goes with the ends of intervals alone."""
     if isinstance(outputs, str) or not isinstance(outputs, (tuple, list)):
-        raise InputTypeError(f"outputs is {outputs!r}; pass a list of names out of {', '.join(OUTPUTS)}")
+        raise InputTypeError(None, f"pass a list of names out of {', '.join(OUTPUTS)}", argument="outputs", value=outputs)
     for position, name in enumerate(outputs):
         if name not in OUTPUTS:
-            raise InputError(f"outputs[{position}] is {name!r}; choose out of {', '.join(OUTPUTS)}")
+            raise InputError(None, f"choose out of {', '.join(OUTPUTS)}", argument="outputs", at=position, value=name)
         if name in outputs[:position]:
-            raise InputError(f"outputs[{position}] is {name!r} for the second time; name each output once")
+            remedy = "name each output once"
+            raise InputError(f"is {name!r} for the second time", remedy, argument="outputs", at=position, value=name)
     if not outputs:
-        raise InputError(f"outputs is empty; choose out of {', '.join(OUTPUTS)}")
+        raise InputError("is empty", f"choose out of {', '.join(OUTPUTS)}", argument="outputs")
     if alpha is not None:
         if not set(ENDS) & set(outputs):
-            raise InputError(f"alpha is {alpha!r}, but no end of an interval is asked for; leave it out, or ask for 'lower'")
+            remedy = "leave it out, or ask for 'lower'"
+            raise InputError(f"is {alpha!r}, but no end of an interval is asked for", remedy, argument="alpha", value=alpha)
         check_alpha(alpha)
     return tuple(outputs)
 
@@ -105,9 +107,9 @@ def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...
 def require_steps(model: BinnedModel) -> None:
     """Refuse what has no steps, or does not give the same answer to the same row."""
     if model.kind != "step":
-        raise InputError(f"model is of kind {model.kind!r}, which has values alone and no bins")
+        raise InputError(f"is of kind {model.kind!r}, which has values alone and no bins", argument="model")
     if model.delta > 0.0:
-        raise InputError(f"model randomises its values (delta={model.delta!r}), which no export does; fit with delta=0")
+        raise InputError(f"model randomises its values (delta={model.delta!r}), which no export does", "fit with delta=0")
 
 
 def digest_of(model: BinnedModel | ModelSet) -> str:
@@ -167,7 +169,7 @@ def _edges_of(model: BinnedModel) -> tuple[Float64s, UInt64s]:
 
     No row has the greatest key (fastbin.h), and where keys are not compared, all rows have the key 0.
     """
-    is_below = model.edge_keys == GREATEST_KEY if model.needs_key else model.edge_keys != 0
+    is_below = model.edge_keys == ABOVE_EVERY_KEY if model.needs_key else model.edge_keys != 0
     with np.errstate(over="ignore"):
         edges = np.where(is_below, np.nextafter(model.edges, np.inf), model.edges) + 0.0
     return edges, np.where(is_below, np.uint64(0), model.edge_keys)

@@ -223,7 +223,8 @@ def verify(
         return said._replace(why_not=str(reason), is_broken=True)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
     if alpha is not None and not set(ENDS) & set(outputs):
-        raise InputError(f"alpha is {alpha!r}, but the export gives no end of an interval; leave it out")
+        remedy = "leave it out"
+        raise InputError(f"is {alpha!r}, but the export gives no end of an interval", remedy, argument="alpha", value=alpha)
     if alpha is None:
         alpha = alpha_in(content) if ran.alpha is None else ran.alpha
     expected = answers(fitted, rows, outputs, alpha)
@@ -252,22 +253,25 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
     elif isinstance(export, SqlTables):
         export, target = export.script, "sql"
     if not isinstance(export, (str, bytes)):
-        raise InputTypeError(f"export is of type {type(export).__name__}; pass a text, bytes, a graph, or a pathlib.Path")
+        remedy = "pass a text, bytes, a graph, or a pathlib.Path"
+        raise InputTypeError(f"is of type {type(export).__name__}", remedy, argument="export")
     if not export.strip():
-        raise InputError("export is empty; pass what a function of fastbin.export gives, or a pathlib.Path of such a file")
+        remedy = "pass what a function of fastbin.export gives, or a pathlib.Path of such a file"
+        raise InputError("is empty", remedy, argument="export")
     if target is None:
         target = target_of(export, path)
         if target is None:
-            raise InputError("export is no text of fastbin that is known; say target, or pass a pathlib.Path for a file")
+            remedy = "say target, or pass a pathlib.Path for a file"
+            raise InputError("is no text of fastbin that is known", remedy, argument="export")
     check_choice(target, "target", (*RUNNERS, "json"))
     if target == "onnx":
         if isinstance(export, str):
-            raise InputTypeError("export is a text; an ONNX graph is passed as bytes, or as a pathlib.Path")
+            raise InputTypeError("is a text", "an ONNX graph is passed as bytes, or as a pathlib.Path", argument="export")
         return export, target
     try:
         return (export.decode("utf8") if isinstance(export, bytes) else export), target
     except UnicodeDecodeError as error:
-        raise InputError(f"export is no text in UTF-8: {error}") from None
+        raise InputError(f"is no text in UTF-8: {error}", argument="export") from None
 
 
 def _names(
@@ -280,14 +284,15 @@ def _names(
             continue
         given, found = check_choice(own[argument], argument, choices), None if said is None else getattr(said, argument)
         if found is not None and given != found:
-            raise InputError(f"{argument} is {given!r}, and the export says that its own is {found!r}; leave {argument} out")
+            problem = f"is {given!r}, and the export says that its own is {found!r}"
+            raise InputError(problem, f"leave {argument} out", argument=argument, value=given)
     for argument, name in (("score", score), ("key", key), ("cell", cell), ("source", source)):
         if name is None and argument in ("key", "cell"):
             continue
         if not isinstance(name, str):
-            raise InputTypeError(f"{argument} is {name!r}; pass the name as text, as the SQL has it")
+            raise InputTypeError(None, "pass the name as text, as the SQL has it", argument=argument, value=name)
         if not name.strip():
-            raise InputError(f"{argument} is {name!r}; pass the name, as the SQL has it")
+            raise InputError(None, "pass the name, as the SQL has it", argument=argument, value=name)
     if said is None:
         return Names(dialect, "value" if what is None else what, score, key, cell, source)
     return Names(said.dialect, said.what, score, key, cell, source, said.answer)

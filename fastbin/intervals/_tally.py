@@ -21,7 +21,8 @@ def as_counts(values: Any, name: str) -> Int64s:
     """Integers, one per bin, as int64; at most 2**53."""
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}")
+        problem = f"must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}"
+        raise InputTypeError(problem, argument=name)
     remedy = f"above 2**53 = {MOST_SAMPLES} doubles do not represent every count, and no interval is computed"
     refuse_first(array > MOST_SAMPLES, name, array, remedy)
     return array.astype(np.int64, copy=False)
@@ -32,7 +33,7 @@ def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Flo
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or (shape is not None and array.shape != shape):
         bins = "" if shape is None else f" for {shape[0]} bins"
-        raise InputError(f"{name} has shape {array.shape}{bins}; every bin needs one")
+        raise InputError(f"has shape {array.shape}{bins}", "every bin needs one", argument=name)
     bad = ~((array >= 0.0) & np.isfinite(array))
     refuse_first(bad, name, array, "it must be finite and not negative")
     return array
@@ -51,9 +52,8 @@ def as_tally(label_sums: Any, counts: Any) -> BinTally:
     """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts <= 2**53. O(n_bins)."""
     sizes, sums = as_counts(counts, "counts"), as_counts(label_sums, "label_sums")
     if sums.shape != sizes.shape:
-        raise InputError(
-            f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}; every bin needs one of each"
-        )
+        remedy = "every bin needs one of each"
+        raise InputError(f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}", remedy)
     remedy = "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
     bad = (sums < 0) | (sums > sizes)
     refuse_first(bad, "label_sums", sums, remedy, lambda b: f"is {sums[b]} and counts[{b}] is {sizes[b]}")
@@ -73,13 +73,13 @@ class Rows:
         check_same_index(weights=weights, labels=labels, bins=bins)
         checked = check_sample_weight(weights, "weights")
         if checked is None:
-            raise InputError("weights is None; without weights use clopper_pearson")
+            raise InputError("is None", "without weights use clopper_pearson", argument="weights")
         self.weights = checked.astype(np.float64)
         self.labels = check_labels(labels)
         self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
         check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
         if self.bins.dtype.kind not in "iu":
-            raise InputTypeError(f"bins has dtype {self.bins.dtype}; bin numbers are integers from 0")
+            raise InputTypeError(f"has dtype {self.bins.dtype}", "bin numbers are integers from 0", argument="bins")
         self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
         remedy = f"with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
         refuse_first((self.bins < 0) | (self.bins >= self.n_bins), "bins", self.bins, remedy)
@@ -108,7 +108,7 @@ def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
     try:
         bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
     except ValueError as error:
-        raise InputError(f"{name} must be one number or one for each of the {n_bins} bins: {error}") from error
+        raise InputError(f"must be one number or one for each of the {n_bins} bins: {error}", argument=name) from error
     bad = bounds[~((bounds > 0.0) & np.isfinite(bounds))]
     if len(bad):
         remedy = "it must be positive and finite, one number or one per bin"

@@ -168,7 +168,8 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     sums, sizes, *_ = as_tally(label_sums, counts)
     a, b = prior
     if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
-        raise InputError(f"prior is ({a!r}, {b!r}); both parameters of the mixing distribution must be positive and finite")
+        remedy = "both parameters of the mixing distribution must be positive and finite"
+        raise InputError(f"is ({a!r}, {b!r})", remedy, argument="prior")
     threshold = -math.log(check_level(alpha))
     ones, zeros = sums.astype(np.float64), (sizes - sums).astype(np.float64)
     evidence = betaln(a + ones, b + zeros) - betaln(a, b) - threshold

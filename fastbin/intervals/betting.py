@@ -63,7 +63,7 @@ def betting(
     """
     rows = Rows(weights, labels, weight_bound, bins, n_bins)
     if not stakes or not all(0.0 < stake < 1.0 for stake in stakes):
-        raise InputError(f"stakes is {stakes!r}; it must hold fractions strictly between 0 and 1")
+        raise InputError(None, "it must hold fractions strictly between 0 and 1", argument="stakes", value=stakes)
     threshold = math.log(2.0 / check_level(alpha))
     intervals = np.empty((rows.n_bins, 2))
     for b, (relative, y) in enumerate(rows.per_bin()):

@@ -96,8 +96,11 @@ def theorem7(
     means, _, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
     if not 0.0 < weight_min <= weight_max < math.inf:
         raise InputError(
-            f"weight_min is {weight_min!r} and weight_max is {weight_max!r}; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs "
-            "0 < weight_min <= weight_max, and self_normalised_hoeffding needs no lower bound"
+            f"is {weight_min!r} and weight_max is {weight_max!r}",
+            "Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs 0 < weight_min <= weight_max, and self_normalised_hoeffding "
+            "needs no lower bound",
+            argument="weight_min",
+            value=weight_min,
         )
     slack = np.sqrt(math.log(6.0 / check_level(alpha)) / (2.0 * filled))
     ratio = weight_max / weight_min

@@ -49,7 +49,8 @@ def intersect(intervals: Float64s, within: Any) -> Float64s:
     """The part of each interval that lies within that of an earlier look."""
     earlier = np.asarray(within, dtype=np.float64)
     if earlier.shape != intervals.shape:
-        raise InputError(f"within has shape {earlier.shape}; intervals of {len(intervals)} bins have shape {intervals.shape}")
+        remedy = f"intervals of {len(intervals)} bins have shape {intervals.shape}"
+        raise InputError(f"has shape {earlier.shape}", remedy, argument="within")
     met = np.stack([np.maximum(intervals[:, 0], earlier[:, 0]), np.minimum(intervals[:, 1], earlier[:, 1])], axis=1)
     empty = np.flatnonzero(~(met[:, 0] <= met[:, 1]))
     if empty.size:

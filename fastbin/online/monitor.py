@@ -151,7 +151,8 @@ class CalibrationMonitor(State):
             If it is another set, or the monitor watches one model.
         """
         if not self.belongs_to(as_model_set(models)):
-            raise InputError("models is not what this monitor was begun with; a state goes on with its own set alone")
+            remedy = "a state goes on with its own set alone"
+            raise InputError("is not what this monitor was begun with", remedy, argument="models")
         return self
 
     def belongs_to(self, model: BinnedModel | ModelSet) -> bool:
@@ -165,7 +166,7 @@ class CalibrationMonitor(State):
 
     def _require_watched(self) -> Watched:
         if self._watched is None:
-            raise InputError("this state is that of a set of models, which it does not hold; give the set to attach() first")
+            raise InputError("this state is that of a set of models, which it does not hold", "give the set to attach() first")
         return self._watched
 
     # ------------------------------------------------------------------ watching
@@ -363,7 +364,8 @@ def _tolerated(watched: Watched, tolerance: Any, interval_alpha: float | None) -
     """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
     widths, n_bins = np.asarray(tolerance, dtype=np.float64), watched.partition.n_bins
     if widths.shape not in ((), (n_bins,)):
-        raise InputError(f"tolerance has shape {widths.shape}; give one number, or one for each of the {n_bins} bins")
+        remedy = f"give one number, or one for each of the {n_bins} bins"
+        raise InputError(f"has shape {widths.shape}", remedy, argument="tolerance")
     bad = ~((widths >= 0.0) & (widths <= 1.0))
     if not widths.ndim and bad:
         raise InputError(None, "it must be in [0, 1]", argument="tolerance", value=float(widths))

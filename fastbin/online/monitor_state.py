@@ -84,7 +84,8 @@ class MonitorState:
     def mark_seen(self, digest: bytes) -> MonitorState:
         """This state with the digest of one more file among those that were counted."""
         if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
-            raise InputError(f"digest is {digest!r}; the {DIGEST_BYTES} bytes of a SHA-256 are needed, as digest() gives them")
+            remedy = f"the {DIGEST_BYTES} bytes of a SHA-256 are needed, as digest() gives them"
+            raise InputError(None, remedy, argument="digest", value=digest)
         return self if digest in self.seen else replace(self, seen=(*self.seen, digest))
 
 

@@ -26,9 +26,8 @@ def as_partition(partition: Any, score_range: Any) -> BinnedModel:
         return _without_tally(Partition(edges, score_range=score_range), scheme="explicit", n_bins_asked=edges.size + 1)
     model = as_model(partition, "partition")
     if model.kind != "step":
-        raise InputError(
-            f"partition is a {model.kind!r} model, which has no bins to count in; take a binning, or explicit edges"
-        )
+        remedy = "take a binning, or explicit edges"
+        raise InputError(f"is a {model.kind!r} model, which has no bins to count in", remedy, argument="partition")
     return model
 
 
@@ -41,7 +40,7 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     ties, seed = check_choice(ties, "ties", ("whole", "random", "upper")), check_seed(seed)
     sample = np.asarray(check_scores(scores, score_range), np.float64)
     if sample.size < n_bins:
-        raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}; give at least one per bin")
+        raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}", "give at least one per bin")
     cuts = cut_rows(Rows(sample, np.zeros(sample.size, np.uint8), None, score_range), n_bins, "ums", seed)
     if ties == "random":
         partition = Partition(cuts.score, cuts.key, score_range)

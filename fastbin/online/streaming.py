@@ -223,22 +223,21 @@ class StreamingBinning(State, NativeStream):
             When the bins differ, or both streams go on from the same fit, whose samples would be counted twice.
         """
         if not isinstance(other, StreamingBinning):
-            raise InputError(f"other is {type(other).__name__}; only streams can be merged")
+            remedy = "only streams can be merged"
+            raise InputError(f"is {type(other).__name__}", remedy, argument="other")
         if other is self:
-            raise InputError("other is the stream itself; its samples would be counted twice")
+            raise InputError("is the stream itself", "its samples would be counted twice", argument="other")
         mine, theirs = self.partition, other.partition
         if mine.score_range != theirs.score_range or not (
             np.array_equal(mine.bin_edges, theirs.bin_edges) and np.array_equal(mine.bin_edge_keys, theirs.bin_edge_keys)
         ):
-            raise InputError(
-                "other counts in other bins (edges, edge keys or score range differ); merge streams over one partition"
-            )
+            remedy = "merge streams over one partition"
+            raise InputError("other counts in other bins (edges, edge keys or score range differ)", remedy)
         try:
             self._merge(other.to_bytes())
         except InputError:  # the bins are the same, so only this is left
-            raise InputError(
-                "both streams go on from a fit, whose samples would be counted twice; let one of them begin at zero"
-            ) from None
+            remedy = "let one of them begin at zero"
+            raise InputError("both streams go on from a fit, whose samples would be counted twice", remedy) from None
         self._counted_in = self._partition(BinnedModel)  # that of the stream that goes on from a fit
         return self
 

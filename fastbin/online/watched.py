@@ -70,7 +70,8 @@ class WatchedModel:
 
     def __init__(self, model: BinnedModel) -> None:
         if model.kind != "step":
-            raise InputError(f"model is a {model.kind!r} model, which has no bins to test; put a binning behind it")
+            remedy = "put a binning behind it"
+            raise InputError(f"is a {model.kind!r} model, which has no bins to test", remedy, argument="model")
         self.model = self.partition = model
 
     @property
@@ -98,7 +99,7 @@ class WatchedModel:
 
     def rows(self, scores: Any, cells: Any, keys: Any, seed: int | None, first_row: int) -> tuple[Any, Any]:
         if cells is not None:
-            raise InputError("cells is given, and the monitor watches one model and no set; leave cells out")
+            raise InputError("is given, and the monitor watches one model and no set", "leave cells out", argument="cells")
         return scores, keys
 
 
@@ -109,12 +110,13 @@ class WatchedSet:
         if model.kind == "class-wise":
             raise InputError(
                 "the set is class-wise: one outcome tells of all its classes at once, so that their evidence does not arrive "
-                "outcome by outcome; watch the model of each class by itself, with a share of alpha"
+                "outcome by outcome",
+                "watch the model of each class by itself, with a share of alpha",
             )
         for name, own in model.numbered:
             if own.kind != "step":
                 whose = f"the model of {name_cell(name)} is a {own.kind!r} model"
-                raise InputError(f"{whose}, which has no bins to test; put a binning behind it")
+                raise InputError(f"{whose}, which has no bins to test", "put a binning behind it")
         self.model = model
         self._parts = [WatchedModel(own) for _, own in model.numbered]
 
@@ -149,7 +151,7 @@ class WatchedSet:
 
     def rows(self, scores: Any, cells: Any, keys: Any, seed: int | None, first_row: int) -> tuple[Any, Any]:
         if cells is None:
-            raise InputError("cells is missing; the monitor watches a set, so give the key of every row")
+            raise InputError("is missing", "the monitor watches a set, so give the key of every row", argument="cells")
         if keys is None:
             keys = row_keys(0 if seed is None else check_seed(seed), len(scores), first_row)
         bins = self.model.assign_all(scores, cells, keys=keys)

@@ -30,7 +30,7 @@ def tables_of(given: Any, labels: Any, argument: str, *, alpha: float | None, **
     if not isinstance(given, Mapping):
         return {"": _table_of(given, argument, alpha, options)}
     if not given:
-        raise InputError(f"{argument} is empty; there is nothing to draw")
+        raise InputError("is empty", "there is nothing to draw", argument=argument)
     return {str(name): _table_of(item, f"{argument}[{name!r}]", alpha, options) for name, item in given.items()}
 
 
@@ -41,9 +41,8 @@ def _table_of(item: Any, place: str, alpha: float | None, options: Any) -> Relia
         return table_of_fit(as_model_or_set(item, place), alpha)
     if isinstance(item, tuple) and len(item) == 2:
         return reliability_table(*item, alpha=alpha, **options)
-    raise InputTypeError(
-        f"{place} is of type {type(item).__name__}; pass a ReliabilityTable, a model, or predictions together with labels"
-    )
+    remedy = "pass a ReliabilityTable, a model, or predictions together with labels"
+    raise InputTypeError(f"{place} is of type {type(item).__name__}", remedy)
 
 
 def coarser(table: ReliabilityTable) -> ReliabilityTable:
@@ -72,7 +71,7 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     """The bins of a model, or of all models of a set, with the samples of the fit; simultaneous intervals where there are."""
     models = [own for _, own in model.numbered] if isinstance(model, ModelSet) else [model]
     if any(own.kind != "step" or own.counts is None for own in models):
-        raise InputError("the model has no samples by bin to draw; pass predictions and labels of a test set")
+        raise InputError("the model has no samples by bin to draw", "pass predictions and labels of a test set")
     values = np.concatenate([own.bin_values for own in models])
     counts, label_sums = (np.concatenate([getattr(own, name) for own in models]) for name in ("counts", "label_sums"))
     seen = counts > 0

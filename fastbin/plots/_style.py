@@ -90,11 +90,12 @@ def items_by_name(given: Any, kinds: tuple[type, ...], argument: str) -> dict[st
     """One thing under the empty name, or several by name; all of them of these kinds."""
     items: dict[str, Any] = {str(name): item for name, item in given.items()} if isinstance(given, Mapping) else {"": given}
     if not items:
-        raise InputError(f"{argument} is empty; there is nothing to draw")
+        raise InputError("is empty", "there is nothing to draw", argument=argument)
     for name, item in items.items():
         if not isinstance(item, kinds):
             place = f"{argument}[{name!r}]" if isinstance(given, Mapping) else argument
-            raise InputError(f"{place} is a {type(item).__name__}; it must be a {' or '.join(kind.__name__ for kind in kinds)}")
+            remedy = f"it must be a {' or '.join(kind.__name__ for kind in kinds)}"
+            raise InputError(f"{place} is a {type(item).__name__}", remedy)
     return items
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fastbin._calibrator import Calibrator, as_model_or_set
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
+from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
 from fastbin.guarantees.words import sureness
@@ -30,7 +31,6 @@ from fastbin.plots._style import (
     short_names,
 )
 
-LAST_KEY = 2**64 - 1
 CROWDED = 1.0 / 3.0  # of the range of scores: if all edges lie in less, the plot shows where they lie
 
 Drawn = BinnedModel | Calibrator | ModelSet
@@ -172,7 +172,7 @@ def _draw_rings(ax: Axes, model: BinnedModel, look: Series) -> None:
     if model.edge_keys is None:
         return
     keys = model.edge_keys
-    decided = (keys > 0) & (keys < LAST_KEY)
+    decided = (keys > 0) & (keys < ABOVE_EVERY_KEY)
     for number, score in enumerate(np.unique(model.edges[decided]).tolist()):
         first, last = np.searchsorted(model.edges, score), np.searchsorted(model.edges, score, side="right")
         # The steps below the first edge, between the edges, and above the last one, of which keys reach all.

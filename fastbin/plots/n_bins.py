@@ -119,7 +119,7 @@ def risk_plot(
     x, *parts = arrays.values()
     if any(part.shape != x.shape for part in parts) or x.ndim != 1 or not x.size:
         shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
-        raise InputError(f"lengths differ, or there is no point: {shapes}; every number of bins needs one of each")
+        raise InputError(f"lengths differ, or there is no point: {shapes}", "every number of bins needs one of each")
     ax = axes_or_new(ax)
     total = parts[0] + parts[1]
     risks = {"risk": total, "calibration risk": parts[0], "sharpness risk": parts[1]}

@@ -102,8 +102,9 @@ class BetaScaling(SmoothMap):
         for end, slope in ((0.0, a), (1.0, b)):
             if slope == 0.0 and (samples.scores == end).any():
                 raise InputError(
-                    f"scores hold {end!r}, and the other samples ask for a slope of 0 towards it, under which the "
-                    "likelihood jumps and has no maximum; use ends='clip', which moves scores inside (0, 1)"
+                    f"scores hold {end!r}, and the other samples ask for a slope of 0 towards it, under which the likelihood "
+                    "jumps and has no maximum",
+                    "use ends='clip', which moves scores inside (0, 1)",
                 )
         return FittedMap("beta", (a, b, c))
 
@@ -115,8 +116,9 @@ def _require_maximum(samples: Samples, parameters: str) -> None:
         separated = 0.0 in samples.label_weights or (samples.n_distinct > 1 and samples.are_separated())
     if separated:
         raise InputError(
-            "labels are of one class, or separated by the score, so an ever steeper map is ever more likely and there is "
-            "no maximum; use PlattScaling or QuadraticScaling, which keep the map finite"
+            "are of one class, or separated by the score, so an ever steeper map is ever more likely and there is no maximum",
+            "use PlattScaling or QuadraticScaling, which keep the map finite",
+            argument="labels",
         )
 
 

@@ -137,15 +137,13 @@ def fitted_scaler(scaler: Any, score_range: ScoreRange) -> BinnedModel:
     try:
         model = scaler.model_ if isinstance(scaler, Calibrator) else scaler
     except NotFittedError:
-        raise InputError(
-            f"scaler is a {type(scaler).__name__} that is not fitted; fit it to other samples than those that are binned"
-        ) from None
+        remedy = "fit it to other samples than those that are binned"
+        raise InputError(f"is a {type(scaler).__name__} that is not fitted", remedy, argument="scaler") from None
     if not isinstance(model, BinnedModel) or model.kind != "smooth":
-        raise InputTypeError(f"scaler must be a fitted PlattScaling or another smooth map, got {scaler!r}")
+        problem = f"must be a fitted PlattScaling or another smooth map, got {scaler!r}"
+        raise InputTypeError(problem, argument="scaler", value=scaler)
     require_increasing(model)
     if model.score_range != score_range:
-        raise InputError(
-            f"score_range is {score_range}, but the scaler takes scores in {model.score_range}; pass "
-            f"score_range={model.score_range}"
-        )
+        problem = f"is {score_range}, but the scaler takes scores in {model.score_range}"
+        raise InputError(problem, f"pass score_range={model.score_range}", argument="score_range", value=score_range)
     return model

@@ -92,7 +92,8 @@ class PlattScaling(SmoothMap):
         check_choice(self.ends, "ends", ENDS)
         score_range = check_score_range(self.score_range)
         if feature == "logit" and score_range != (0.0, 1.0):
-            raise InputError(f"score_range is {score_range}; feature='logit' needs probabilities, score_range=(0.0, 1.0)")
+            remedy = "feature='logit' needs probabilities, score_range=(0.0, 1.0)"
+            raise InputError(f"is {score_range}", remedy, argument="score_range", value=score_range)
         return score_range
 
     def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
@@ -143,12 +144,8 @@ def _refuse_ends(scores: Any, samples: Samples) -> None:
 def _require_overlap(samples: Samples) -> None:
     n_zeros, n_ones = samples.label_weights
     if n_zeros == 0.0 or n_ones == 0.0:
-        raise InputError(
-            f"labels are all {int(n_ones > 0.0)}, so the likelihood has no maximum; use smooth_labels=True, or samples of both "
-            "classes"
-        )
+        remedy = "use smooth_labels=True, or samples of both classes"
+        raise InputError(f"are all {int(n_ones > 0.0)}, so the likelihood has no maximum", remedy, argument="labels")
     if samples.n_distinct > 1 and (samples.are_separated() or samples.are_separated(falling=True)):
-        raise InputError(
-            "labels are separated by the score, so an ever steeper map is ever more likely and there is no maximum; "
-            "use smooth_labels=True"
-        )
+        problem = "are separated by the score, so an ever steeper map is ever more likely and there is no maximum"
+        raise InputError(problem, "use smooth_labels=True", argument="labels")

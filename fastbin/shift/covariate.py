@@ -180,7 +180,7 @@ class ImportanceWeightedBinning(Calibrator):
         key_array = None if keys is None else as_key_array(keys, n, to_order=True)
         rows = Rows(score_array, label_array, None, score_range, weights, key_array)
         if n == 0:
-            raise InputError("scores is empty; a calibrator needs samples")
+            raise InputError("is empty", "a calibrator needs samples", argument="scores")
         partition, bins, origin = self._bins(rows, seed) if self.partition is None else given_bins(rows, self.partition, seed)
         counted = bins >= 0
         self._rows = WeightedRows(weights[counted], label_array[counted], bins[counted])
@@ -253,7 +253,8 @@ class ImportanceWeightedBinning(Calibrator):
     def _bins(self, rows: Rows, seed: int) -> RowBins:
         """Bins of equal source mass."""
         if rows.keys is not None:
-            raise InputError("keys is given without a partition; the keys of uniform-mass boundaries come from the seed")
+            remedy = "the keys of uniform-mass boundaries come from the seed"
+            raise InputError("is given without a partition", remedy, argument="keys")
         n_bins = check_count(self.n_bins, "n_bins", maximum=MOST_BINS)
         scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
         ties = check_choice(self.ties, "ties", ("whole", "random"))

@@ -69,9 +69,8 @@ def check_weights(weights: Any) -> Float64s:
     """Density ratios as float64, finite and not negative."""
     checked = check_sample_weight(weights)
     if checked is None:
-        raise InputError(
-            "sample_weight is None; give the density ratio of each sample, or let fit_to_target estimate it from features"
-        )
+        remedy = "give the density ratio of each sample, or let fit_to_target estimate it from features"
+        raise InputError("is None", remedy, argument="sample_weight")
     return checked.astype(np.float64)
 
 
@@ -79,7 +78,8 @@ def check_relative_mass(relative_mass: Any, n_bins: int) -> Float64s:
     """P_source(bin) / P_target(bin) for each bin."""
     masses = np.asarray(relative_mass, dtype=np.float64)
     if masses.shape != (n_bins,):
-        raise InputError(f"relative_mass has shape {masses.shape}; give one number for each of the {n_bins} bins")
+        remedy = f"give one number for each of the {n_bins} bins"
+        raise InputError(f"has shape {masses.shape}", remedy, argument="relative_mass")
     bad, remedy = ~((masses > 0.0) & np.isfinite(masses)), "it is P_source(bin) / P_target(bin), positive and finite"
     refuse_first(bad, "relative_mass", masses, remedy)
     return masses
@@ -107,7 +107,8 @@ def relative_mass_of(
     if given is not None:
         return given
     if estimator == "known-mass":
-        raise InputError("relative_mass is None; estimator='known-mass' needs P_source(bin) / P_target(bin) for each bin")
+        remedy = "estimator='known-mass' needs P_source(bin) / P_target(bin) for each bin"
+        raise InputError("is None", remedy, argument="relative_mass")
     counts = tally["counts"]
     return np.divide(counts, tally["weight_sums"], out=np.full(partition.n_bins, np.nan), where=counts > 0)
 
@@ -118,7 +119,7 @@ def _counted_mass(partition: Partition, unlabelled: Unlabelled) -> Float64s:
     for name, scores in (("source_scores", unlabelled.source), ("target_scores", unlabelled.target)):
         bins = partition.assign(as_scores(scores, name), seed=unlabelled.seed)
         if bins.shape[0] == 0:
-            raise InputError(f"{name} is empty; estimator='counted-mass' counts unlabelled scores of both populations")
+            raise InputError("is empty", "estimator='counted-mass' counts unlabelled scores of both populations", argument=name)
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
     if (shares[1] == 0.0).any():
         raise InputError(

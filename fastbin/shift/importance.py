@@ -120,7 +120,7 @@ class ULSIF:
         source_rows, target_rows = check_features(source, "source"), check_features(target, "target")
         for name, rows in (("source", source_rows), ("target", target_rows)):
             if rows.shape[0] < 2:
-                raise InputError(f"{name} has {rows.shape[0]} rows; leaving one out needs at least 2")
+                raise InputError(f"has {rows.shape[0]} rows", "leaving one out needs at least 2", argument=name)
         kernels = self._choose_centers(target_rows, centers)
         for name, rows in (("source", source_rows), ("centers", kernels)):
             _check_columns(rows, target_rows.shape[1], name, "target")
@@ -139,8 +139,9 @@ class ULSIF:
         self.coefficients_ = moments.coefficients(int(best_sigma), self.lambda_)
         if not self.coefficients_.any():
             raise InputError(
-                f"every coefficient is 0 at the best choice, sigma={self.sigma_:g} and lambda={self.lambda_:g}, so all weights "
-                "would be 0: the widths do not fit the features; scale the features to about 1, or give other sigmas"
+                f"every coefficient is 0 at the best choice, sigma={self.sigma_:g} and lambda={self.lambda_:g}, so all "
+                "weights would be 0: the widths do not fit the features",
+                "scale the features to about 1, or give other sigmas",
             )
         report(1.0)
         return self
@@ -286,7 +287,7 @@ def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
         return np.logspace(low, high, size)
     grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if grid.ndim != 1 or grid.size == 0:
-        raise InputTypeError(f"{name} must be a number or a sequence of numbers, got shape {grid.shape}")
+        raise InputTypeError(f"must be a number or a sequence of numbers, got shape {grid.shape}", argument=name)
     bad = ~((grid > 0.0) & np.isfinite(grid))
     refuse_first(bad, name, grid, "it must be positive and finite")
     return grid
@@ -294,6 +295,5 @@ def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
 
 def _check_columns(rows: Float64s, n_columns: int, name: str, other: str) -> None:
     if rows.shape[1] != n_columns:
-        raise InputError(
-            f"{name} has {rows.shape[1]} columns and {other} has {n_columns}; both need the same features in one order"
-        )
+        remedy = "both need the same features in one order"
+        raise InputError(f"has {rows.shape[1]} columns and {other} has {n_columns}", remedy, argument=name)

@@ -174,14 +174,16 @@ class LabelShift(Calibrator):
         model = _movable(self.source)
         method = self._method()
         if method == "known":
-            raise InputError("method is 'known', which counts no rows; use fit()")
+            raise InputError("is 'known', which counts no rows", "use fit()", argument="method")
         if (label_sums is None) == (method == "labels"):
-            raise InputError(f"label_sums is {'missing' if label_sums is None else 'given'}, and method is {method!r}")
+            problem = f"is {'missing' if label_sums is None else 'given'}, and method is {method!r}"
+            raise InputError(problem, argument="label_sums")
         if method != "labels":
             return self._move(model, self._rate_by(method, model, None, counts=counts))
         samples, ones = check_counts(counts, label_sums, model.n_bins)
         if not samples.any():
-            raise InputError("counts are all 0; give target samples, or use method='likelihood' with target scores")
+            remedy = "give target samples, or use method='likelihood' with target scores"
+            raise InputError("are all 0", remedy, argument="counts")
         return self._move(model, rate_from_counts(int(samples.sum()), int(ones.sum()), self.alpha))
 
     def _move(self, model: BinnedModel, rate: RateEstimate) -> Self:
@@ -204,9 +206,10 @@ class LabelShift(Calibrator):
         """How the target rate is found; a rate that is given goes with "known", and with that alone."""
         method = check_choice(self.method, "method", ("labels", "likelihood", "confusion", "known"))
         if method == "known" and self.target_rate is None:
-            raise InputError("target_rate is None; method='known' needs it")
+            raise InputError("is None", "method='known' needs it", argument="target_rate")
         if method != "known" and self.target_rate is not None:
-            raise InputError(f"target_rate is given, and method={method!r} would estimate it; pass method='known'")
+            remedy = "pass method='known'"
+            raise InputError(f"is given, and method={method!r} would estimate it", remedy, argument="target_rate")
         return method
 
     def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any) -> RateEstimate:
@@ -216,7 +219,8 @@ class LabelShift(Calibrator):
             return RateEstimate(rate, rate, rate, "known", 0)
         if method == "labels":
             if labels is None:
-                raise InputError("labels is None; give target labels, or use method='likelihood' with target scores")
+                remedy = "give target labels, or use method='likelihood' with target scores"
+                raise InputError("is None", remedy, argument="labels")
             if scores is not None:
                 check_same_index(scores=scores, labels=labels)
                 inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
@@ -224,9 +228,9 @@ class LabelShift(Calibrator):
                 check_same_length(scores=check_scores(inside, model.score_range), labels=ones)
             return rate_from_labels(labels, alpha=self.alpha, positive=positive)
         if labels is not None:
-            raise InputError(f"labels is given, and method={method!r} uses scores alone; pass method='labels'")
+            raise InputError(f"is given, and method={method!r} uses scores alone", "pass method='labels'", argument="labels")
         if scores is None:
-            raise InputError(f"scores is None; method={method!r} needs target scores")
+            raise InputError("is None", f"method={method!r} needs target scores", argument="scores")
         return self._rate_by(method, model, scores, keys=keys)
 
     def _rate_by(self, method: str, model: BinnedModel, scores: Any, **given: Any) -> RateEstimate:
@@ -267,9 +271,10 @@ class LabelShift(Calibrator):
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
     model = as_model(source, "source")
     if model.kind != "step":
-        raise InputError(f"source is a {model.kind!r} model; label shift moves the values of a step function: fit a binning")
+        remedy = "label shift moves the values of a step function: fit a binning"
+        raise InputError(f"is a {model.kind!r} model", remedy, argument="source")
     if model.rates is not None or model.odds_ratio != 1.0:
-        raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g}); move the source model instead")
+        raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g})", "move the source model instead")
     return model
 
 

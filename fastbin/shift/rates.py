@@ -64,7 +64,8 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -
     """
     checked = check_labels(labels, positive=positive)
     if checked.shape[0] == 0:
-        raise InputError("labels is empty; give target labels, or estimate the rate from scores with rate_by_likelihood")
+        remedy = "give target labels, or estimate the rate from scores with rate_by_likelihood"
+        raise InputError("is empty", remedy, argument="labels")
     return rate_from_counts(checked.shape[0], int(checked.sum(dtype=np.int64)), alpha)
 
 
@@ -99,11 +100,10 @@ def source_rate_of(model: BinnedModel) -> float:
     0.25
     """
     if model.is_weighted:
-        raise InputError(
-            "the model was fitted with importance weights, so its rows do not show the class rates; give source_rate"
-        )
+        remedy = "give source_rate"
+        raise InputError("the model was fitted with importance weights, so its rows do not show the class rates", remedy)
     if model.n_samples == 0:
-        raise InputError("the model does not say how many samples it was fitted to; give source_rate")
+        raise InputError("the model does not say how many samples it was fitted to", "give source_rate")
     return model.n_positive / model.n_samples
 
 

@@ -65,7 +65,7 @@ def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
     if isinstance(given, (BinnedModel, Calibrator)):
         model = as_model(given, "partition")
         if model.kind != "step":
-            raise InputError(f"partition is a {model.kind!r} model, which has no bins")
+            raise InputError(f"is a {model.kind!r} model, which has no bins", argument="partition")
         partition, ties = Partition.of(model), model.ties if model.needs_key else "none"
     else:
         partition, ties = Partition(check_edges(given, None, "partition")), "none"

@@ -69,7 +69,7 @@ def maximum_likelihood_rate(posteriors: Any, source_rate: float, *, counts: Any 
     shares = np.ones_like(z) if counts is None else check_sample_weight(counts, "counts")
     assert shares is not None
     if check_same_length(posteriors=z, counts=shares) == 0:
-        raise InputError("posteriors is empty; give target samples")
+        raise InputError("is empty", "give target samples", argument="posteriors")
     rate = float(_mixture_rates(z / p, (1.0 - z) / (1.0 - p), shares)[0])
     return p if np.isnan(rate) else rate
 
@@ -198,11 +198,12 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
     """
     matrix, target = np.asarray(confusion, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     if matrix.shape != (2, 2) or target.shape != (2,):
-        raise InputError(f"confusion must be 2 by 2 and shares of length 2, got shapes {matrix.shape} and {target.shape}")
+        problem = f"must be 2 by 2 and shares of length 2, got shapes {matrix.shape} and {target.shape}"
+        raise InputError(problem, argument="confusion")
     (a, b), (c, d) = matrix.tolist()
     determinant = a * d - b * c
     if not abs(determinant) > 1e-12 * max(abs(a * d), abs(b * c), 1e-300):
-        raise InputError("confusion is singular: the predicted class is as frequent with label 0 as with label 1")
+        raise InputError("is singular: the predicted class is as frequent with label 0 as with label 1", argument="confusion")
     mu0, mu1 = target.tolist()
     return (d * mu0 - b * mu1) / determinant, (a * mu1 - c * mu0) / determinant
 
@@ -253,10 +254,8 @@ def rate_by_confusion(
     predicted = values >= cut
     if predicted.all() or not predicted.any():
         side = "at least" if predicted.all() else "below"
-        raise InputError(
-            f"threshold is {cut:g} and every value of the model is {side} it, so one class is never predicted; choose one "
-            f"between {values.min():g} and {values.max():g}"
-        )
+        problem = f"is {cut:g} and every value of the model is {side} it, so one class is never predicted"
+        raise InputError(problem, f"choose one between {values.min():g} and {values.max():g}", argument="threshold")
 
     def estimate(masses: Masses, counts: Float64s) -> Float64s:
         true_positive, false_positive, shares = (
@@ -293,7 +292,7 @@ class _ClassMasses(NamedTuple):
 
 def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses:
     if model.kind != "step":
-        raise InputError(f"the model is {model.kind!r}; rates are estimated from bins: fit a binning")
+        raise InputError(f"the model is {model.kind!r}", "rates are estimated from bins: fit a binning")
     if model.counts is None:
         if source_rate is None:
             raise InputError("the model carries no tally, so source_rate, the rate its values are calibrated to, must be given")
@@ -323,7 +322,7 @@ def _estimate_rate(
     counts = _target_counts(model, scores, options, seed)
     n = int(counts.sum())
     if n == 0:
-        raise InputError(f"{'scores is empty' if options.counts is None else 'counts are all 0'}; give target scores")
+        raise InputError(f"{'scores is empty' if options.counts is None else 'counts are all 0'}", "give target scores")
     rate = float(estimate(source.masses, counts.astype(np.float64))[0])
     if np.isnan(rate):
         raise InputError("the bins that hold the target scores say nothing about the label, so the rate cannot be estimated")
@@ -343,10 +342,11 @@ def _target_counts(model: BinnedModel, scores: Any, options: _Options, seed: int
     keys = options.keys
     if options.counts is not None:
         if scores is not None or keys is not None:
-            raise InputError(f"counts is given, and {'keys' if scores is None else 'scores'} too; give one of the two")
+            remedy = "give one of the two"
+            raise InputError(f"is given, and {'keys' if scores is None else 'scores'} too", remedy, argument="counts")
         return check_per_bin(options.counts, "counts", model.n_bins)
     if scores is None:
-        raise InputError("scores is None; give target scores, or counts")
+        raise InputError("is None", "give target scores, or counts", argument="scores")
     check_same_index(scores=scores, keys=keys)
     bins = model.assign(as_scores(scores), keys=keys, seed=None if keys is not None else seed)
     return np.bincount(bins, minlength=model.n_bins)

@@ -145,12 +145,15 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
     """Refuse a bound that is missing, has the wrong shape, or is passed by a weight even if that is off."""
     if limits.weight_bound is None:
         raise InputError(
-            "weight_bound is None; intervals need the largest weight in the source population (the largest among the samples, "
-            f"{rows.weights.max(initial=0.0):g}, is only a lower bound on it)"
+            "is None",
+            "intervals need the largest weight in the source population (the largest among the samples, "
+            f"{rows.weights.max(initial=0.0):g}, is only a lower bound on it)",
+            argument="weight_bound",
         )
     bound = np.asarray(limits.weight_bound, dtype=np.float64)
     if bound.shape not in ((), (n_bins,)):
-        raise InputError(f"weight_bound has shape {bound.shape}; give one number, or one for each of the {n_bins} bins")
+        remedy = f"give one number, or one for each of the {n_bins} bins"
+        raise InputError(f"has shape {bound.shape}", remedy, argument="weight_bound")
     heaviest = np.zeros(n_bins)
     np.maximum.at(heaviest, rows.bins, rows.weights / limits.weight_error)
     if (heaviest > bound).any():
@@ -181,7 +184,8 @@ def interval_of_rows(
         return weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **bins)
     if method == "theorem7":
         if limits.weight_min is None:
-            raise InputError("weight_min is None; Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight")
+            remedy = "Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight"
+            raise InputError("is None", remedy, argument="weight_min")
         sums = model.weighted_label_sums, model.weight_sums, model.counts
         return theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
     if relative_mass is None:
@@ -234,7 +238,7 @@ def check_weight_error(weight_error: Any) -> float:
     """A factor of at least 1."""
     factor = float(weight_error)
     if not (1.0 <= factor < np.inf):
-        raise InputError(f"weight_error is {factor!r}; it is a factor, at least 1 and finite")
+        raise InputError(None, "it is a factor, at least 1 and finite", argument="weight_error", value=factor)
     return factor
 
 
@@ -259,4 +263,4 @@ def level_per_bin(weight_sums: Float64s, alpha: float, simultaneous: bool, union
 
 def _require_weights(model: BinnedModel) -> None:
     if not model.is_weighted:
-        raise InputError("the model was fitted without importance weights; its intervals are model.interval(...)")
+        raise InputError("the model was fitted without importance weights", "its intervals are model.interval(...)")

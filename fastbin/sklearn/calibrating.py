@@ -102,10 +102,9 @@ def _for_decisions(calibrator: Calibrator, estimator: Any) -> Calibrator:
     """The calibrator for any finite scores."""
     score_range = calibrator.get_params().get("score_range", "none")
     if score_range == "none":
-        raise InputError(
-            f"calibrator is {calibrator!r}, which takes probabilities, and {type(estimator).__name__} has decision_function "
-            "alone; take CertifiedCalibration() or PlattScaling(feature='score')"
-        )
+        problem = f"is {calibrator!r}, which takes probabilities, and {type(estimator).__name__} has decision_function alone"
+        remedy = "take CertifiedCalibration() or PlattScaling(feature='score')"
+        raise InputError(problem, remedy, argument="calibrator", value=calibrator)
     return calibrator.set_params(score_range=None) if score_range == UNIT else calibrator
 
 

@@ -25,16 +25,15 @@ class Side(NamedTuple):
         names = classes.tolist()
         if len(names) != 2:
             if positive is not None:
-                raise InputError(
-                    f"positive is {positive!r}, and each of the {len(names)} classes has a probability; leave it out"
-                )
+                problem = f"is {positive!r}, and each of the {len(names)} classes has a probability"
+                raise InputError(problem, "leave it out", argument="positive", value=positive)
             return cls()
         if positive is None:
             # Of 0 and 1, "label 1" says it; and a name that is too long for a file is no mistake of the user's.
             is_said = names[1] not in (0, 1) and len(str(names[1]).encode("utf8", "replace")) <= MOST_EVENT_BYTES
             return cls(names[1], 1, check_event(str(names[1])) if is_said else b"")
         if positive not in names:
-            raise InputError(f"positive is {positive!r}, which is none of the classes {names}")
+            raise InputError(f"is {positive!r}, which is none of the classes {names}", argument="positive", value=positive)
         return cls(positive, names.index(positive), check_event(event_of(positive)))
 
 
@@ -45,10 +44,8 @@ def columns_of(labels: Array, classes: Array) -> Int64s:
     strange = classes[at] != labels
     if strange.any():
         row = int(np.argmax(strange))
-        raise InputError(
-            f"y[{row}] is {labels[[row]].tolist()[0]!r}, and the frozen estimator knows the classes {classes.tolist()}; remove "
-            "such rows"
-        )
+        problem = f"is {labels[[row]].tolist()[0]!r}, and the frozen estimator knows the classes {classes.tolist()}"
+        raise InputError(problem, "remove such rows", argument="y", at=row)
     return np.asarray(at)
 
 
@@ -64,5 +61,6 @@ def classes_of(labels: Array, known: Any = None) -> Array:
     """The classes of labels, ascending, or those that a trained estimator knows; fewer than two are refused."""
     classes = np.unique(labels) if known is None else np.asarray(known)
     if len(classes) < 2:
-        raise InputError(f"y has 1 class, {classes.tolist()[0]!r} in every row; a classifier needs two classes or more")
+        remedy = "a classifier needs two classes or more"
+        raise InputError(f"has 1 class, {classes.tolist()[0]!r} in every row", remedy, argument="y")
     return classes

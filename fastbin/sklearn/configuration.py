@@ -36,9 +36,8 @@ def names_the_calibrator(init: Callable[P, None]) -> Callable[P, None]:
     def ask(*arguments: P.args, **options: P.kwargs) -> None:
         if "method" in options:
             said = METHODS.get(str(options["method"]), "fastbin.PlattScaling()")
-            raise InputTypeError(
-                f"method is {options['method']!r}; a calibrator is an object here: pass calibrator={said}, or leave it out"
-            )
+            remedy = f"a calibrator is an object here: pass calibrator={said}, or leave it out"
+            raise InputTypeError(None, remedy, argument="method", value=options["method"])
         init(*arguments, **options)
 
     return ask
@@ -52,7 +51,7 @@ def estimator_of(estimator: Any) -> Any:
             estimator.set_fit_request(sample_weight=True)
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
-        raise InputTypeError(f"estimator is {kind}; pass a classifier, such as LogisticRegression()")
+        raise InputTypeError(f"is {kind}", "pass a classifier, such as LogisticRegression()", argument="estimator")
     return estimator
 
 
@@ -70,21 +69,22 @@ def check_ensemble(ensemble: Any) -> None:
     """Refuse what `CalibratedClassifierCV` does by default."""
     if ensemble not in (False,):
         raise InputError(
-            f"ensemble is {ensemble!r}; an average of several calibrated classifiers has no model to save and no certificate: "
-            "leave it out, and give cv where all rows shall train and calibrate"
+            None,
+            "an average of several calibrated classifiers has no model to save and no certificate: leave it out, and give cv "
+            "where all rows shall train and calibrate",
+            argument="ensemble",
+            value=ensemble,
         )
 
 
 def check_parts(estimator: Any, holdout: Any, cv: Any) -> None:
     """Refuse more than one answer to the question which rows train and which calibrate."""
     if holdout is not None and cv is not None:
-        raise InputError(
-            f"holdout is {holdout!r} and cv is {cv!r}; give one of the two: with holdout there is a certificate, with cv all "
-            "rows train and calibrate"
-        )
+        remedy = "give one of the two: with holdout there is a certificate, with cv all rows train and calibrate"
+        raise InputError(f"is {holdout!r} and cv is {cv!r}", remedy, argument="holdout", value=holdout)
     if isinstance(estimator, FrozenEstimator) and (holdout is not None or cv is not None):
         name = "cv" if holdout is None else "holdout"
-        raise InputError(f"estimator is frozen, and all rows calibrate it; leave out {name}")
+        raise InputError("is frozen, and all rows calibrate it", f"leave out {name}", argument="estimator")
 
 
 def reason_to_void(whole: Part, cv: Any, sample_weight_kind: str) -> str | None:
@@ -102,8 +102,7 @@ def reason_to_void(whole: Part, cv: Any, sample_weight_kind: str) -> str | None:
             "rows, pass them as integers, with sample_weight_kind='frequency'"
         )
     if whole.weights.dtype.kind == "f":
-        raise InputTypeError(
-            f"sample_weight[{whole.at[0]}] is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'; frequencies "
-            "are integers: pass sample_weight.astype(int)"
-        )
+        problem = f"is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'"
+        remedy = "frequencies are integers: pass sample_weight.astype(int)"
+        raise InputTypeError(problem, remedy, argument="sample_weight", at=whole.at[0])
     return None

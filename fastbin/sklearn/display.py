@@ -113,7 +113,8 @@ class ReliabilityDisplay:
         """
         is_true = y_true if pos_label is None else np.asarray(np.asarray(y_true) == pos_label)
         if pos_label is not None and not np.any(is_true):
-            raise InputError(f"pos_label is {pos_label!r}, which occurs nowhere in y_true; give one of its classes")
+            remedy = "give one of its classes"
+            raise InputError(f"is {pos_label!r}, which occurs nowhere in y_true", remedy, argument="pos_label", value=pos_label)
         check_same_index(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
         return cls(reliability_table(y_prob, is_true, n_bins=n_bins, sample_weight=sample_weight, alpha=alpha), name).plot(ax)
 
@@ -141,9 +142,8 @@ def _predictions_of(estimator: Any, X: Any, y: Array, pos_label: Any) -> tuple[A
     strange = ~np.isin(y, classes)
     if strange.any():
         at = int(np.argmax(strange))
-        raise InputError(
-            f"y[{at}] is {y[[at]].tolist()[0]!r}, which is none of the classes {classes.tolist()} of the estimator"
-        )
+        problem = f"is {y[[at]].tolist()[0]!r}, which is none of the classes {classes.tolist()} of the estimator"
+        raise InputError(problem, argument="y", at=at)
     if pos_label is None and len(classes) > 2:
         if hasattr(estimator, "predict_top"):
             top, probabilities = estimator.predict_top(X)
@@ -154,5 +154,6 @@ def _predictions_of(estimator: Any, X: Any, y: Array, pos_label: Any) -> tuple[A
     positive = classes[1] if pos_label is None else pos_label
     column = np.flatnonzero(classes == positive)
     if len(column) == 0:
-        raise InputError(f"pos_label is {pos_label!r}, which is none of the classes {classes.tolist()}")
+        problem = f"is {pos_label!r}, which is none of the classes {classes.tolist()}"
+        raise InputError(problem, argument="pos_label", value=pos_label)
     return np.asarray(estimator.predict_proba(X))[:, column[0]], np.asarray(y == positive)

@@ -17,10 +17,8 @@ def has_probabilities(estimator: Any) -> bool:
         return True
     if hasattr(estimator, "decision_function"):
         return False
-    raise InputTypeError(
-        f"estimator is a {type(estimator).__name__}, which has neither predict_proba nor decision_function; pass a classifier "
-        "that has one of them"
-    )
+    problem = f"is a {type(estimator).__name__}, which has neither predict_proba nor decision_function"
+    raise InputTypeError(problem, "pass a classifier that has one of them", argument="estimator")
 
 
 def scores_of(estimator: Any, X: Any, n_classes: int, column: int = 1) -> Array:
@@ -45,10 +43,8 @@ def scores_of(estimator: Any, X: Any, n_classes: int, column: int = 1) -> Array:
         return scores if column == 1 else -scores
     if scores.ndim != 2 or scores.shape[1] != n_classes:
         name = "predict_proba" if is_probability else "decision_function"
-        raise InputError(
-            f"{name} of the estimator has shape {scores.shape}, and there are {n_classes} classes; it must give one column for "
-            "each"
-        )
+        remedy = "it must give one column for each"
+        raise InputError(f"{name} of the estimator has shape {scores.shape}, and there are {n_classes} classes", remedy)
     if n_classes == 2:
         return scores[:, column]
     matrix = check_matrix(scores, "probabilities" if is_probability else "logits")

@@ -62,10 +62,9 @@ def draw_held_out(whole: Part, holdout: float | int, draws: np.random.RandomStat
         return whole.take(whole.at[train]), whole.take(whole.at[held])
     n_samples = int(whole.weights.sum())
     if n_samples > MOST_REPETITIONS:
-        raise InputError(
-            f"sample_weight has a sum of {n_samples}, and at most {MOST_REPETITIONS} repetitions can be divided by a draw; fit "
-            "the classifier to a part of them, and pass FrozenEstimator(classifier) with the others"
-        )
+        problem = f"has a sum of {n_samples}, and at most {MOST_REPETITIONS} repetitions can be divided by a draw"
+        remedy = "fit the classifier to a part of them, and pass FrozenEstimator(classifier) with the others"
+        raise InputError(problem, remedy, argument="sample_weight")
     generator = np.random.default_rng(draws.randint(2**31 - 1))
     n_held = _n_held(holdout, n_samples, "samples")
     held_weights = generator.multivariate_hypergeometric(whole.weights, n_held, method="marginals")
@@ -79,7 +78,8 @@ def _repeated(at: Int64s, weights: Array) -> Part:
 def _n_held(holdout: float | int, n_samples: int, word: str) -> int:
     n_held = int(holdout) if isinstance(holdout, Integral) else max(1, round(float(holdout) * n_samples))
     if n_held >= n_samples:
-        raise InputError(f"holdout is {holdout}, and there are {n_samples} {word}; leave some to train the classifier")
+        remedy = "leave some to train the classifier"
+        raise InputError(f"is {holdout}, and there are {n_samples} {word}", remedy, argument="holdout", value=holdout)
     return n_held
 
 
@@ -88,13 +88,15 @@ def check_holdout(holdout: Any) -> float | int:
     if holdout is None:
         return DEFAULT_SHARE
     if isinstance(holdout, bool) or not isinstance(holdout, (Integral, float, np.floating)):
-        raise InputTypeError(f"holdout is {holdout!r}; pass a share such as 0.25, or the number of rows to hold out")
+        remedy = "pass a share such as 0.25, or the number of rows to hold out"
+        raise InputTypeError(None, remedy, argument="holdout", value=holdout)
     if isinstance(holdout, Integral):
         if holdout < 1:
-            raise InputError(f"holdout is {holdout}; pass a share such as 0.25, or a number of rows from 1 on")
+            remedy = "pass a share such as 0.25, or a number of rows from 1 on"
+            raise InputError(f"is {holdout}", remedy, argument="holdout", value=holdout)
         return int(holdout)
     if not 0.0 < float(holdout) < 1.0:
-        raise InputError(f"holdout is {holdout}; as a share it is between 0 and 1, such as 0.25")
+        raise InputError(f"is {holdout}", "as a share it is between 0 and 1, such as 0.25", argument="holdout", value=holdout)
     return float(holdout)
 
 
@@ -125,13 +127,16 @@ def folds_of(rows: Any, y: Array, at: Int64s, cv: Any, **params: Any) -> Iterato
 def check_cv_argument(cv: Any) -> Any:
     """A number of folds, a splitter, or the parts themselves; what other libraries mean by other values is said by name."""
     if isinstance(cv, str) and cv == "prefit":
-        raise InputError("cv='prefit' is not known; pass FrozenEstimator(classifier) (sklearn.frozen) for a trained classifier")
+        remedy = "pass FrozenEstimator(classifier) (sklearn.frozen) for a trained classifier"
+        raise InputError("cv='prefit' is not known", remedy)
     if isinstance(cv, Real) and not isinstance(cv, Integral):
-        raise InputError(f"cv is {cv}, a share; one part that is held out is holdout={cv}, which keeps the certificate")
+        remedy = f"one part that is held out is holdout={cv}, which keeps the certificate"
+        raise InputError(f"is {cv}, a share", remedy, argument="cv", value=cv)
     if isinstance(cv, Integral) and (isinstance(cv, bool) or cv < 2):
-        raise InputError(f"cv is {cv}; pass the number of folds, from 2 on, or a splitter")
+        raise InputError(f"is {cv}", "pass the number of folds, from 2 on, or a splitter", argument="cv", value=cv)
     if isinstance(cv, Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
         return cv
     if isinstance(cv, str) or not isinstance(cv, Iterable):
-        raise InputTypeError(f"cv is {cv!r}; pass the number of folds, a splitter of scikit-learn, or pairs of positions")
+        remedy = "pass the number of folds, a splitter of scikit-learn, or pairs of positions"
+        raise InputTypeError(None, remedy, argument="cv", value=cv)
     return list(cv)

@@ -38,7 +38,7 @@ class TrainingRows:
         X, y = indexable(X, y)
         labels = column_or_1d(y, warn=True)
         if len(labels) == 0:
-            raise InputError("X has 0 samples, and a classifier needs some of each class")
+            raise InputError("has 0 samples, and a classifier needs some of each class", argument="X")
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         return cls(X, labels, Part.of_all(_weights_of(sample_weight, len(labels)), len(labels)))
@@ -67,10 +67,8 @@ class Training:
         """A fitted copy of the estimator. Refuses a part without one of the classes."""
         missing = self._missing(rows, part)
         if missing:
-            raise InputError(
-                f"class {missing[0]!r} is missing from {where}, which has {len(part.at)} rows; give more rows of it, or hold "
-                "out other rows (holdout, cv or random_state)"
-            )
+            remedy = "give more rows of it, or hold out other rows (holdout, cv or random_state)"
+            raise InputError(f"class {missing[0]!r} is missing from {where}, which has {len(part.at)} rows", remedy)
         return self._fit(rows, part)
 
     def _missing(self, rows: TrainingRows, part: Part) -> list[Any]:
@@ -101,7 +99,8 @@ class Training:
         tested = np.concatenate([test for _, test in folds]) if folds else whole.at[:0]
         order = np.argsort(tested, kind="stable")
         if not np.array_equal(tested[order], whole.at):
-            raise InputError("cv does not put each row into one test part, once; pass a splitter that makes a partition")
+            remedy = "pass a splitter that makes a partition"
+            raise InputError("does not put each row into one test part, once", remedy, argument="cv")
         scores = []
         for number, (train, test) in enumerate(folds):
             part, where = whole.take(train), f"the training part of fold {number}"
@@ -131,11 +130,11 @@ def _weights_of(sample_weight: Any, n_rows: int) -> Array | None:
         return None
     sample_weight = np.asarray(sample_weight)
     if sample_weight.ndim != 1:
-        raise InputError(f"sample_weight has shape {sample_weight.shape}; give one weight for each row")
+        raise InputError(f"has shape {sample_weight.shape}", "give one weight for each row", argument="sample_weight")
     weights = check_sample_weight(sample_weight)
     assert weights is not None
     if len(weights) != n_rows:
-        raise InputError(f"lengths differ: X has {n_rows}, sample_weight has {len(weights)}; every row needs one of each")
+        raise InputError(f"lengths differ: X has {n_rows}, sample_weight has {len(weights)}", "every row needs one of each")
     if not weights.any():
-        raise InputError("sample_weight is zero for every row; give some rows a weight")
+        raise InputError("is zero for every row", "give some rows a weight", argument="sample_weight")
     return weights

@@ -118,7 +118,8 @@ def conformal_sets(
     if uniforms is not None:
         draws = np.asarray(uniforms, dtype=np.float64)
         if draws.shape != new.shape:
-            raise InputError(f"uniforms has shape {draws.shape} for {len(new)} scores; every row needs one number")
+            remedy = "every row needs one number"
+            raise InputError(f"has shape {draws.shape} for {len(new)} scores", remedy, argument="uniforms")
         bad = ~((draws >= 0.0) & (draws < 1.0))
         refuse_first(bad, "uniforms", draws, "uniform numbers are in [0, 1)")
     of_seen = np.where(labels == 1, _nonconformity(seen)[1], _nonconformity(seen)[0])

@@ -17,9 +17,9 @@ def _as_intervals(intervals: Any) -> Float64s:
     try:
         array = np.asarray(intervals, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"intervals is not an array of numbers: {error}") from error
+        raise InputTypeError(f"is not an array of numbers: {error}", argument="intervals") from error
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InputTypeError(f"intervals must have one row (lower, upper) each, got shape {array.shape}")
+        raise InputTypeError(f"must have one row (lower, upper) each, got shape {array.shape}", argument="intervals")
     bad = ~((array[:, 0] >= 0.0) & (array[:, 0] <= array[:, 1]) & (array[:, 1] <= 1.0))
     remedy = "it must satisfy 0 <= lower <= upper <= 1"
     refuse_first(bad, "intervals", array[:, 0], remedy, lambda i: f"is ({array[i, 0]}, {array[i, 1]})")
@@ -95,7 +95,7 @@ def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> 
     """
     array = _as_intervals(intervals)
     if array.shape[0] == 0:
-        raise InputError("intervals is empty; give one interval for each level")
+        raise InputError("is empty", "give one interval for each level", argument="intervals")
     midpoints = (array[:, 0] + array[:, 1]) / 2.0
     if not simultaneous:
         order = np.argsort(midpoints, kind="stable")

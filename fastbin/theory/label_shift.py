@@ -108,7 +108,7 @@ def label_shift_risk(
     (0.0208, 0.2916)
     """
     if not (source_risk >= 0.0 and math.isfinite(source_risk)):
-        raise InputError(f"source_risk is {source_risk!r}; a risk is finite and not negative")
+        raise InputError(None, "a risk is finite and not negative", argument="source_risk", value=source_risk)
     p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
     p_used = p if estimated_source_rate is None else check_rate(estimated_source_rate, "estimated_source_rate")
     q_used = q if estimated_target_rate is None else check_rate(estimated_target_rate, "estimated_target_rate")

@@ -84,11 +84,11 @@ def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared
     columns = {"values": values, "masses": masses, "label_means": label_means}
     for name, column in columns.items():
         if np.ndim(column) != 1:  # `check_scores` takes a table of one column, too
-            raise InputTypeError(f"{name} must be one-dimensional, got shape {np.shape(column)}")
+            raise InputTypeError(f"must be one-dimensional, got shape {np.shape(column)}", argument=name)
     h, mass, eta = (check_scores(column, name=name).astype(np.float64) for name, column in columns.items())
     check_same_length(values=h, masses=mass, label_means=eta)
     if not abs(float(mass.sum()) - 1.0) <= 1e-9:
-        raise InputError(f"masses add up to {float(mass.sum())!r}; they must add up to 1")
+        raise InputError(f"masses add up to {float(mass.sum())!r}", "they must add up to 1")
     # Computed from differences, so that no digits cancel where the risk is small.
     levels, level_of = np.unique(h, return_inverse=True)
     level_mass = np.bincount(level_of, mass, len(levels))
@@ -101,10 +101,9 @@ def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared
         of_means = float(np.dot(mass, eta**2))
         within = float(mean_eta_squared) - of_means
         if not within >= -1e-9:
-            raise InputError(
-                f"mean_eta_squared is {mean_eta_squared!r}, below the {of_means!r} that the bins' means have; "
-                "it is E[eta^2] over the whole population"
-            )
+            problem = f"is {mean_eta_squared!r}, below the {of_means!r} that the bins' means have"
+            remedy = "it is E[eta^2] over the whole population"
+            raise InputError(problem, remedy, argument="mean_eta_squared", value=mean_eta_squared)
         sharpness_risk += max(0.0, within)
     sharp = float(np.dot(level_mass, (means - base) ** 2))
     variance = base * (1.0 - base)

@@ -37,9 +37,8 @@ class RiskBound(NamedTuple):
 def _smoothness(smoothness: Any) -> float:
     value = float(smoothness)
     if not (value > 0.0 and math.isfinite(value)):
-        raise InputError(
-            f"smoothness is {value!r}; it is the constant K of Sun, Song & Hero 2023, (A3), so positive and finite"
-        )
+        remedy = "it is the constant K of Sun, Song & Hero 2023, (A3), so positive and finite"
+        raise InputError(None, remedy, argument="smoothness", value=value)
     return value
 
 

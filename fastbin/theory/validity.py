@@ -106,10 +106,10 @@ def mean_validity_curve(curves: Sequence[ValidityCurve]) -> MeanValidityCurve:
     """
     curves = list(curves)
     if not curves:
-        raise InputError("curves is empty; a mean needs at least one curve")
+        raise InputError("is empty", "a mean needs at least one curve", argument="curves")
     for position, curve in enumerate(curves):
         if not isinstance(curve, ValidityCurve):
-            raise InputTypeError(f"curves[{position}] is a {type(curve).__name__}, not a ValidityCurve")
+            raise InputTypeError(f"is a {type(curve).__name__}, not a ValidityCurve", argument="curves", at=position)
     epsilons = np.unique(np.concatenate([curve.epsilons for curve in curves]))
     means = sum(curve(epsilons) for curve in curves) / len(curves)
     # In two passes: the one-pass formula would lose the digits of a small variance.
