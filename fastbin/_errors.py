@@ -7,9 +7,12 @@ control characters as escapes.
 from __future__ import annotations
 
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._shown import printable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class FastbinError(Exception):
@@ -98,6 +101,12 @@ class ArgumentError(FastbinError):
             return f"{self.argument}[{self.at}]"
         row, column = self.at
         return f"row {row} of {self.argument}" if column is None else f"{self.argument}[{row}, {column}]"
+
+    def within(self, part: str) -> Self:
+        """The same error, where rows of this part alone were looked at."""
+        problem, remedy = self._words
+        pieces = problem if type(problem) is tuple else (problem,)
+        return type(self)((f"{part}: {self.place}{' ' * bool(self.place)}", *pieces), remedy)
 
     def rendered(self, subject: str, *, in_shell: bool = False) -> str:
         """The message about what is called so."""

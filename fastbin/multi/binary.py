@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._calibrator import Calibrator, Estimator
-from fastbin._errors import FastbinError, InputError, InputTypeError
+from fastbin._errors import ArgumentError, FastbinError, InputError, InputTypeError
 from fastbin._fit.segments import SegmentRule
 from fastbin._fit.tally import squares_of
 from fastbin._provenance import of_estimator
@@ -191,6 +191,6 @@ def named(
     try:
         model = fit()
     except FastbinError as error:
-        raise type(error)(f"{name}: {error}") from error
+        raise (error.within(name) if isinstance(error, ArgumentError) else type(error)(f"{name}: {error}")) from error
     told += [(name, text) for text in calibrator._told]
     return model

@@ -53,6 +53,12 @@ def test_a_shell_has_its_own_words_and_names() -> None:
     assert InputError(by_name("edges_share", 0.5)).rendered("", in_shell=True) == "--edges-share 0.5"
 
 
+def test_an_error_about_a_part_keeps_both_wordings() -> None:
+    error = InputError(("needs ", by_name("n_bins", 3)), "give more", argument="scores").within("segment 'a'")
+    assert str(error) == "segment 'a': scores needs n_bins=3; give more"
+    assert error.rendered("", in_shell=True) == "segment 'a': scores needs --n-bins 3; give more"
+
+
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 @pytest.mark.parametrize("kind", [fb.InputError, fb.InputTypeError])
 def test_errors_pickle_and_copy(kind: type[fb.InputError], again: Callable[[Any], Any]) -> None:
