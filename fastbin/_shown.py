@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def printable(text: str, *, keep: str = "") -> str:
@@ -39,3 +41,12 @@ def printable(text: str, *, keep: str = "") -> str:
         else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def first_few(items: Sequence[Any], limit: int, say: Callable[[Any], str] = str) -> str:
+    """A list in words, the first few of many.
+
+    >>> first_few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit} more" if len(items) > limit else "")

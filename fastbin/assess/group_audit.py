@@ -14,7 +14,7 @@ from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._scalars import check_alpha
-from fastbin._shown import printable
+from fastbin._shown import first_few, printable
 from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.certificate_check import check_certificate
@@ -110,8 +110,8 @@ class AuditedGroup(Table):
         if self.cells is None:
             return name_bins(bins)
         cells = [cell for cell, own in zip(self.cells, self.verdicts, strict=True) if own == verdict]
-        shown = [f"bin {b} of {name_cell(cell)}" for cell, b in zip(cells, bins, strict=True)][:MOST_NAMED]
-        return ", ".join(shown) + (f" and {len(bins) - MOST_NAMED} more" if len(bins) > MOST_NAMED else "")
+        shown = [f"bin {b} of {name_cell(cell)}" for cell, b in zip(cells, bins, strict=True)]
+        return first_few(shown, MOST_NAMED)
 
 
 # The word of each column in a record.

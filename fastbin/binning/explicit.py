@@ -17,6 +17,7 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import Tally, require_weight, tally_rows
 from fastbin._scalars import check_score_range
+from fastbin._shown import first_few
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
@@ -103,7 +104,7 @@ class FixedEdges(Binning):
 
 def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool, limit: int = 8) -> str:
     """The text of the warning."""
-    shown = ", ".join(map(str, empty[:limit])) + (f" and {len(empty) - limit} more" if len(empty) > limit else "")
+    shown = first_few(empty.tolist(), limit)
     served = f"{values[empty[0]]:g}" if len(set(values[empty])) == 1 else f"{values[empty].min():g} to {values[empty].max():g}"
     why = "a value between those of their neighbours" if monotone else "a value that stands for not knowing"
     one = len(empty) == 1

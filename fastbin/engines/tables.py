@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
+from fastbin._shown import first_few
 from fastbin.io import Table
 
 # How rows may be counted.
@@ -85,8 +86,7 @@ def ignores_case(table: Any) -> bool:
 
 
 def _list(names: Sequence[str], limit: int = 30) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+    return first_few(names, limit, repr)
 
 
 # What DuckDB calls a statement that only reads; "MULTI" is a PIVOT that looks for its columns.

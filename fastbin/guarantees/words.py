@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from fastbin._schemes import ClassRate, ClassRates
-from fastbin._shown import printable
+from fastbin._shown import first_few, printable
 
 # Significant digits of a percentage; below an alpha of 1e-6 more would be needed to tell it from 100.
 _DIGITS = 6
@@ -86,7 +86,7 @@ def _known(rate: ClassRate) -> str:
 
 def name_bins(bins: Sequence[int], limit: int = 8) -> str:
     """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
-    return f"{'bin' if len(bins) == 1 else 'bins'} {_first_few(list(map(str, bins)), limit)}"
+    return f"{'bin' if len(bins) == 1 else 'bins'} {first_few(bins, limit)}"
 
 
 def name_cell(name: Any) -> str:
@@ -100,8 +100,4 @@ def name_cells(names: Sequence[Any], limit: int = 8) -> str:
     >>> name_cells(["north", 3, None])
     "'north', 3, the pool"
     """
-    return _first_few(list(map(name_cell, names)), limit)
-
-
-def _first_few(words: Sequence[str], limit: int) -> str:
-    return ", ".join(words[:limit]) + (f" and {len(words) - limit} more" if len(words) > limit else "")
+    return first_few(names, limit, name_cell)

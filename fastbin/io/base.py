@@ -16,6 +16,7 @@ from typing import Any
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, Wording
+from fastbin._shown import first_few
 
 CSV_DELIMITERS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -167,5 +168,4 @@ class Table:
 
     def list_names(self, limit: int = 30) -> str:
         """The columns, for a message."""
-        shown = ", ".join(self.names[:limit])
-        return shown if len(self.names) <= limit else f"{shown} and {len(self.names) - limit} more"
+        return first_few(self.names, limit)
