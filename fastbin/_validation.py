@@ -69,7 +69,8 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
 def _as_array(values: Any) -> Array:
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    return np.asarray(values)
+    array = np.asarray(values)
+    return array if array.flags.aligned else array.copy()  # fields of packed records: compiled loops read whole words
 
 
 def _is_none(item: Any) -> bool:

@@ -168,19 +168,6 @@ cdef class NativeModelSet(SetOwner):
     cdef object _words(self):
         return "texts" if self.spec.key_type == FASTBIN_KEYS_TEXT else "integers"
 
-    def _refuse_unknown(self, numbers, cells):
-        """Raise InputError for the first key that has no model, if the set refuses unknown keys."""
-        if self.spec.unknown != FASTBIN_UNKNOWN_REFUSE or not (numbers < 0).any():
-            return
-        at = int(np.argmax(numbers < 0))
-        column = read_column(cells, "cells")
-        given = cells if column is None else column
-        listed = given.tolist() if hasattr(given, "tolist") else list(given)
-        raise InputError(
-            f"cells[{at}] is {listed[at]!r}, which is none of the {self.spec.n_keys} keys of this set; score such rows by "
-            "another model, or make the set with unknown='pool'"
-        )
-
     # ------------------------------------------------------------------ one score
 
     def predict_one(self, score, cell, key=None):

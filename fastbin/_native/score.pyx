@@ -26,7 +26,7 @@ import numpy as np
 
 from fastbin._cells import TextCells, as_cells, check_key as check_cell
 from fastbin._errors import FastbinError, FormatError, InputError
-from fastbin._frames import check_same_index, like, read_column
+from fastbin._frames import check_same_index, like
 from fastbin._scalars import check_key, check_seed
 from fastbin._validation import (
     as_key_array, as_score_pieces, check_same_length, refuse_kind, refuse_labels, refuse_scores,
