@@ -41,6 +41,13 @@ figures:  ## the pictures of docs and the results of bench/papers, anew
 gate:  ## fail on a regression in speed
 	$(PYTHON) -m pytest bench --gate
 
+.PHONY: mutants
+mutants:  ## which of 150 random changes of the code make a test fail; hours
+	$(PYTHON) -m pip install -q pytest-cov
+	$(PYTHON) tests/mutants.py reach build/mutants
+	$(PYTHON) tests/mutants.py draw build/mutants
+	$(PYTHON) tests/mutants.py run build/mutants
+
 .PHONY: ci
 ci:  ## what CI runs
 	bash .ci/run
