@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._errors import GuaranteeError
+from fastbin._fields import PARTS, native_parts
 from fastbin._frames import like
 from fastbin._native.score import NativeModel
 from fastbin._saved import Saved
@@ -20,14 +21,12 @@ from fastbin._schemes import (
     MAPS,
     OUT_OF_RANGE,
     OUT_OF_RANGE_CODES,
-    PARTS,
     SCHEME_WORDS,
     SCHEMES,
     TIES,
     TIES_CODES,
     WEIGHTS,
     ClassRates,
-    native_parts,
     rates_of_parts,
 )
 from fastbin._typing import Bools, Float64s, Int64s

@@ -16,7 +16,8 @@ import numpy as np
 
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import FormatError, InputError, InputTypeError
-from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates, native_parts
+from fastbin._fields import ALWAYS, FIELDS, Field, native_parts
+from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin.export.json_faults import fault_of_model, fault_of_set
 from fastbin.export.json_values import (
     BYTES,
@@ -41,8 +42,6 @@ from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 
 VERSION = 1
 
-NUMBERS, INTEGERS = list_of(NUMBER, np.float64), list_of(INTEGER, np.int64)
-
 RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
 RATE = Kind(
     lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
@@ -54,24 +53,28 @@ RATES = Kind(
     lambda value, place: ClassRates(*read_object(value, place, RATES_MEMBERS).values()),
 )
 
-# All members of a model, in their order. Those of `ABSENT` are there where they are not this.
-MODEL_MEMBERS = {
-    "kind": WORD, "scheme": WORD, "ties": WORD, "map": WORD, "map_parameters": list_of(NUMBER),
-    "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "out_of_range": WORD, "n_bins_asked": INTEGER,
-    "n_samples": INTEGER, "n_positive": INTEGER, "n_tied": INTEGER, "seed": INTEGER, "delta": NUMBER, "odds_ratio": NUMBER,
-    "weights": WORD, "edges_share": NUMBER, "clip": NUMBER, "fingerprint": KEY_TEXT, "rates": RATES, "note": TEXT,
-    "note_bytes": BYTES, "event": TEXT, "provenance": TEXT, "edges": NUMBERS, "edge_keys": list_of(KEY_TEXT, np.uint64),
-    "values": NUMBERS, "first_step": INTEGERS, "counts": INTEGERS, "label_sums": INTEGERS, "weight_sums": NUMBERS,
-    "weighted_label_sums": NUMBERS, "weight_square_sums": NUMBERS, "tie_counts": rows_of(INTEGER, 3, np.int64),
-    "step_counts": INTEGERS, "unlabelled_counts": INTEGERS, "pairs": rows_of(NUMBER, 2, np.float64),
-    "knots": rows_of(NUMBER, 3, np.float64),
+# The members of a model, in their order. Those of `ABSENT` are there where they are not this.
+SINGLE = {
+    "word": WORD, "integer": INTEGER, "number": NUMBER, "text": TEXT, "key": KEY_TEXT, "integers": INTEGER, "numbers": NUMBER,
+    "keys": KEY_TEXT,
 }  # fmt: skip
-COLUMNS = tuple(MODEL_MEMBERS)[list(MODEL_MEMBERS).index("edges") :]
-ABSENT: dict[str, Any] = {
-    "weights": "given", "edges_share": 0.0, "clip": 0.0, "fingerprint": 0, "rates": None, "note": "", "note_bytes": b"",
-    "event": "", "provenance": "",
-    **dict.fromkeys(COLUMNS),
+OTHER = {
+    "map_parameters": list_of(NUMBER), "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "rates": RATES,
+    "note_bytes": BYTES,
 }  # fmt: skip
+
+
+def _kind_of(field: Field) -> Kind:
+    if field.kind == "other":
+        return OTHER[field.name]
+    single = SINGLE[field.kind]
+    if not field.axis:
+        return single
+    return rows_of(single, field.width, field.dtype) if field.width else list_of(single, field.dtype)
+
+
+MODEL_MEMBERS = {field.name: _kind_of(field) for field in FIELDS}
+ABSENT = {field.name: field.absent for field in FIELDS if field.absent is not ALWAYS}
 
 
 def json(model: Any) -> str:

@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import FormatError
+from fastbin._fields import FIELDS, Field, Limit
 from fastbin._typing import Array
 from fastbin.export.json_values import refused
-
-# What a member and all its entries are. None: no limit; a name: the member that is the limit, entry by entry if it is a list.
-Limit = float | str | None
-LIMITS: dict[str, tuple[Limit, Limit]] = {
-    "score_max": ("score_min", None), "values": (0.0, 1.0), "pairs": (0.0, 1.0), "n_samples": (0, None),
-    "n_positive": (0, "n_samples"), "n_tied": (0, "n_samples"), "n_bins_asked": (0, None), "delta": (0.0, 1.0),
-    "odds_ratio": (5e-324, None), "counts": (0, "n_samples"), "label_sums": (0, "counts"), "weight_sums": (0.0, None),
-    "weighted_label_sums": (0.0, None), "weight_square_sums": (0.0, None), "edges_share": (0.0, 1.0), "tie_counts": (0, None),
-    "step_counts": (0, "n_samples"), "unlabelled_counts": (0, None), "clip": (0.0, 0.5),
-}  # fmt: skip
 
 
 def fault_of_model(parts: Mapping[str, Any], place: str) -> FormatError | None:
@@ -55,20 +46,20 @@ def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatErr
         for i in np.flatnonzero(is_wrong)[:1]:
             expected = f"a step from {int(first[i - 1]) + 1} to {len(parts['values']) - 1}" if i else "0"
             yield refused(f"{place}.first_step[{i}]", first[i].item(), expected)
-    for name, (low, high) in LIMITS.items():
-        if parts.get(name) is not None:
-            yield from _beyond(name, low, high, parts, place)
+    for field in FIELDS:
+        if parts.get(field.name) is not None and (field.low, field.high) != (None, None):
+            yield from _beyond(field, parts, place)
 
 
-def _beyond(name: str, low: Limit, high: Limit, parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+def _beyond(field: Field, parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
     """The first entry beyond its limits."""
-    own = np.asarray(parts[name])
-    least, most = (_limits(limit, own, parts) for limit in (low, high))
+    own = np.asarray(parts[field.name])
+    least, most = (_limits(limit, own, parts) for limit in (field.low, field.high))
     for at in zip(*np.nonzero(np.atleast_1d((own < least) | (own > most))), strict=True):
         here = tuple(map(int, at))[: own.ndim]
         start, end = least[here].item(), most[here].item()
         expected = f"a number from {start} " + ("on" if end == np.inf else f"to {end}")
-        yield refused(f"{place}.{name}" + "".join(f"[{i}]" for i in here), own[here].item(), expected)
+        yield refused(f"{place}.{field.name}" + "".join(f"[{i}]" for i in here), own[here].item(), expected)
         return
 
 
