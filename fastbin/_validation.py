@@ -9,7 +9,7 @@ count from that row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Set, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from fastbin._errors import InputError, InputTypeError, Wording, Words, joined
 from fastbin._frames import column_of, read_column
 from fastbin._keys import GREATEST_KEY
-from fastbin._typing import Array, Bools, Float64s, UInt8s, UInt64s
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._weights import check_squares, check_total
 
 ScoreRange = tuple[float, float] | None
@@ -276,6 +276,88 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
     raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=labels[position])
 
 
+class Labels:
+    """Which of some labels are 1, and how many rows have each value, in the order in which they come.
+
+    Without `positive` labels are 0 and 1. With it, that value is 1 and one other, the first that is seen, is 0. Values that are
+    neither count as 0, and whoever reads labels looks for them: in memory and in a file at once, to name the row; in an engine
+    at the end, to tell how many they are.
+
+    Attributes
+    ----------
+    n_null, n_nan : int
+        Rows without a label.
+    """
+
+    # Different values that are kept; rows with further ones, which are no labels, are a number alone.
+    MOST_VALUES = 100
+
+    def __init__(self, positive: Any = None) -> None:
+        self.positive = positive
+        self._one = 1 if positive is None else positive
+        self._counts: dict[Any, int] = {}
+        self.n_null = self.n_nan = self._n_further = 0
+
+    def read(self, values: Sequence[Any], codes: Int64s) -> Bools:
+        """Which rows are 1: each has the value of its code."""
+        self.add(values, np.bincount(codes, minlength=len(values)).tolist())
+        return np.array([self.is_one(value) for value in values], np.bool_)[codes]
+
+    def add(self, values: Iterable[Any], counts: Iterable[int]) -> None:
+        """So many rows more have these values; None is NULL."""
+        for value, count in zip(values, counts, strict=True):
+            if not count:
+                continue
+            if _is_none(value):
+                self.n_null += count
+            elif value != value:
+                self.n_nan += count
+            elif value in self._counts or len(self._counts) < self.MOST_VALUES or self.is_one(value):
+                self._counts[value] = self._counts.get(value, 0) + count
+            else:
+                self._n_further += count
+
+    def merge(self, other: Labels) -> None:
+        """Add those of other rows."""
+        self.add(other._counts.keys(), other._counts.values())
+        self.n_null += other.n_null
+        self.n_nan += other.n_nan
+        self._n_further += other._n_further
+
+    def is_one(self, value: Any) -> bool:
+        """Whether this value is 1."""
+        return not is_missing(value) and bool(value == self._one)
+
+    @property
+    def ones(self) -> list[Any]:
+        """The values that are 1, of which there may be several spellings, such as 1 and True."""
+        return [value for value in self._counts if self.is_one(value)]
+
+    @property
+    def zeros(self) -> list[Any]:
+        """The values that are not 1, of which the first is 0, and others should not be there."""
+        others = [value for value in self._counts if not self.is_one(value)]
+        return others if self.positive is not None else [0, *(value for value in others if value != 0)]
+
+    @property
+    def n_strange(self) -> int:
+        """Rows with a value that is neither 1 nor 0."""
+        return sum(self._counts[value] for value in self.zeros[1:]) + self._n_further
+
+    @property
+    def lacks_positive(self) -> bool:
+        """Whether there are rows, and none has the positive value."""
+        return self.positive is not None and bool(self._counts) and not self.ones
+
+    def check_positive(self, where: str) -> None:
+        """After the last row: refuse a positive value that no row has; it is a mistake."""
+        if self.lacks_positive:
+            zeros = self.zeros
+            seen = " and ".join(map(repr, zeros[:2])) + (", ..." if len(zeros) > 2 else "")
+            problem = f"is {self.positive!r}, which is none of the {where}: they are {seen}"
+            raise InputError(problem, argument="positive", value=self.positive)
+
+
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
     """The labels as bool, True where they equal `positive`; as they are where that is ``None``. O(n).
 
@@ -286,24 +368,21 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
         return labels
     # Of a list with text in it NumPy would make text altogether, a NaN included.
     array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
-    items = array.tolist()
-    is_positive = np.zeros(len(items), np.bool_)
-    others: dict[Any, int] = {}  # and where each was first seen
-    for position, item in enumerate(items):
-        if is_missing(item):
-            raise InputError(f"is {item!r}", "remove rows without a label", argument=name, at=position, value=item)
-        is_positive[position] = item == positive
-        if not is_positive[position]:
-            others.setdefault(item, position)
-    seen = " and ".join(map(repr, list(others)[:2]))
-    if len(items) and not is_part and not is_positive.any():
-        more = ", ..." if len(others) > 2 else ""
-        problem = f"is {positive!r}, which is none of the {name}: they are {seen}{more}"
-        raise InputError(problem, argument="positive", value=positive)
-    if len(others) > 1:
-        other, third = next(iter(others)), list(others.values())[1]
-        problem = f"is {items[third]!r}, neither {positive!r} nor {other!r}"
-        raise InputError(problem, "labels have two values", argument=name, at=third, value=items[third])
+    numbers: dict[Any, int] = {}
+    codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in array.tolist()), np.int64, len(array))
+    values, seen = list(numbers), Labels(positive)
+    is_positive = seen.read(values, codes)
+    if seen.n_null or seen.n_nan:
+        missing = next(number for number, value in enumerate(values) if is_missing(value))
+        position, value = int(np.argmax(codes == missing)), values[missing]
+        raise InputError(f"is {value!r}", "remove rows without a label", argument=name, at=position, value=value)
+    if not is_part:
+        seen.check_positive(name)
+    if seen.n_strange:
+        zero, third = seen.zeros[:2]
+        position = int(np.argmax(codes == numbers[third]))
+        problem = f"is {third!r}, neither {positive!r} nor {zero!r}"
+        raise InputError(problem, "labels have two values", argument=name, at=position, value=third)
     return is_positive
 
 

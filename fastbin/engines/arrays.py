@@ -17,7 +17,7 @@ from fastbin._validation import ScoreRange
 from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrow_columns import column_of, scores_of, sum_of, weights_of
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_samples, outside, refuse
-from fastbin.engines.labels import Labels
+from fastbin.engines.labels import LabelColumn
 from fastbin.engines.tables import Stream, pyarrow
 
 # Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
@@ -156,7 +156,7 @@ class _Reading:
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._has_words = reader.names, reader.positive is not None
         self._n_rows = self._n_samples = 0
-        self.labels = Labels(reader.names.label, reader.positive)
+        self.labels = LabelColumn(reader.names.label, reader.positive)
 
     def check(self) -> None:
         """After the last row: refuse a positive value that no row has, and weights that are all 0."""
@@ -191,7 +191,7 @@ class FaultCounter:
 
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._score_range = reader.names, reader.score_range
-        self._labels = Labels(reader.names.label, reader.positive)
+        self._labels = LabelColumn(reader.names.label, reader.positive)
         score, _, weight, segment = reader.names
         kinds: list[tuple[str | None, tuple[str, ...]]] = [
             (score, (MISSING, NAN, INFINITE, outside(self._score_range))),

@@ -11,7 +11,7 @@ from fastbin._typing import Array, Int64s
 from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.faults import real_weights
 from fastbin.engines.tables import pyarrow
-from fastbin.io.parsing import doubles_of_decimals
+from fastbin.io import parsing
 
 
 def column_of(batch: Any, name: str) -> Any:
@@ -34,7 +34,7 @@ def as_numbers(column: Any, name: str) -> Any:
     """An Arrow array of numbers that NumPy has; decimals become doubles."""
     types, kind = pyarrow().types, column.type
     if types.is_decimal(kind):
-        return doubles_of_decimals(column)
+        return parsing.doubles_of_decimals(column)
     if types.is_null(kind):
         return column.cast(pyarrow().float64())
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
@@ -71,11 +71,7 @@ def sum_of(weights: Int64s) -> int:
 
 def coded(column: Any, name: str) -> tuple[list[Any], Int64s]:
     """The different values of an Arrow array, None among them, and the number of each row's."""
-    pa = pyarrow()
     try:
-        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    except pa.ArrowNotImplementedError:
+        return parsing.coded(column)
+    except pyarrow().ArrowNotImplementedError:
         raise InputTypeError(f"{name} holds {column.type}, whose values are not compared; cast the column to text") from None
-    values = [*encoded.dictionary.to_pylist(), None]
-    codes = encoded.indices.fill_null(len(values) - 1)
-    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)

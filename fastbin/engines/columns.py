@@ -8,11 +8,10 @@ import numpy as np
 
 from fastbin._errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
-from fastbin._validation import SAY_POSITIVE, ScoreRange, is_missing
+from fastbin._validation import SAY_POSITIVE, Labels, ScoreRange, is_missing
 from fastbin._weights import MOST_SAMPLES
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, real_weights, refuse, strange_label
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
-from fastbin.engines.labels import unknown_positive
 
 NUMERIC = (FLOAT, INTEGER, BOOLEAN)
 
@@ -126,12 +125,11 @@ def _labels(frame: Frame) -> list[Any]:
 
 def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
     """The other value and this one, as the column has them."""
-    label = frame.column(name)
+    label, seen = frame.column(name), Labels(positive)
     found = _labels(frame.select(label=label))
-    one = [value for value in found if value == positive]
-    if len(found) > 2 and not one and isinstance(positive, str) == isinstance(found[0], str):  # there may be more
-        one = _labels(frame.where(label == positive).select(label=label))
-    other = [value for value in found if value != positive]
-    if found and not one:
-        raise unknown_positive(positive, name, other)
-    return (other or one or [positive])[0], (one or [positive])[0]
+    seen.add(found, [1] * len(found))
+    if len(found) > 2 and not seen.ones and isinstance(positive, str) == isinstance(found[0], str):  # there may be more
+        ones = _labels(frame.where(label == positive).select(label=label))
+        seen.add(ones, [1] * len(ones))
+    seen.check_positive(f"labels in {name}")
+    return (seen.zeros or seen.ones or [positive])[0], (seen.ones or [positive])[0]

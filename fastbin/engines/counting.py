@@ -17,7 +17,7 @@ from fastbin._validation import is_missing
 from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrow_columns import coded, sum_of, weights_of
 from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
-from fastbin.engines.labels import Labels
+from fastbin.engines.labels import LabelColumn
 from fastbin.engines.scoring import N_REASONS, CheckedRows, check_rows
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -69,7 +69,7 @@ class Counter:
     def __init__(self, partition: Partition, asked: Asked) -> None:
         self._partition, self._asked = partition, asked
         self._n_bins = n_counted(partition)
-        self._labels = None if asked.label is None else Labels(asked.label, asked.positive)
+        self._labels = None if asked.label is None else LabelColumn(asked.label, asked.positive)
         self.tables: dict[Any, Int64s] = {}
         self.left_out = np.zeros(N_REASONS, np.int64)
         self.n_rows = self._n_samples = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastbin._typing import Array
 from fastbin.io.base import Table
-from fastbin.io.labels import Labels
+from fastbin.io.labels import LabelReader
 from fastbin.io.parsing import read_numbers
 from fastbin.io.tables import open_table
 
@@ -24,7 +24,7 @@ class ColumnReader:
     label : str, optional
         The argument that holds labels.
     positive : optional
-        The label that counts as 1; see `Labels`.
+        The label that counts as 1; see `LabelReader`.
     whole, propagate : collection of str
         The arguments to which these rules of `read_numbers` apply.
 
@@ -49,7 +49,7 @@ class ColumnReader:
         self.names = [table.check_column(name) for name in dict.fromkeys(columns.values())]
         self.first_row = 0
         self._table, self._columns, self._label = table, columns, label
-        self._labels = None if label is None else Labels(table, columns[label], positive)
+        self._labels = None if label is None else LabelReader(table, columns[label], positive)
         self._whole, self._propagate = whole, propagate
 
     def read(self, batch: Any) -> dict[str, Array]:

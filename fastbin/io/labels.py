@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError, Words, joined
-from fastbin._typing import Array, Bools
-from fastbin._validation import SAY_POSITIVE
+from fastbin._typing import Array, Bools, Int64s
+from fastbin._validation import SAY_POSITIVE, Labels, is_missing
 from fastbin.io.base import Table, arrow, as_plain
-from fastbin.io.parsing import MISSING, as_number, doubles_of_decimals, first_true, read_numbers
+from fastbin.io.parsing import MISSING, as_number, coded, read_numbers
 
 
-class Labels:
+class LabelReader:
     """One reading of the column of labels, chunk by chunk.
 
     Parameters
@@ -26,24 +28,16 @@ class Labels:
         The value that counts as 1; one other value counts as 0, and a third is an error. What is a number, or is written as
         one, is compared with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number. ``None``
         for labels that are 0 and 1, or true and false.
-
-    Attributes
-    ----------
-    other : object
-        The value that counts as 0, or ``None`` before the first row that has it.
     """
 
     def __init__(self, table: Table, name: str, positive: Any) -> None:
         self._table, self._name, self._positive = table, name, positive
-        self.other: Any = None
-        self._has_positive = False
+        self._seen: Labels | None = None  # from the first chunk on, which says the type
 
     def check_positive(self) -> None:
         """After the last chunk: refuse a positive value that no row has."""
-        if self._positive is not None and not self._has_positive and self.other is not None:
-            raise InputError(
-                f"{self._table.path}, column {self._name}: no label is {self._positive!r}, all are {self.other.as_py()!r}"
-            )
+        if self._seen is not None and self._seen.lacks_positive:
+            raise self._error(f"no label is {self._positive!r}, all are {self._seen.zeros[0]!r}")
 
     def read(self, column: Any, first_row: int) -> Array:
         """The labels in a chunk of the column, an Arrow array that starts at this row of the table.
@@ -57,50 +51,56 @@ class Labels:
         return ones if (ones | (numbers == 0)).all() else numbers
 
     def _compare(self, column: Any, first_row: int) -> Bools:
-        pa = arrow()
-        values, positive = self._values(as_plain(column), first_row)
-        if values.null_count:
-            row = first_row + first_true(values.is_null())
-            raise InputError(f"{self._table.place(row)}, column {self._name}: the label is missing; remove such rows first")
-        ones = pa.compute.equal(values, pa.scalar(positive, values.type)).to_numpy(zero_copy_only=False)
-        self._has_positive = self._has_positive or bool(ones.any())
-        others = pa.compute.filter(values, pa.array(~ones))
-        if len(others):
-            self.other = others[0] if self.other is None else self.other
-            third = pa.compute.not_equal(values, self.other).to_numpy(zero_copy_only=False) & ~ones
-            if third.any():
-                row = int(np.argmax(third))
-                raise InputError(
-                    f"{self._table.place(first_row + row)}, column {self._name}: {values[row].as_py()!r} is neither "
-                    f"{pa.scalar(positive, values.type).as_py()!r} nor {self.other.as_py()!r}; labels have two values"
-                )
-        return np.asarray(ones, np.bool_)
+        positive, plain = self._comparison(column.type)
+        if plain is float and self._is_text(column.type):
+            column = arrow().array(read_numbers(self._table, self._name, column, first_row, propagate=True))
+        values, codes = coded(column)
+        values = [None if value is None else plain(value) for value in values]
+        seen = self._seen = self._seen or Labels(positive)
+        ones = seen.read(values, codes)
+        if seen.n_null or seen.n_nan:
+            row = _first_row([is_missing(value) for value in values], codes)
+            raise self._error("the label is missing; remove such rows first", first_row + row)
+        if seen.n_strange:
+            zero, third = seen.zeros[:2]
+            row = _first_row([value == third for value in values], codes)
+            raise self._error(f"{third!r} is neither {positive!r} nor {zero!r}; labels have two values", first_row + row)
+        return ones
 
-    def _values(self, column: Any, first_row: int) -> tuple[Any, Any]:
-        """The column and the positive value in a type in which they can be compared."""
-        pa = arrow()
-        kind, text = column.type, str(self._positive)
-        if pa.types.is_boolean(kind):
+    def _is_text(self, kind: Any) -> bool:
+        return self._table.is_text and bool(arrow().types.is_binary(kind))
+
+    def _comparison(self, kind: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """The positive value, and what makes values of a column of this type such as can be compared with it."""
+        types, text = arrow().types, str(self._positive)
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if types.is_boolean(kind):
             if text.lower() not in ("true", "false"):
-                raise InputError(f"{self._table.path}, column {self._name}: holds true and false, of which {text!r} is neither")
-            return column, text.lower() == "true"
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+                raise self._error(f"holds true and false, of which {text!r} is neither")
+            return text.lower() == "true", bool
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
             number = as_number(text)
             if number is None:
-                raise InputError(f"{self._table.path}, column {self._name}: holds numbers, and {text!r} is none")
-            numbers = doubles_of_decimals(column) if pa.types.is_decimal(kind) else column.cast(pa.float64())
-            return pa.compute.if_else(pa.compute.is_nan(numbers), None, numbers), number
-        if pa.types.is_binary(kind) and self._table.is_text and isinstance(self._positive, (Real, np.bool_)):
-            numbers = read_numbers(self._table, self._name, column, first_row, propagate=True)
-            return pa.array(numbers.astype(np.float64), from_pandas=True), float(self._positive)
-        if pa.types.is_binary(kind) and self._table.is_text:
-            words = pa.compute.ascii_trim_whitespace(column.cast(pa.string(), safe=False))
-            missing = pa.compute.is_in(words, value_set=pa.array([each.decode() for each in MISSING if each.decode() != text]))
-            words = pa.compute.if_else(missing, None, words)
-            return (words, text) if as_number(text) is None else (_plain_numbers(words), _plain_number(text))
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return column, text
-        raise InputError(f"{self._table.path}, column {self._name}: holds {kind}, not labels")
+                raise self._error(f"holds numbers, and {text!r} is none")
+            return number, float
+        if self._is_text(kind) and isinstance(self._positive, (Real, np.bool_)):
+            return float(self._positive), float
+        if self._is_text(kind):
+            is_number = as_number(text) is not None
+            return _plain_number(text) if is_number else text, partial(_word, positive=text, is_number=is_number)
+        if types.is_string(kind) or types.is_large_string(kind):
+            return text, str
+        raise self._error(f"holds {kind}, not labels")
+
+    def _error(self, complaint: str, row: int | None = None) -> InputError:
+        """An error about the column, or about one of its rows."""
+        place = self._table.path if row is None else self._table.place(row)
+        return InputError(f"{place}, column {self._name}: {complaint}")
+
+
+def _first_row(is_so: list[bool], codes: Int64s) -> int:
+    """The first row whose value is one of these."""
+    return int(np.argmax(np.array(is_so)[codes]))
 
 
 def _say_positive(column: Any, most: int = 3) -> Words:
@@ -110,16 +110,18 @@ def _say_positive(column: Any, most: int = 3) -> Words:
     return joined(f"the labels are {' and '.join(map(repr, texts))}", SAY_POSITIVE)
 
 
-def _plain_number(text: str | None) -> str | None:
+def _word(text: bytes, positive: str, is_number: bool) -> str | None:
+    """A field of a text file; ``None`` where it stands for a missing value, if it is not the positive one."""
+    word = text.strip()
+    if word in MISSING and word.decode() != positive:
+        return None
+    decoded = word.decode("utf8", errors="surrogateescape")
+    return _plain_number(decoded) if is_number else decoded
+
+
+def _plain_number(text: str) -> str:
     """A text; of a number, in one of the ways in which it can be written: "2" for "2.0"."""
-    number = None if text is None else as_number(text)
+    number = as_number(text)
     if number is None:
         return text
     return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _plain_numbers(words: Any) -> Any:
-    """The same of an Arrow array."""
-    coded = words.dictionary_encode()
-    plain = arrow().array([_plain_number(text) for text in coded.dictionary.to_pylist()], arrow().string())
-    return plain.take(coded.indices)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._errors import InputError, Words, joined
-from fastbin._typing import Array
+from fastbin._typing import Array, Int64s
 from fastbin.io.base import Table, arrow, as_plain, reopened
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
@@ -54,6 +54,14 @@ def doubles_of_decimals(column: Any) -> Any:
     """Decimals as the nearest doubles, by way of text: Arrow's own cast is off by one double now and then."""
     pa = arrow()
     return column.cast(pa.string()).cast(pa.float64())
+
+
+def coded(column: Any) -> tuple[list[Any], Int64s]:
+    """The different values of an Arrow array, None among them, and the number of each row's."""
+    encoded = column if arrow().types.is_dictionary(column.type) else column.dictionary_encode()
+    values = [*encoded.dictionary.to_pylist(), None]
+    codes = encoded.indices.fill_null(len(values) - 1)
+    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
 def first_true(column: Any) -> int:
