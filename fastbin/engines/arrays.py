@@ -18,7 +18,8 @@ from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrow_columns import column_of, scores_of, sum_of, weights_of
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_samples, outside, refuse
 from fastbin.engines.labels import LabelColumn
-from fastbin.engines.tables import Stream, pyarrow
+from fastbin.engines.tables import pyarrow
+from fastbin.io import Table
 
 # Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
 # anew for each pass.
@@ -39,14 +40,14 @@ class ArrayReader:
 
     Parameters
     ----------
-    stream : Stream
+    stream : Table
     names : Names
     score_range : (low, high) or None
     positive : optional
         The label that counts as 1.
     """
 
-    def __init__(self, stream: Stream, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
+    def __init__(self, stream: Table, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
         self._wanted = stream.check_columns(*names)
         self._kept: list[tuple[Array, ...]] | None = None  # all batches, if they were read and are few enough
@@ -61,7 +62,7 @@ class ArrayReader:
             return
         reading, kept, most = _Reading(self), list[tuple[Array, ...]](), self.stream.most_kept
         room = KEPT_BYTES if most is None else min(most, KEPT_BYTES)
-        faults = FaultCounter(self) if self.stream.once else None  # there is no second pass to count them in
+        faults = None if self.stream.can_be_read_again else FaultCounter(self)  # there is no second pass to count them in
         with closing(self._columns()) as parts:
             for columns in parts:
                 if faults is not None:
@@ -98,7 +99,7 @@ class ArrayReader:
                     progress(1, faults.n_rows)
         faults.refuse_any()
         if not batches:
-            raise InputError(f"{self.stream.called} has no rows; a calibrator needs samples")
+            raise InputError(f"{self.stream.path} has no rows; a calibrator needs samples")
         reading.check()
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
@@ -122,16 +123,16 @@ class ArrayReader:
 
     def _refuse_once(self) -> None:
         """Refuse rows that are too many to be kept, and cannot be read again."""
-        if self.stream.once:
+        if not self.stream.can_be_read_again:
             raise InputError(
-                f"{self.stream.called} can be read once, and this fit passes over the rows several times, which are more than "
+                f"{self.stream.path} can be read once, and this fit passes over the rows several times, which are more than "
                 f"are kept in memory ({KEPT_BYTES:,} bytes); pass the table behind it, or a function that returns it anew"
             )
 
     def _columns(self) -> Generator[list[Any], None, None]:
         """The columns of all rows as Arrow arrays, batch by batch, in the order of the names."""
         names = [name for name in self.names if name is not None]
-        for batch in self.stream.read(self._wanted):
+        for batch in self.stream.batches(self._wanted):
             if len(batch):
                 yield [column_of(batch, name) for name in names]
 
@@ -144,7 +145,7 @@ class StreamSource(BatchesSource):
     def __init__(self, reader: ArrayReader, progress: Progress | None = None) -> None:
         super().__init__(reader.batches, reader.score_range, progress)
         self._reader = reader
-        self.called = reader.stream.called
+        self.called = reader.stream.path
 
     def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
         self._reader.refuse()

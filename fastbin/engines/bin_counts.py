@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastbin import io
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
@@ -23,8 +24,6 @@ from fastbin.engines.predicting import check_roles
 from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
 from fastbin.engines.tables import (
     ENGINES,
-    Stream,
-    check_columns,
     ignores_case,
     is_frame,
     is_path,
@@ -32,6 +31,7 @@ from fastbin.engines.tables import (
     stream_of,
     unwrapped,
 )
+from fastbin.io.base import check_columns
 
 WHY = {
     NO_SCORE: "have no score",
@@ -214,10 +214,10 @@ def _no_way(table: Any, package: str, engine: str) -> str:
     return f"engine is {engine!r}, and a {type(table).__name__} of {package} is not asked by SQL; leave engine out"
 
 
-def _count_stream(stream: Stream, partition: Partition, asked: Asked, progress: Progress | None) -> Tally:
+def _count_stream(stream: io.Table, partition: Partition, asked: Asked, progress: Progress | None) -> Tally:
     counter = Counter(partition, asked)
     with closing(stream):
-        for batch in stream.read(stream.check_columns(*asked.columns.values())):
+        for batch in stream.batches(stream.check_columns(*asked.columns.values())):
             counter.add(batch)
             if progress is not None:
                 progress(1, counter.n_rows)
@@ -238,6 +238,6 @@ def _count_partitions(frame: Any, partition: Partition, asked: Asked) -> Tally:
 
 def _count_part(frame: Any, partition: Partition, asked: Asked) -> Counter:
     counter = Counter(partition, asked)
-    for batch in stream_of(frame).read(list(frame.columns)):
+    for batch in stream_of(frame).batches():
         counter.add(batch)
     return counter

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fastbin._errors import InputError
 from fastbin.engines.arrays import Names
 from fastbin.engines.counting import Asked, Partition
-from fastbin.engines.tables import BATCH_ROWS, Stream, check_column, pyarrow
+from fastbin.engines.tables import BATCH_ROWS, Stream, pyarrow
 from fastbin.io import Table, open_table
 from fastbin.io.columns import ColumnReader
 from fastbin.io.parsing import as_text, first_true, is_integer, without_missing
@@ -19,9 +19,9 @@ from fastbin.model_set import ModelSet
 
 
 class FileStream(NamedTuple):
-    """A file as a stream, and what its columns are called there: those of text are parsed once, labels and all."""
+    """A file as a table, and what its columns are called there: those of text are parsed once, labels and all."""
 
-    stream: Stream
+    table: Table
     names: Any  # `Names` or `Asked`, as they were given where the file knows the types of its columns
     positive: Any  # the label that still is to be compared
 
@@ -45,52 +45,48 @@ def stream_file(path: str | os.PathLike[str] | Table, names: Names, positive: An
     columns = {argument: name for argument, name in names._asdict().items() if name is not None}
     table = _opened(path, columns)
     if not table.is_text:
-        return FileStream(_typed(table), names, positive)
-    parsed = _Parsed(table, columns, {"segment": None}, positive)
-    return FileStream(parsed.stream(kept="segment" not in columns), names._replace(**parsed.called), None)
+        return FileStream(table, names, positive)
+    parsed = _Parsed(table, columns, {"segment": None}, positive, kept="segment" not in columns)
+    return FileStream(parsed, names._replace(**parsed.called), None)
 
 
 def stream_to_count(path: str | os.PathLike[str] | Table, asked: Asked, model: Partition) -> FileStream:
     """A file as a stream for one pass of counting in the bins of a model."""
     table = _opened(path, asked.columns)
     if not table.is_text:
-        return FileStream(_typed(table), asked, asked.positive)
+        return FileStream(table, asked, asked.positive)
     pa = pyarrow()
     # The type of the keys of a set is known; those of other columns stay text.
     has_numbers = isinstance(model, ModelSet) and isinstance(model.keys[0], int)
     kinds = {"cell": pa.int64() if has_numbers else None, "key": pa.uint64(), "by": None}
     parsed = _Parsed(table, asked.columns, kinds, asked.positive, propagate=("score",))
-    return FileStream(parsed.stream(kept=False), asked._replace(positive=None, **parsed.called), None)
+    return FileStream(parsed, asked._replace(positive=None, **parsed.called), None)
 
 
 def _opened(path: str | os.PathLike[str] | Table, columns: Mapping[str, str]) -> Table:
     table = path if isinstance(path, Table) else open_table(path)
-    for name in columns.values():
-        check_column(table.path, table.names, name)
+    table.check_columns(*columns.values())
     return table
 
 
-def _typed(table: Table) -> Stream:
-    """The columns of a file that knows their types."""
-    return Stream(
-        table.path, table.names, lambda wanted: table.batches(wanted, BATCH_ROWS), once=not table.can_be_read_again,
-        most_kept=_half_of_limit(table),
-    )  # fmt: skip
-
-
-def _half_of_limit(table: Table) -> int | None:
-    """What rows that are kept may take; the other half is for the engine that reads."""
-    return None if table.memory_limit is None else table.memory_limit // 2
-
-
-class _Parsed:
+class _Parsed(Stream):
     """Columns of a text file by argument: keys as text or integers, all others as numbers.
 
-    Two arguments may be of one column, which then is there twice, each time in the type of its argument.
+    Two arguments may be of one column, which then is there twice, each time in the type of its argument. Parsed rows that are
+    kept, which must be numbers alone, can be read again.
     """
 
+    memory_limit = 0  # for further copies of these rows
+
     def __init__(
-        self, table: Table, columns: Mapping[str, str], keys: Mapping[str, Any], positive: Any, propagate: tuple[str, ...] = ()
+        self,
+        table: Table,
+        columns: Mapping[str, str],
+        keys: Mapping[str, Any],
+        positive: Any,
+        *,
+        kept: bool = False,
+        propagate: tuple[str, ...] = (),
     ) -> None:
         self._table, self._positive, self._propagate = table, positive, propagate
         self._numbers = {argument: name for argument, name in columns.items() if argument not in keys}
@@ -99,20 +95,17 @@ class _Parsed:
         for argument in (*self._numbers, *self._keys):
             name = columns[argument]
             self.called[argument] = name if name not in self.called.values() else f"{name} (as {argument})"
+        self._kept = Replay(self._parse, limit=table.most_kept) if kept else None
+        super().__init__(table.path, list(self.called.values()), self._rows, once=not kept)
 
-    def stream(self, *, kept: bool) -> Stream:
-        """A stream that can be read again if parsed rows are kept, of numbers alone."""
-        replay = Replay(self._parse, limit=_half_of_limit(self._table)) if kept else None
+    def _rows(self, wanted: list[str]) -> Iterator[Any]:
+        pa = pyarrow()
+        for arrays in self._parse() if self._kept is None else self._kept:
+            yield pa.RecordBatch.from_arrays([pa.array(array) for array in arrays], self.names).select(wanted)
 
-        def read(wanted: list[str]) -> Iterator[Any]:
-            pa, names = pyarrow(), list(self.called.values())
-            for arrays in self._parse() if replay is None else replay:
-                yield pa.RecordBatch.from_arrays([pa.array(array) for array in arrays], names).select(wanted)
-
-        called, names = self._table.path, list(self.called.values())
-        if replay is None:
-            return Stream(called, names, read, once=True)
-        return Stream(called, names, read, close=replay.close, most_kept=0)  # as these rows are kept already
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
 
     def _parse(self) -> Generator[tuple[Any, ...], None, None]:
         label = "label" if "label" in self._numbers else None

@@ -116,11 +116,9 @@ def fit(
     if engine == "group-by" or (engine == "auto" and must_not_move(table)):
         model = _fit_by_groups(method, table, names, positive, progress, told)
     else:
-        stream = stream_of(table) if not is_path(table) else None
-        if stream is None:
-            stream, names, positive = stream_file(table, names, positive)
-        with closing(stream):
-            model = _fit_stream(method, ArrayReader(stream, names, _score_range(method), positive), progress, told)
+        rows, names, positive = stream_file(table, names, positive) if is_path(table) else (stream_of(table), names, positive)
+        with closing(rows):
+            model = _fit_stream(method, ArrayReader(rows, names, _score_range(method), positive), progress, told)
     for text in told:
         warnings.warn(text, FastbinWarning, stacklevel=2)
     return model

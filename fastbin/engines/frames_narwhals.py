@@ -17,8 +17,9 @@ from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import plain
-from fastbin.engines.tables import check_columns, column_names, ignores_case, is_frame, package_of, pyarrow
+from fastbin.engines.tables import column_names, ignores_case, is_frame, package_of, pyarrow
 from fastbin.export.dialects import DIALECTS
+from fastbin.io.base import check_columns
 
 
 def narwhals() -> Any:

@@ -13,7 +13,8 @@ from fastbin._typing import Array
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import full_type_names, plain, spark_functions
-from fastbin.engines.tables import check_columns, ignores_case, is_frame, pyarrow
+from fastbin.engines.tables import ignores_case, is_frame, pyarrow
+from fastbin.io.base import check_columns
 
 KINDS = {
     "double": FLOAT, "float": FLOAT, "decimal": FLOAT, "tinyint": INTEGER, "smallint": INTEGER, "int": INTEGER,

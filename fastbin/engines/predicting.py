@@ -12,7 +12,8 @@ from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Float64s
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import check_column, ignores_case, is_path, pyarrow, unwrapped
+from fastbin.engines.tables import ignores_case, is_path, pyarrow, unwrapped
+from fastbin.io.base import check_column
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

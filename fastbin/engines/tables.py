@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
-from fastbin._shown import first_few
 from fastbin.io import Table
+from fastbin.io.base import sliced
 
 # How rows may be counted.
 ENGINES = ("auto", "stream", "group-by")
@@ -33,41 +33,30 @@ A_TABLE = (
 )
 
 
-class Stream(NamedTuple):
-    """A table whose rows come as Arrow batches."""
+class Stream(Table):
+    """A table of another library, whose rows come as Arrow batches."""
 
-    called: str  # what messages call it
-    names: Sequence[str]  # of its columns
-    # Record batches of these columns, from the first row on, at each call.
-    read: Callable[[list[str]], Iterator[Any]]
-    once: bool = False  # whether it can be read only once
-    close: Callable[[], None] = lambda: None  # gives back what it holds besides the table
-    ignores_case: bool = False  # whether names that differ in their case alone are one
-    most_kept: int | None = None  # bytes of its rows that a fit may keep for later passes, where the table says so
+    is_text = False
 
-    def check_columns(self, *names: str | None) -> list[str]:
-        """Those that are not ``None``, each once, if each is there once."""
-        return check_columns(self.called, self.names, names, ignores_case=self.ignores_case)
+    def __init__(
+        self,
+        called: str,
+        names: Sequence[str],
+        read: Callable[[list[str]], Iterable[Any]],
+        *,
+        once: bool = False,
+        ignores_case: bool = False,
+    ) -> None:
+        self.path, self.names, self.files = called, list(names), []
+        self.ignores_case, self._once = ignores_case, once
+        self._read = read  # record batches of these columns, from the first row on, at each call
 
+    def batches(self, columns: Sequence[str] | None = None, chunk_rows: int | None = None) -> Iterator[Any]:
+        return sliced(self._read(self.names if columns is None else list(columns)), chunk_rows or BATCH_ROWS)
 
-def check_columns(called: str, names: Sequence[str], wanted: Iterable[str | None], *, ignores_case: bool = False) -> list[str]:
-    """The wanted columns that are not ``None``, each once, if each is there once."""
-    found = [name for name in wanted if name is not None]
-    for name in found:
-        check_column(called, names, name, ignores_case=ignores_case)
-    return list(dict.fromkeys(found))
-
-
-def check_column(called: str, names: Sequence[str], name: str, *, ignores_case: bool = False) -> None:
-    """Refuse the name of a column that a table does not have, or has twice."""
-    if not isinstance(name, str):
-        raise InputTypeError(f"{name!r} is no name of a column; {called} has {_list(names)}")
-    if name not in names:
-        raise InputError(f"{called} has no column {name!r}; it has {_list(names)}")
-    same = [other for other in names if other == name or (ignores_case and other.lower() == name.lower())]
-    if len(same) > 1:
-        spelled = "" if len(set(same)) == 1 else f", which is one name where case is ignored ({', '.join(map(repr, same))})"
-        raise InputError(f"{called} has {len(same)} columns named {name!r}{spelled}; rename them")
+    @property
+    def can_be_read_again(self) -> bool:
+        return not self._once
 
 
 def column_names(table: Any) -> list[str]:
@@ -83,10 +72,6 @@ def ignores_case(table: Any) -> bool:
     if package == "pyspark":
         return str(table.sparkSession.conf.get("spark.sql.caseSensitive")).lower() != "true"
     return package == "duckdb"
-
-
-def _list(names: Sequence[str], limit: int = 30) -> str:
-    return first_few(names, limit, repr)
 
 
 # What DuckDB calls a statement that only reads; "MULTI" is a PIVOT that looks for its columns.
@@ -185,12 +170,6 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-def sliced(batches: Iterable[Any]) -> Iterator[Any]:
-    """The same rows in batches of at most BATCH_ROWS."""
-    for batch in batches:
-        yield from (batch.slice(start, BATCH_ROWS) for start in range(0, len(batch), BATCH_ROWS))
-
-
 # ------------------------------------------------------------------------------------------------- one function a library
 
 
@@ -201,7 +180,7 @@ def _of_duckdb(relation: Any) -> Stream | None:
     def read(names: list[str]) -> Iterator[Any]:
         chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
-            yield from sliced(batches)
+            yield from batches
 
     return Stream("the DuckDB relation", relation.columns, read, ignores_case=True)
 
@@ -220,7 +199,7 @@ def _of_polars(frame: Any) -> Stream | None:
         else:
             parts = chosen.collect().iter_slices(BATCH_ROWS)
         for part in parts:
-            yield from sliced(part.to_arrow().to_batches())
+            yield from part.to_arrow().to_batches()
 
     return Stream("the Polars frame", frame.collect_schema().names(), read)
 
@@ -248,7 +227,7 @@ def _of_dask(frame: Any) -> Stream | None:
         for part in frame[names].to_delayed():  # one after the other: no more than one is in memory
             stream = _of_pandas(part.compute())
             assert stream is not None
-            yield from stream.read(names)
+            yield from stream.batches(names)
 
     return Stream("the Dask frame", list(frame.columns), read)
 
@@ -262,11 +241,9 @@ def _of_pyarrow(table: Any) -> Stream | None:
             "the table", table.schema.names, lambda names: iter(table.select(names).to_batches(max_chunksize=BATCH_ROWS))
         )
     if isinstance(table, pa.RecordBatchReader):
-        return Stream("the reader", table.schema.names, lambda names: sliced(b.select(names) for b in table), once=True)
+        return Stream("the reader", table.schema.names, lambda names: (b.select(names) for b in table), once=True)
     if hasattr(table, "to_batches") and hasattr(table, "schema") and hasattr(table, "get_fragments"):
-        return Stream(
-            "the data set", table.schema.names, lambda names: sliced(table.to_batches(columns=names, batch_size=BATCH_ROWS))
-        )
+        return Stream("the data set", table.schema.names, lambda names: table.to_batches(columns=names, batch_size=BATCH_ROWS))
     return None
 
 
@@ -282,7 +259,7 @@ def _of_interface(table: Any) -> Stream:
     def read(names: list[str]) -> Iterator[Any]:
         reader = first.pop() if first else pa.RecordBatchReader.from_stream(table)
         with closing(reader):
-            yield from sliced(batch.select(names) for batch in reader)
+            yield from (batch.select(names) for batch in reader)
 
     return Stream(called, first[0].schema.names, read)
 
@@ -308,7 +285,7 @@ def _of_function(function: Callable[[], Any]) -> Stream:
 
     def read(wanted: list[str]) -> Iterator[Any]:
         stream = first.pop() if first else call()
-        return stream.read(stream.check_columns(*wanted))
+        return stream.batches(stream.check_columns(*wanted))
 
     return Stream("the table", names, read)
 

@@ -9,13 +9,13 @@ import contextlib
 import ctypes
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, Wording
+from fastbin._errors import InputError, InputTypeError, Wording
 from fastbin._shown import first_few
 
 CSV_DELIMITERS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
@@ -114,13 +114,40 @@ def first_sentence(error: Exception) -> str:
     return " ".join(str(error).split()).split(". ")[0][:200]
 
 
+def check_column(
+    called: str, names: Sequence[str], name: str, *, ignores_case: bool = False, shown: Callable[[str], str] = repr
+) -> str:
+    """The name of a column, if the table that is called so has it, and has it once; `shown` writes names in the message."""
+    if not isinstance(name, str):
+        raise InputTypeError(f"{name!r} is no name of a column; {called} has {first_few(names, 30, shown)}")
+    if name not in names:
+        raise InputError(f"{called} has no column {name!r}; it has {first_few(names, 30, shown)}")
+    same = [other for other in names if other == name or (ignores_case and other.lower() == name.lower())]
+    if len(same) > 1:
+        spelled = "" if len(set(same)) == 1 else f", which is one name where case is ignored ({', '.join(map(repr, same))})"
+        raise InputError(f"{called} has {len(same)} columns named {name!r}{spelled}; rename them")
+    return name
+
+
+def check_columns(called: str, names: Sequence[str], wanted: Iterable[str | None], *, ignores_case: bool = False) -> list[str]:
+    """The wanted columns that are not ``None``, each once, if each is there once."""
+    found = (check_column(called, names, name, ignores_case=ignores_case) for name in wanted if name is not None)
+    return list(dict.fromkeys(found))
+
+
+def sliced(batches: Iterable[Any], chunk_rows: int) -> Iterator[Any]:
+    """The same rows in batches of at most so many."""
+    for batch in batches:
+        yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
+
+
 class Table:
-    """A file with named columns, read batch by batch.
+    """A file with named columns, or rows of another library, read batch by batch.
 
     Attributes
     ----------
     path : str
-        "-" for the standard input.
+        "-" for the standard input; for rows of another library, how messages call them.
     files : list of str
         The files that it consists of.
     names : list of str
@@ -140,6 +167,7 @@ class Table:
     total: int | None = None
     schema: Any = None  # the types of the columns, where the file knows them
     memory_limit: int | None = None
+    ignores_case = False  # whether names that differ in their case alone are one
 
     def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
         """Record batches of these columns, or of all, from the first row on, of at most `chunk_rows` rows."""
@@ -157,14 +185,21 @@ class Table:
         """Whether `batches` can be called more than once, which is not possible with pipes."""
         return all(map(os.path.isfile, self.files))
 
+    @property
+    def most_kept(self) -> int | None:
+        """Bytes of rows that may be kept for later passes, where that is limited."""
+        return None if self.memory_limit is None else self.memory_limit // 2
+
+    def close(self) -> None:
+        """Give back what is held besides the table."""
+
     def check_column(self, name: str) -> str:
         """The name, if exactly one column has it."""
-        count = self.names.count(name)
-        if count > 1:
-            raise InputError(f"{self.path} has {count} columns named {name!r}; rename them")
-        if count == 0:
-            raise InputError(f"{self.path} has no column {name!r}; it has {self.list_names()}")
-        return name
+        return check_column(self.path, self.names, name, ignores_case=self.ignores_case, shown=str)
+
+    def check_columns(self, *names: str | None) -> list[str]:
+        """Those that are not ``None``, each once, if each is there once."""
+        return check_columns(self.path, self.names, names, ignores_case=self.ignores_case)
 
     def list_names(self, limit: int = 30) -> str:
         """The columns, for a message."""

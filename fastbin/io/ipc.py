@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fastbin._errors import InputError
-from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, uses_threads
+from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
 
 
 class IpcTable(Table):
@@ -29,7 +29,7 @@ class IpcTable(Table):
                     batch = reader.get_batch(number)
                     batch = batch if columns is None else batch.select(list(columns))
                     self.done += len(batch)
-                    yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
+                    yield from sliced([batch], chunk_rows)
         except (arrow().ArrowInvalid, OSError) as error:
             raise InputError(f"{self.path} is damaged: {first_sentence(error)}") from None
 

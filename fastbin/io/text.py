@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastbin._errors import InputError
-from fastbin.io.base import Table, arrow, open_for_arrow, reopened, suffixes, uses_threads
+from fastbin.io.base import Table, arrow, open_for_arrow, reopened, sliced, suffixes, uses_threads
 from fastbin.io.parsing import as_number
 
 # Tried in this order on the header of a file whose name does not determine it.
@@ -109,7 +109,7 @@ class CsvTable(Table):
         with self._reworded_errors(), stream, pa.csv.open_csv(stream, **options) as reader:
             for batch in reader:
                 self.done = self._file.tell() if self.total is not None else 0
-                yield from (batch.slice(start, chunk_rows) for start in range(0, len(batch), chunk_rows))
+                yield from sliced([batch], chunk_rows)
 
     @contextmanager
     def _reworded_errors(self) -> Iterator[None]:

@@ -79,7 +79,7 @@ def test_only_the_named_columns_are_read(tmp_path: Path) -> None:
     connection = duckdb.connect()
     connection.register("rows", TABLE)
     assert fit(connection.sql("SELECT p, y, error('read') AS note FROM rows")) == fit(TABLE)
-    assert [batch.schema.names for batch in stream.read(["y"])] == [["y"]] * 10
+    assert [batch.schema.names for batch in stream.batches(["y"])] == [["y"]] * 10
 
 
 # ---------------------------------------------------------------------- calibrators, engines

@@ -115,7 +115,7 @@ def test_batches_are_of_moderate_size() -> None:
     connection.register("rows", table)
     for made in (table, pl.from_arrow(table), pl.from_arrow(table).lazy(), table.to_pandas(), connection.table("rows"),
                  pa.dataset.dataset(table), table.combine_chunks().to_batches()[0], lambda: table):  # fmt: skip
-        sizes = [len(batch) for batch in stream_of(made).read(["p"])]
+        sizes = [len(batch) for batch in stream_of(made).batches(["p"])]
         assert sum(sizes) == 200_000
         assert max(sizes) <= 2**16
     connection.close()
@@ -139,7 +139,7 @@ def test_no_library_is_imported_for_a_table_of_another() -> None:
 import sys
 import pyarrow as pa
 from fastbin.engines.tables import stream_of
-print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).read(["p"])))
+print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).batches(["p"])))
 print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])
 """
     run = run_python("-c", code)
