@@ -207,10 +207,11 @@ def test_a_query_that_is_stopped_leaves_the_connection_usable() -> None:
 
 def test_a_table_of_polars_that_changes_between_passes_makes_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     pl = pytest.importorskip("polars")
-    from fastbin.engines import arrays, tables
+    from fastbin.engines import tables
+    from fastbin.io import replay
 
     monkeypatch.setattr(tables, "BATCH_ROWS", 512)
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * 1000)  # fewer rows than there are, so that there are several passes
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * 1000)  # fewer rows than there are, so that there are several passes
     given: Iterator[int] = iter(range(100))
 
     def table() -> Any:

@@ -214,9 +214,8 @@ def _fit(
         reader.finish()
 
     n_rows = None if table.is_text else table.total
-    limit = None if table.memory_limit is None else table.memory_limit // 2
     with reading(table, "reading") as watched:
-        stored = Replay(read, limit=limit if in_passes else math.inf, spill=table.is_text, n_rows=n_rows)
+        stored = Replay(read, limit=table.most_kept if in_passes else math.inf, spill=table.is_text, n_rows=n_rows)
     if stored.n_rows == 0:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
     calibrator._event = event_of(positive)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,10 +20,7 @@ from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_s
 from fastbin.engines.labels import LabelColumn
 from fastbin.engines.tables import pyarrow
 from fastbin.io import Table
-
-# Bytes of arrays that are kept for the passes after the first: 14 million rows without weights. A table that has more is read
-# anew for each pass.
-KEPT_BYTES = 2**27
+from fastbin.io.replay import Replay, default_limit
 
 
 class Names(NamedTuple):
@@ -50,19 +47,25 @@ class ArrayReader:
     def __init__(self, stream: Table, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
         self._wanted = stream.check_columns(*names)
-        self._kept: list[tuple[Array, ...]] | None = None  # all batches, if they were read and are few enough
+        # A table of more rows than are kept is read anew for each pass.
+        self._kept = Replay(self._rows, limit=self._room, spill=False, at_once=False)
 
-    def batches(self) -> Generator[tuple[Array, ...], None, None]:
+    @property
+    def _room(self) -> int:
+        most = self.stream.most_kept
+        return default_limit() if most is None else min(most, default_limit())
+
+    def batches(self) -> Iterator[tuple[Array, ...]]:
         """One pass: (scores, labels) or (scores, labels, weights), of one length each. Their values are not looked at.
 
         What arrays have no place for, such as NULL, is refused with the numbers of all bad rows, at the cost of one more pass.
         """
-        if self._kept is not None:
-            yield from self._kept
-            return
-        reading, kept, most = _Reading(self), list[tuple[Array, ...]](), self.stream.most_kept
-        room = KEPT_BYTES if most is None else min(most, KEPT_BYTES)
-        faults = None if self.stream.can_be_read_again else FaultCounter(self)  # there is no second pass to count them in
+        return iter(self._kept)
+
+    def _rows(self) -> Generator[tuple[Array, ...], None, None]:
+        reading = _Reading(self)
+        # Where there is no second pass to count them in.
+        faults = None if self.stream.can_be_read_again else FaultCounter(self)
         with closing(self._columns()) as parts:
             for columns in parts:
                 if faults is not None:
@@ -70,16 +73,10 @@ class ArrayReader:
                 arrays = reading.read(columns)
                 if arrays is None:
                     break
-                room -= sum(array.nbytes for array in arrays)
-                if room >= 0:
-                    kept.append(arrays)
-                else:
-                    kept.clear()
-                    self._refuse_once()
                 yield arrays
+                self._refuse_once()
             else:
                 reading.check()
-                self._kept = kept if room >= 0 else None
                 return
         self.refuse()
 
@@ -123,10 +120,10 @@ class ArrayReader:
 
     def _refuse_once(self) -> None:
         """Refuse rows that are too many to be kept, and cannot be read again."""
-        if not self.stream.can_be_read_again:
+        if self._kept.is_full and not self.stream.can_be_read_again:
             raise InputError(
                 f"{self.stream.path} can be read once, and this fit passes over the rows several times, which are more than "
-                f"are kept in memory ({KEPT_BYTES:,} bytes); pass the table behind it, or a function that returns it anew"
+                f"are kept in memory ({self._room:,} bytes); pass the table behind it, or a function that returns it anew"
             )
 
     def _columns(self) -> Generator[list[Any], None, None]:

@@ -84,7 +84,7 @@ def fit(
     Notes
     -----
     Only the columns that are named are read. Calibrators that counts decide are fitted in a few passes, in memory that does not
-    grow with the rows (at most 128 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
+    grow with the rows (at most 256 MB of them, which later passes need not read again, the counters, and 2**21 rows that are
     listed): `UniformMassBinning` but for scheme "ums" and `edges_share`, `CertifiedCalibration`, `FixedWidthBinning`,
     `ExplicitBinning`. Any other calibrator needs all rows at once: a stream is read into memory once, and GROUP BY refuses it
     by name. Time O(n) a pass.

@@ -32,8 +32,8 @@ class _Stored(NamedTuple):
 class Replay(AbstractContextManager["Replay"]):
     """Batches of rows from a source that is slow to read, such as a CSV file, or that can be read only once.
 
-    The source is read to its end at once. Later passes get copies from memory, or from a temporary file without a name, and so
-    do not see changes of the source.
+    The source is read to its end at once, or by the first pass. Later passes get copies from memory, or from a temporary file
+    without a name, and so do not see changes of the source.
 
     Parameters
     ----------
@@ -48,11 +48,15 @@ class Replay(AbstractContextManager["Replay"]):
     n_rows : int, optional
         How many rows there will be, if that is known. If they are too many to be kept, and would be read again, the first
         batch shows it.
+    at_once : bool
+        Whether the source is read now. Otherwise the first pass does, which sees each batch as it comes.
 
     Attributes
     ----------
     n_rows : int or None
         ``None`` if nothing is kept.
+    is_full : bool
+        Whether there are more rows than are kept, so that each pass reads them.
 
     Raises
     ------
@@ -72,38 +76,46 @@ class Replay(AbstractContextManager["Replay"]):
         limit: float | None = None,
         spill: bool = True,
         n_rows: int | None = None,
+        at_once: bool = True,
     ) -> None:
-        self._read = read
-        self._batches: list[Batch | _Stored] | None = []
+        self._read, self._spill, self._expected = read, spill, n_rows or 0
+        self._limit = default_limit() if limit is None else limit
+        self._batches: list[Batch | _Stored] | None = None  # after the first pass
         self._types: tuple[npt.DTypeLike, ...] = ()
         self._file: IO[bytes] | None = None
         self._end = 0  # of the temporary file
-        self.n_rows: int | None = 0
+        self.n_rows: int | None = None
+        self.is_full = False
+        if at_once:
+            for _ in self._first_pass():
+                if self.is_full:
+                    break
+
+    def _first_pass(self) -> Iterator[Batch]:
+        """The batches as they come; they are kept as far as there is room."""
+        n_rows, n_bytes, batches, types = 0, 0, list[Batch | _Stored](), self._types
         try:
-            self._fill(_default_limit() if limit is None else limit, spill, n_rows or 0)
+            with closing(self._read()) as source:
+                for batch in source:
+                    own = tuple(column.dtype for column in batch)
+                    types = tuple(map(np.result_type, types or own, own))
+                    n_rows += len(batch[0])
+                    n_bytes += sum(column.nbytes for column in batch)
+                    if not self._spill and n_bytes * max(1.0, self._expected / max(n_rows, 1)) > self._limit:
+                        batches, self.is_full = [], True
+                    elif len(batch[0]):
+                        batches.append(batch if n_bytes <= self._limit else self._store(batch))
+                    yield batch
         except BaseException:
             self.close()
             raise
-
-    def _fill(self, limit: float, spill: bool, expected: int) -> None:
-        n_rows, n_bytes, batches = 0, 0, list[Batch | _Stored]()
-        with closing(self._read()) as source:
-            for batch in source:
-                types = tuple(column.dtype for column in batch)
-                self._types = tuple(map(np.result_type, self._types or types, types))
-                n_rows += len(batch[0])
-                n_bytes += sum(column.nbytes for column in batch)
-                if not spill and n_bytes * max(1.0, expected / max(n_rows, 1)) > limit:
-                    self._batches = self.n_rows = None
-                    return
-                if len(batch[0]):
-                    batches.append(batch if n_bytes <= limit else self._store(batch))
-        self._batches, self.n_rows = batches, n_rows
+        if not self.is_full:
+            self._batches, self._types, self.n_rows = batches, types, n_rows
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches from the first on. Batches without rows are left out."""
+        """The batches from the first on. Batches without rows are left out of those that are kept."""
         if self._batches is None:
-            yield from self._read()
+            yield from self._read() if self.is_full else self._first_pass()
             return
         for batch in self._batches:
             columns = self._load(batch) if isinstance(batch, _Stored) else batch
@@ -140,7 +152,7 @@ class Replay(AbstractContextManager["Replay"]):
 
     def close(self) -> None:
         """Give back the memory and the temporary file."""
-        self._batches = []
+        self._batches = None if self._batches is None else []
         if self._file is not None:
             with suppress(OSError):  # a full disk, which has been reported
                 self._file.close()
@@ -149,6 +161,6 @@ class Replay(AbstractContextManager["Replay"]):
         self.close()
 
 
-def _default_limit() -> int:
+def default_limit() -> int:
     limited = address_space()
     return MEMORY_BYTES if limited is None else min(MEMORY_BYTES, limited // 8)

@@ -18,7 +18,8 @@ import pytest
 
 import fastbin as fb
 from fastbin._fit import batches, quantiles
-from fastbin.engines import arrays, tables
+from fastbin.engines import tables
+from fastbin.io import replay
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, hard_set, local_model
 
 pytestmark = [pytest.mark.filterwarnings(text) for text in FEWER_BINS]
@@ -66,7 +67,7 @@ def tiny_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantiles, "MIN_CELLS", 16)
     monkeypatch.setattr(quantiles, "CELLS_OF_ONE", 8)
     monkeypatch.setattr(tables, "BATCH_ROWS", 611)
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 0)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 0)
 
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS)

@@ -15,7 +15,8 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import arrays, tables
+from fastbin.engines import tables
+from fastbin.io import replay
 
 N = 5000
 RNG = np.random.default_rng(0)
@@ -31,7 +32,7 @@ def fit(table: Any, **options: Any) -> Any:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "BATCH_ROWS", 512)
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * 4000)  # fewer than there are
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * 4000)  # fewer than there are
 
 
 @pytest.fixture
@@ -242,12 +243,12 @@ def test_a_reader_can_be_read_once() -> None:
 
 def test_a_reader_whose_rows_are_kept_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a function that returns it: rows that fit into the room for later passes need no second pass over the reader."""
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * N)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * N)
     for calibrator in (fb.UniformMassBinning(), fb.CertifiedCalibration(), fb.FixedWidthBinning()):
         expected = calibrator.fit(SCORES, LABELS).model_
         for table in (reader(), lambda: reader(), TABLE.to_reader()):
             assert fit(table, calibrator=calibrator) == expected
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * N - 1)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * N - 1)
     with pytest.raises(fb.InputError, match=r"the reader can be read once, .* \(44,999 bytes\); pass the table behind it"):
         fit(reader())
 
@@ -255,7 +256,7 @@ def test_a_reader_whose_rows_are_kept_is_enough(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("weight", [None, "n"])
 @pytest.mark.parametrize("positive", [None, "yes"])
 def test_bad_rows_of_a_reader_are_all_counted(positive: Any, weight: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 2**20)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 2**20)
     bad = with_bad_rows(p={3: None, 1500: NAN, 4000: 2.0}, n={3000: -1})
     if positive is not None:
         bad = bad.set_column(1, "y", pa.array(["maybe", *WORDS.to_pylist()[1:-1], None]))
@@ -283,12 +284,12 @@ def test_few_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return TABLE
 
     told = []
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 17 * N)
     model = fit(counted, weight="n", progress=lambda n_passes, n_rows: told.append((n_passes, n_rows)))
     assert model == fb.CertifiedCalibration().fit(SCORES, LABELS, np.ones(N, np.int64)).model_
     assert len(calls) == 1
     assert told[-1] == (2, N)
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 17 * N - 1)
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 17 * N - 1)
     assert fit(counted, weight="n") == model
     assert len(calls) == 3
 

@@ -13,8 +13,9 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import arrays, tables
+from fastbin.engines import tables
 from fastbin.engines.tables import stream_of
+from fastbin.io import replay
 
 N = 5000
 RNG = np.random.default_rng(0)
@@ -30,7 +31,7 @@ def fit(table: Any, **options: Any) -> Any:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "BATCH_ROWS", 512)
-    monkeypatch.setattr(arrays, "KEPT_BYTES", 9 * 4000)  # fewer than there are
+    monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * 4000)  # fewer than there are
 
 
 def test_columns_that_are_absent_or_there_twice(tmp_path: Path) -> None:

@@ -242,8 +242,8 @@ def test_a_fit_on_a_full_disk_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -
 def test_a_limited_address_space_keeps_less_in_memory() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
-        "from fastbin.io.replay import _default_limit; print(_default_limit())"
+        "from fastbin.io.replay import default_limit; print(default_limit())"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
     assert int(result.stdout) == 2**27
-    assert replay._default_limit() == 2**28
+    assert replay.default_limit() == 2**28
