@@ -14,21 +14,13 @@ from fastbin.engines.queries import (
     NUMBERS,
     TEXTS,
     Columns,
+    SqlTable,
     check_types,
-    fetched,
-    full_type_names,
-    in_quotes,
     is_whole,
-    literal,
-    plain,
-    selected,
-    spark_functions,
-    type_names,
+    sql_table,
     with_answer,
 )
 from fastbin.engines.scoring import KEY_DIGITS, NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
-from fastbin.engines.tables import package_of
-from fastbin.export.dialects import DIALECTS
 from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -59,15 +51,13 @@ class _Group(NamedTuple):
 class _Rows(NamedTuple):
     """Rows in an engine, whose columns are called by what they hold."""
 
-    table: Any  # with the columns c_score, c_label, c_weight, c_cell, c_key, c_by, as far as there are any
-    engine: str
+    table: SqlTable  # with the columns c_score, c_label, c_weight, c_cell, c_key, c_by, as far as there are any
     asked: Asked
 
     @classmethod
-    def of(cls, table: Any, partition: Partition, asked: Asked, engine: str) -> _Rows:
+    def of(cls, table: SqlTable, partition: Partition, asked: Asked) -> _Rows:
         """The columns that are asked for, of types that no cast makes something else of."""
-        full = full_type_names(table, engine)
-        kinds = type_names(table, engine)
+        full, kinds = table.full_types, table.types
         if asked.weight is not None and not is_whole(full[asked.weight]):
             raise real_weights(asked.weight, full[asked.weight])
         if asked.by is not None and _NESTED.search(full[asked.by]):
@@ -75,22 +65,20 @@ class _Rows(NamedTuple):
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
             problem = f"is {asked.label!r}, a column of type {kinds[asked.label]}"
             raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=asked.label)
-        table = plain(table, dict.fromkeys(asked.columns.values()), engine, weight=asked.weight)
-        check_types(table, partition, Columns(asked.score, asked.cell, asked.key), engine)
-        chosen = {f"c_{name}": in_quotes(column, engine) for name, column in asked.columns.items()}
-        return cls(selected(table, chosen, engine), engine, asked)
+        table = table.plain(dict.fromkeys(asked.columns.values()), weight=asked.weight)
+        check_types(table, partition, Columns(asked.score, asked.cell, asked.key))
+        return cls(table.selected({f"c_{name}": table.quoted(column) for name, column in asked.columns.items()}), asked)
 
     def placed(self, partition: Partition) -> _Rows:
         """With the column c_bin of what `fastbin.export` gives as the bin."""
         cell, key = (f"c_{name}" if name in self.asked.columns else None for name in ("cell", "key"))
         columns = Columns("c_score", cell, key if _compares_keys(partition) else None)
-        return self._replace(table=with_answer(self.table, partition, columns, "bin", "c_bin", self.engine))
+        return self._replace(table=with_answer(self.table, partition, columns, "bin", "c_bin"))
 
     def in_unknown_cells(self) -> _Rows:
         """Of placed rows those that a pool scores and no cell; without their bins."""
-        names = [name for name in self.table.columns if name != "c_bin"]
-        kept = self.table.filter("c_bin = -1")
-        return self._replace(table=selected(kept, {name: name for name in names}, self.engine))
+        names = [name for name in self.table.types if name != "c_bin"]
+        return self._replace(table=self.table.filtered("c_bin = -1").selected({name: name for name in names}))
 
     def groups(self, partition: Partition) -> list[_Group]:
         """Placed rows, counted."""
@@ -115,17 +103,18 @@ class _Rows(NamedTuple):
             "least": f"min(CASE WHEN NOT {usual} THEN label END)",
             "greatest": f"max(CASE WHEN NOT {usual} THEN label END)",
         }
-        return [_Group(*row) for row in _grouped(selected(self.table, expressions, self.engine), sums, self.engine)]
+        keys = [name for name in expressions if name.startswith("g_")]
+        return [_Group(*row) for row in self.table.selected(expressions).groups_of(keys, sums)]
 
     def _reason(self, partition: Partition) -> str:
         """Why a row has no bin; 0 where it has."""
-        words = DIALECTS[self.engine]
+        words = self.table.words
         score = words.cast("c_score")
         lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
         if _compares_keys(partition) and self.asked.key is not None:
-            kind = type_names(self.table, self.engine)["c_key"]
+            kind = self.table.types["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
             cases.append(f"WHEN {inside} AND (c_key IS NULL{bad}) THEN {NO_KEY}")
         if isinstance(partition, ModelSet):
@@ -133,14 +122,14 @@ class _Rows(NamedTuple):
         return f"CASE {' '.join(cases)} ELSE {OUTSIDE} END"
 
     def _label(self) -> str:
-        words, positive = DIALECTS[self.engine], self.asked.positive
+        words, positive = self.table.words, self.asked.positive
         if positive is None:
             label = words.cast("c_label")
             return (
                 f"CASE WHEN {label} = 1 THEN 1 WHEN {label} = 0 THEN 0 WHEN {label} IS NULL THEN {NO_LABEL} "
                 f"WHEN isnan({label}) THEN {NAN_LABEL} ELSE {STRANGE} END"
             )
-        one, kind = literal(positive, self.engine), type_names(self.table, self.engine)["c_label"]
+        one, kind = self.table.literal(positive), self.table.types["c_label"]
         # Engines would cast one of them, and fail where they cannot.
         if kind in ((*NUMBERS, *BOOLEANS) if isinstance(positive, str) else TEXTS):
             return f"CASE WHEN c_label IS NULL THEN {NO_LABEL} ELSE 0 END"
@@ -149,9 +138,8 @@ class _Rows(NamedTuple):
 
 def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Tally:
     """The counts of a relation of DuckDB or a frame of Spark: one query; two, where a set scores cells it does not know."""
-    engine = "duckdb" if package_of(table) == "duckdb" else "spark"
     counter = Counter(partition, asked)
-    rows = _Rows.of(table, partition, asked, engine).placed(partition)
+    rows = _Rows.of(sql_table(table), partition, asked).placed(partition)
     groups = rows.groups(partition)
     first = {} if isinstance(partition, BinnedModel) else _first_bins(partition, groups)
     known = [group for group in groups if group.bin != -1]
@@ -171,13 +159,3 @@ def _first_bins(models: ModelSet, groups: list[_Group]) -> dict[Any, int]:
 
 def _compares_keys(partition: Partition) -> bool:
     return any(own.needs_key for own in models_of(partition))
-
-
-def _grouped(table: Any, sums: dict[str, str], engine: str) -> list[Any]:
-    keys = [name for name in table.columns if name.startswith("g_")]
-    if engine == "spark":
-        functions = spark_functions(table)
-        made = (functions.expr(expression).alias(name) for name, expression in sums.items())
-        return fetched(table.groupBy(*keys).agg(*made), engine)
-    made = (f"{expression} AS {name}" for name, expression in sums.items())
-    return fetched(table.aggregate(", ".join([*keys, *made]), ", ".join(keys)), engine)

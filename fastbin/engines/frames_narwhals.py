@@ -16,7 +16,7 @@ from fastbin._typing import Array
 from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.queries import plain
+from fastbin.engines.queries import DuckDBTable
 from fastbin.engines.tables import column_names, ignores_case, is_frame, package_of, pyarrow
 from fastbin.export.dialects import DIALECTS
 from fastbin.io.base import check_columns
@@ -143,7 +143,7 @@ def _frame_of(table: Any, names: Names) -> Any:
     package = package_of(table)
     wanted = check_columns("the table", column_names(table), names, ignores_case=ignores_case(table))
     if package == "duckdb":
-        table = plain(table, wanted, "duckdb", weight=names.weight)
+        table = DuckDBTable(table).plain(wanted, weight=names.weight).native
     elif package == "pyarrow":
         table = _checked(table.select(wanted), names)
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):

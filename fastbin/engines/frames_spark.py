@@ -12,7 +12,7 @@ from fastbin._errors import InputTypeError
 from fastbin._typing import Array
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.queries import full_type_names, plain, spark_functions
+from fastbin.engines.queries import SparkTable
 from fastbin.engines.tables import ignores_case, is_frame, pyarrow
 from fastbin.io.base import check_columns
 
@@ -33,14 +33,14 @@ class _Known:
     n_partitions: int = 1
 
 
-class SparkFrame:
+class SparkFrame(SparkTable):
     """A data frame that is never collected: what comes back are groups."""
 
     # More cells at first cost little and often save a query.
     least_cells = most_cells = CELLS_OF_A_PARTITION
 
     def __init__(self, frame: Any, known: _Known | None = None) -> None:
-        self._frame, self._functions = frame, spark_functions(frame)
+        super().__init__(frame)
         self._known = _Known() if known is None else known
 
     @classmethod
@@ -49,64 +49,64 @@ class SparkFrame:
         if not is_frame(table):
             raise InputTypeError(f"table is a {type(table).__name__} of pyspark; pass a DataFrame, or (session, query)")
         wanted = check_columns("the Spark frame", list(table.columns), names, ignores_case=ignores_case(table))
-        return cls(plain(table, wanted, "spark", weight=names.weight))
+        return cls(table).plain(wanted, weight=names.weight)
 
     @property
     def value_limit(self) -> int:
         return min(MOST_VALUES, VALUES_OF_A_PARTITION * self._known.n_partitions)
 
     def kinds(self) -> dict[str, str]:
-        types = full_type_names(self._frame, "spark")
+        types = self.full_types
         return {
             name: INTEGER if kind.endswith(",0)") else KINDS.get(kind.partition("(")[0], kind) for name, kind in types.items()
         }
 
     def column(self, name: str) -> Any:
-        return self._functions.col("`" + name.replace("`", "``") + "`")
+        return self.functions.col(self.quoted(name))
 
     def as_float(self, expression: Any) -> Any:
         return expression.cast("double")
 
     def floor(self, expression: Any) -> Any:
-        return self.as_float(self._functions.floor(expression))
+        return self.as_float(self.functions.floor(expression))
 
     def as_key(self, expression: Any) -> Any:
-        return self._functions.floor(expression)  # a bigint, also of NaN, which a cast refuses
+        return self.functions.floor(expression)  # a bigint, also of NaN, which a cast refuses
 
     def log(self, expression: Any) -> Any:
-        return self._functions.log(expression)
+        return self.functions.log(expression)
 
     def clip(self, expression: Any, low: float, high: float) -> Any:
-        functions = self._functions
+        functions = self.functions
         return functions.least(functions.greatest(expression, functions.lit(low)), functions.lit(high))
 
     def is_null(self, expression: Any) -> Any:
         return expression.isNull()
 
     def is_nan(self, expression: Any) -> Any:
-        return self._functions.isnan(expression)
+        return self.functions.isnan(expression)
 
     def select(self, **columns: Any) -> SparkFrame:
-        return self._with(self._frame.select(*(column.alias(name) for name, column in columns.items())))
+        return self._with(self.native.select(*(column.alias(name) for name, column in columns.items())))
 
     def where(self, condition: Any) -> SparkFrame:
-        return self._with(self._frame.where(condition))
+        return self._with(self.native.where(condition))
 
     def join(self, table: Mapping[str, Array], on: str) -> SparkFrame:
-        session, table = self._frame.sparkSession, {**table, on: table[on].astype(np.int64)}
-        if hasattr(self._frame, "toArrow"):  # from Spark 4 on
+        session, table = self.native.sparkSession, {**table, on: table[on].astype(np.int64)}
+        if hasattr(self.native, "toArrow"):  # from Spark 4 on
             small = session.createDataFrame(pyarrow().table(dict(table)))
         else:
             rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
             types = {name: "bigint" if column.dtype.kind == "i" else "double" for name, column in table.items()}
             small = session.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
         # Without being told, Spark may shuffle all rows.
-        return self._with(self._frame.join(self._functions.broadcast(small), on))
+        return self._with(self.native.join(self.functions.broadcast(small), on))
 
     def groups(
         self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
     ) -> dict[str, Array]:
-        functions, frame = self._functions, self._frame
+        functions, frame = self.functions, self.native
         columns = {"rows": functions.count(functions.lit(1)), **{name: functions.sum(name) for name in sums}}
         if ends is not None:
             frame = frame.withColumn("partition", functions.spark_partition_id())

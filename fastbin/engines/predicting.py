@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from fastbin._calibrator import as_model_or_set
@@ -245,14 +244,14 @@ def _predict_stream(source: Any, request: Request) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _predict_sql(table: Any, request: Request, engine: str) -> Any:
+def _predict_sql(table: Any, request: Request) -> Any:
     columns = queries.Columns(request.score, request.cell, request.key)
-    return queries.with_answer(table, request.model, columns, "value", request.output, engine)
+    return queries.with_answer(queries.sql_table(table), request.model, columns, "value", request.output).native
 
 
 _PREDICT: dict[str, Callable[[Any, Request], Any]] = {
-    "duckdb": partial(_predict_sql, engine="duckdb"),
-    "spark": partial(_predict_sql, engine="spark"),
+    "duckdb": _predict_sql,
+    "spark": _predict_sql,
     "polars": _predict_polars,
     "polars-lazy": _predict_polars,
     "pandas": _predict_pandas,

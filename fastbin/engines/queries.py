@@ -1,4 +1,4 @@
-"""SQL over relations of DuckDB and frames of Spark: one more column, with an answer of a model to each row.
+"""SQL over relations of DuckDB and frames of Spark, among it one more column with an answer of a model to each row.
 
 A model of up to 1,000 steps is one expression. Sets, and models of more steps, are looked up in tables of steps that the query
 holds in itself, as VALUES: nothing is created in the database.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, NamedTuple, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from uuid import uuid4
 
 import numpy as np
@@ -16,13 +17,17 @@ import numpy as np
 from fastbin._errors import InputTypeError
 from fastbin._weights import MOST_SAMPLES
 from fastbin.engines.scoring import KEY_DIGITS
-from fastbin.export.dialects import DIALECTS
+from fastbin.engines.tables import package_of
+from fastbin.export.dialects import DIALECTS, Dialect
 from fastbin.export.expressions import MOST_STEPS
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql
 from fastbin.export.sql_set import sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Types in the words of both engines: DuckDB writes them in capitals.
 NUMBERS = (
@@ -52,44 +57,160 @@ class Columns(NamedTuple):
     key: str | None
 
 
-def in_quotes(name: str, engine: str) -> str:
-    """A name of a column, whatever is in it."""
-    mark = "`" if engine == "spark" else '"'
-    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
+def sql_table(table: Any) -> SqlTable:
+    """A relation of DuckDB or a frame of Spark as what SQL is run over."""
+    return DuckDBTable(table) if package_of(table) == "duckdb" else SparkTable(table)
 
 
-def type_names(table: Any, engine: str) -> dict[str, str]:
-    """The types of all columns in the engine's words."""
-    return {name: kind.partition("(")[0] for name, kind in full_type_names(table, engine).items()}
+class SqlTable:
+    """A table in an engine that SQL is run over. The subclasses say how, each in the terms of its engine."""
+
+    engine: str
+    mark: str  # around names
+    integer_division: str  # of two expressions
+    broadcast: str  # asks the engine to send a small table to where the rows are
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    @property
+    def words(self) -> Dialect:
+        """The words of the engine."""
+        return DIALECTS[self.engine]
+
+    @cached_property
+    def full_types(self) -> dict[str, str]:
+        """The types of all columns in the engine's words, with their parameters, as in "decimal(9,0)"."""
+        raise NotImplementedError
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The same without their parameters."""
+        return {name: kind.partition("(")[0] for name, kind in self.full_types.items()}
+
+    def quoted(self, name: str) -> str:
+        """A name of a column, whatever is in it."""
+        return f"{self.mark}{name.replace(self.mark, 2 * self.mark)}{self.mark}"
+
+    def literal(self, value: Any) -> str:
+        """A value of a column as a constant."""
+        if isinstance(value, str):
+            return self.words.text(value)
+        if isinstance(value, (bool, np.bool_)):
+            return str(bool(value)).lower()
+        if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
+            kind = type(value).__name__
+            raise InputTypeError(f"{value!r} is of type {kind}; in SQL texts, numbers and booleans are compared")
+        return self.words.number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+    def selected(self, expressions: dict[str, str]) -> Self:
+        """The table with these expressions as its columns, by name."""
+        return self._project(self._named(expressions))
+
+    def with_column(self, expression: str, name: str) -> Self:
+        """The table with one more column, the last."""
+        return self._project(["*", *self._named({name: expression})])
+
+    def filtered(self, condition: str) -> Self:
+        """The rows for which a condition holds."""
+        return type(self)(self.native.filter(condition))
+
+    def _named(self, expressions: dict[str, str]) -> list[str]:
+        return [f"{expression} AS {self.quoted(name)}" for name, expression in expressions.items()]
+
+    def _project(self, columns: list[str]) -> Self:
+        raise NotImplementedError
+
+    def groups_of(self, keys: list[str], sums: dict[str, str]) -> list[Any]:
+        """A row for each group of equal keys: these, and expressions of its rows."""
+        raise NotImplementedError
+
+    def run(self, query: str) -> Self:
+        """A query whose rows are ``FROM fastbin_rows AS s``, as a table of the engine."""
+        raise NotImplementedError
+
+    def fetched(self) -> list[Any]:
+        """All rows, which are few."""
+        raise NotImplementedError
+
+    def plain(self, names: Iterable[str], *, weight: str | None = None) -> Self:
+        """These columns, of values that are compared and grouped as themselves.
+
+        Texts are by their bytes, whatever the collation of the column, or of the session. Values of an ENUM are texts. The
+        column of weights, if its numbers are whole, is a BIGINT, in which what is more than all samples may be is a little more
+        than that.
+        """
+        kinds = self.full_types
+        chosen = {name: _by_bytes(self.quoted(name), kinds[name]) for name in names}
+        if weight is not None and is_whole(kinds[weight]) and kinds[weight] not in INTEGERS:
+            number = self.quoted(weight)
+            number = f"CAST({number} AS INT)" if kinds[weight] in BOOLEANS else number
+            # The next number is no double.
+            chosen[weight] = f"CASE WHEN {number} > {MOST_SAMPLES} THEN {MOST_SAMPLES + 2} ELSE CAST({number} AS BIGINT) END"
+        return self.selected(chosen)
 
 
-def full_type_names(table: Any, engine: str) -> dict[str, str]:
-    """The same with their parameters, as in "decimal(9,0)"."""
-    if engine == "spark":
-        return {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    return {name: str(kind) for name, kind in zip(table.columns, table.types, strict=True)}
+class DuckDBTable(SqlTable):
+    """A relation."""
+
+    engine, mark = "duckdb", '"'
+    integer_division, broadcast = "({}) // ({})", ""
+
+    @cached_property
+    def full_types(self) -> dict[str, str]:
+        return {name: str(kind) for name, kind in zip(self.native.columns, self.native.types, strict=True)}
+
+    def _project(self, columns: list[str]) -> Self:
+        return type(self)(self.native.project(", ".join(columns)))
+
+    def groups_of(self, keys: list[str], sums: dict[str, str]) -> list[Any]:
+        return list(self.native.aggregate(", ".join([*keys, *self._named(sums)]), ", ".join(keys)).fetchall())
+
+    def run(self, query: str) -> Self:
+        own = f"{SOURCE}_{uuid4().hex}"  # which no table of the user has
+        return type(self)(self.native.query(own, query.replace(f"FROM {SOURCE} AS", f"FROM {own} AS")))
+
+    def fetched(self) -> list[Any]:
+        return list(self.native.fetchall())
+
+
+class SparkTable(SqlTable):
+    """A data frame, classic or Connect."""
+
+    engine, mark = "spark", "`"
+    integer_division, broadcast = "(({}) div ({}))", "/*+ BROADCAST({}) */ "
+
+    @cached_property
+    def functions(self) -> Any:
+        """The functions of Spark for this frame."""
+        if ".connect." in type(self.native).__module__:
+            from pyspark.sql.connect import functions
+        else:
+            from pyspark.sql import functions
+        return functions
+
+    @cached_property
+    def full_types(self) -> dict[str, str]:
+        return {field.name: field.dataType.simpleString() for field in self.native.schema.fields}
+
+    def _project(self, columns: list[str]) -> Self:
+        return type(self)(self.native.selectExpr(*columns))
+
+    def groups_of(self, keys: list[str], sums: dict[str, str]) -> list[Any]:
+        return list(self.native.groupBy(*keys).agg(*map(self.functions.expr, self._named(sums))).collect())
+
+    def run(self, query: str) -> Self:
+        text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
+        return type(self)(self.native.sparkSession.sql(text, **{SOURCE: self.native}))
+
+    def fetched(self) -> list[Any]:
+        return list(self.native.collect())
 
 
 def is_whole(kind: str) -> bool:
     """Whether a type, in full, is one of whole numbers, or of booleans, which count as 0 and 1."""
     name, _, digits = kind.partition("(")
     return name in (*INTEGERS, *WIDE_INTEGERS, *BOOLEANS) or (name.lower() == "decimal" and digits.endswith(",0)"))
-
-
-def plain(table: Any, names: Iterable[str], engine: str, *, weight: str | None = None) -> Any:
-    """These columns of a table, of values that are compared and grouped as themselves.
-
-    Texts are by their bytes, whatever the collation of the column, or of the session. Values of an ENUM are texts. The column
-    of weights, if its numbers are whole, is a BIGINT, in which what is more than all samples may be is a little more than that.
-    """
-    kinds = full_type_names(table, engine)
-    chosen = {name: _by_bytes(in_quotes(name, engine), kinds[name]) for name in names}
-    if weight is not None and is_whole(kinds[weight]) and kinds[weight] not in INTEGERS:
-        number = in_quotes(weight, engine)
-        number = f"CAST({number} AS INT)" if kinds[weight] in BOOLEANS else number
-        # The next number is no double.
-        chosen[weight] = f"CASE WHEN {number} > {MOST_SAMPLES} THEN {MOST_SAMPLES + 2} ELSE CAST({number} AS BIGINT) END"
-    return selected(table, chosen, engine)
 
 
 def _by_bytes(expression: str, kind: str) -> str:
@@ -101,62 +222,52 @@ def _by_bytes(expression: str, kind: str) -> str:
     return f"{expression} COLLATE UTF8_BINARY" if kind.startswith("string collate") else expression
 
 
-def spark_functions(frame: Any) -> Any:
-    """The functions of Spark for a frame, classic or Connect."""
-    if ".connect." in type(frame).__module__:
-        from pyspark.sql.connect import functions
-    else:
-        from pyspark.sql import functions
-    return functions
-
-
-def with_answer(table: Any, model: BinnedModel | ModelSet, columns: Columns, what: str, output: str, engine: str) -> Any:
+def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: Columns, what: str, output: str) -> SqlTable:
     """The table with one more column, the last: the value of each row, or its bin; NULL for rows without an answer.
 
     Parameters
     ----------
-    table : relation of DuckDB, frame of Spark
+    table : SqlTable
     model : BinnedModel or ModelSet
     columns : Columns
     what : {"value", "bin"}
     output : str
         The name of the new column.
-    engine : {"duckdb", "spark"}
 
     Raises
     ------
     InputTypeError
         For columns of types that an engine would convert silently.
     """
-    check_types(table, model, columns, engine)
-    kinds = type_names(table, engine)
+    check_types(table, model, columns)
+    kinds, engine = table.types, table.engine
     if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
-        score = in_quotes(columns.score, engine)
-        key = columns.key and _digits(kinds[columns.key], in_quotes(columns.key, engine))
-        return _with_column(table, sql(model, score, key=key, dialect=engine, what=what), output, engine)
-    names = list(table.columns)
+        score = table.quoted(columns.score)
+        key = columns.key and _digits(kinds[columns.key], table.quoted(columns.key))
+        return table.with_column(sql(model, score, key=key, dialect=engine, what=what), output)
+    names = list(kinds)
     safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
     key = columns.key and _digits(kinds[columns.key], safe[columns.key])
     if isinstance(model, BinnedModel):
         tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
     else:
         assert columns.cell is not None
-        cell = _by_bytes(safe[columns.cell], full_type_names(table, engine)[columns.cell])
+        cell = _by_bytes(safe[columns.cell], table.full_types[columns.cell])
         tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
-    return _looked_up(table, tables, list(safe.values()), [*names, output], engine)
+    return _looked_up(table, tables, safe, output)
 
 
-def check_types(table: Any, model: BinnedModel | ModelSet, columns: Columns, engine: str) -> None:
+def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: Columns) -> None:
     """Refuse columns that the engine would convert silently to something else."""
-    kinds = type_names(table, engine)
+    kinds = table.types
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if isinstance(model, ModelSet) and columns.cell is not None:
         kind = kinds[columns.cell]
         _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
-        _refuse_key(columns.key, kinds[columns.key], engine)
+        _refuse_key(columns.key, kinds[columns.key], table.engine)
 
 
 def _digits(kind: str, expression: str) -> str:
@@ -183,48 +294,8 @@ def _require_cells(models: ModelSet, column: str, kind: str) -> None:
     )
 
 
-def _with_column(table: Any, expression: str, name: str, engine: str) -> Any:
-    if engine == "spark":
-        return table.select("*", spark_functions(table).expr(expression).alias(name))
-    return table.project(f"*, {expression} AS {in_quotes(name, engine)}")
-
-
-def _looked_up(table: Any, tables: SqlTables, safe: list[str], names: list[str], engine: str) -> Any:
-    """The rows of a query over `SOURCE`; `safe` are its columns there, `names` those of the result."""
-    chosen = {short: in_quotes(name, engine) for short, name in zip(safe, names, strict=False)}
-    found = run_over(selected(table, chosen, engine), tables.query_of_values, engine)
-    return selected(found, dict(zip(names, (in_quotes(short, engine) for short in found.columns), strict=True)), engine)
-
-
-def selected(table: Any, expressions: dict[str, str], engine: str) -> Any:
-    """The table with these expressions as its columns, by name."""
-    if engine == "spark":
-        functions = spark_functions(table)
-        return table.select(*(functions.expr(expression).alias(name) for name, expression in expressions.items()))
-    return table.project(", ".join(f"{expression} AS {in_quotes(name, engine)}" for name, expression in expressions.items()))
-
-
-def run_over(table: Any, query: str, engine: str) -> Any:
-    """A query whose rows are ``FROM fastbin_rows AS s``, as a table of the engine."""
-    if engine == "spark":
-        text = query.replace("{", "{{").replace("}", "}}").replace(f"FROM {SOURCE} AS", f"FROM {{{SOURCE}}} AS")
-        return table.sparkSession.sql(text, **{SOURCE: table})
-    own = f"{SOURCE}_{uuid4().hex}"  # which no table of the user has
-    return table.query(own, query.replace(f"FROM {SOURCE} AS", f"FROM {own} AS"))
-
-
-def fetched(table: Any, engine: str) -> list[Any]:
-    """All rows, which are few."""
-    return list(table.collect() if engine == "spark" else table.fetchall())
-
-
-def literal(value: Any, engine: str) -> str:
-    """A value of a column as a constant."""
-    words = DIALECTS[engine]
-    if isinstance(value, str):
-        return words.text(value)
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).lower()
-    if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
-        raise InputTypeError(f"{value!r} is of type {type(value).__name__}; in SQL texts, numbers and booleans are compared")
-    return words.number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:
+    """The rows of a query over `SOURCE`, in which columns have safe names."""
+    found = table.selected({short: table.quoted(name) for name, short in safe.items()}).run(tables.query_of_values)
+    names = [*safe, output]
+    return found.selected(dict(zip(names, map(found.quoted, found.native.columns), strict=True)))

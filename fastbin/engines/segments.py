@@ -27,21 +27,8 @@ from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import MISSING, Fault, needs_rows, no_samples, refuse
 from fastbin.engines.group_by import frame_of
-from fastbin.engines.queries import (
-    INTEGERS,
-    SOURCE,
-    TEXTS,
-    WIDE_INTEGERS,
-    fetched,
-    in_quotes,
-    literal,
-    plain,
-    run_over,
-    selected,
-    type_names,
-)
+from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable, sql_table
 from fastbin.engines.tables import how_to_bring, package_of
-from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import BinaryMethod, Told, named
@@ -50,8 +37,6 @@ from fastbin.multi.segmented import SegmentedBinning
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
 MOST_PRODUCT = 2**62
-
-DIVIDED = {"duckdb": "({}) // ({})", "spark": "(({}) div ({}))"}
 
 
 def fit_segments(
@@ -116,8 +101,7 @@ class _Totals(NamedTuple):
 class _Query(NamedTuple):
     """Rows in an engine, with the columns c_segment, c_score, c_one and c_weight."""
 
-    rows: Any
-    engine: str
+    rows: SqlTable
     columns: Columns
     frame: Any
     segment: str
@@ -127,8 +111,7 @@ class _Query(NamedTuple):
     def of(cls, table: Any, names: Names, positive: Any, method: SegmentedBinning) -> _Query:
         """Refuses columns, calibrators and engines that cannot be."""
         package = package_of(table)
-        engine = {"duckdb": "duckdb", "pyspark": "spark"}.get(package)
-        if engine is None:
+        if package not in ("duckdb", "pyspark"):
             raise InputTypeError(
                 f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB "
                 f"and Spark alone; {how_to_bring(table)}"
@@ -137,17 +120,17 @@ class _Query(NamedTuple):
         frame = frame_of(table, names)
         columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
         assert names.segment is not None
-        table = plain(table, dict.fromkeys(name for name in names if name is not None), engine, weight=names.weight)
-        kind = type_names(table, engine)[names.segment]
+        rows = sql_table(table).plain(dict.fromkeys(name for name in names if name is not None), weight=names.weight)
+        kind = rows.types[names.segment]
         if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
             raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
-        words = DIALECTS[engine]
-        score, label = words.cast(in_quotes(names.score, engine)), in_quotes(names.label, engine)
+        words = rows.words
+        score, label = words.cast(rows.quoted(names.score)), rows.quoted(names.label)
         low, high = map(words.number, limits_of(score_range))
-        zero, one = literal(columns.zero, engine), literal(columns.one, engine)
-        weight = "1" if names.weight is None else f"CAST({in_quotes(names.weight, engine)} AS BIGINT)"
+        zero, one = rows.literal(columns.zero), rows.literal(columns.one)
+        weight = "1" if names.weight is None else f"CAST({rows.quoted(names.weight)} AS BIGINT)"
         good = f"{score} >= {low} AND {score} <= {high} AND ({label} = {zero} OR {label} = {one}) AND {weight} >= 0"
-        segment = in_quotes(names.segment, engine)
+        segment = rows.quoted(names.segment)
         chosen = {
             # What 64 bits do not hold is refused by its value.
             "c_segment": f"CAST({segment} AS BIGINT)" if kind in INTEGERS else segment,
@@ -156,7 +139,7 @@ class _Query(NamedTuple):
             "c_weight": weight,
             "c_good": f"CASE WHEN {good} THEN 1 ELSE 0 END",
         }
-        return cls(selected(table, chosen, engine), engine, columns, frame, names.segment, kind in TEXTS)
+        return cls(rows.selected(chosen), columns, frame, names.segment, kind in TEXTS)
 
     def totals(self) -> tuple[list[Key], _Totals]:
         """The keys, ascending, and what they hold; bad rows are refused."""
@@ -165,7 +148,7 @@ class _Query(NamedTuple):
             "CAST(sum(s.c_weight) AS DECIMAL(38, 0)) AS n_samples, CAST(sum(s.c_one) AS DECIMAL(38, 0)) AS n_positive "
             f"FROM {SOURCE} AS s GROUP BY s.c_segment"
         )
-        found = fetched(run_over(self.rows, query, self.engine), self.engine)
+        found = self.rows.run(query).fetched()
         n_rows = sum(row[1] for row in found)
         if sum(row[2] for row in found) < n_rows:
             self.columns.refuse_bad_rows(self.frame)
@@ -207,12 +190,10 @@ class _Query(NamedTuple):
     def _ask(self, keys: list[Key], parts: list[Part], asked: list[int], n_bins: list[int]) -> Array:
         """Columns run, score, below, below_ones, equal, equal_ones: of groups at boundaries, and of the last of each run."""
         runs = ", ".join(f"({number}, {parts[number].n_samples}, {n_bins[number]})" for number in asked)
-        cells = ", ".join(
-            f"({literal(keys[cell], self.engine)}, {number})" for number in asked for cell in parts[number].numbers
-        )
-        cell = DIALECTS[self.engine].bytewise.format("p.cell") if self.has_text else "p.cell"
-        reached = [_boundaries_up_to(samples, parts[0].calibrator, self.engine) for samples in ("w.below", "w.below + w.equal")]
-        hint = "/*+ BROADCAST({}) */ " if self.engine == "spark" else ""
+        cells = ", ".join(f"({self.rows.literal(keys[cell])}, {number})" for number in asked for cell in parts[number].numbers)
+        cell = self.rows.words.bytewise.format("p.cell") if self.has_text else "p.cell"
+        reached = [_boundaries_up_to(samples, parts[0].calibrator, self.rows) for samples in ("w.below", "w.below + w.equal")]
+        hint = self.rows.broadcast
         # Sums of integers below 2**53, which doubles add exactly and fast. The last group of a run shows what it holds in all.
         query = (
             f"WITH p(cell, run) AS (SELECT * FROM (VALUES {cells})), r(run, total, bins) AS (SELECT * FROM (VALUES {runs})),\n"
@@ -226,7 +207,7 @@ class _Query(NamedTuple):
             f"SELECT {hint.format('r')}w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones "
             f"FROM w JOIN r ON w.run = r.run WHERE w.is_last OR {reached[1]} > {reached[0]}"
         )
-        found = fetched(run_over(self.rows, query, self.engine), self.engine)
+        found = self.rows.run(query).fetched()
         return np.array([tuple(row) for row in found], object).reshape(-1, 6)
 
 
@@ -255,12 +236,12 @@ def _n_bins(part: Part) -> int:
     return n_bins
 
 
-def _boundaries_up_to(samples: str, calibrator: Any, engine: str) -> str:
+def _boundaries_up_to(samples: str, calibrator: Any, rows: SqlTable) -> str:
     """How many ranks of boundaries (`fastbin._ranks`) are at most so many samples, as an expression."""
     if calibrator.scheme == "umb":
-        ranks = DIVIDED[engine].format(f"({samples} + 1) * r.bins - 1", "r.total")
+        ranks = rows.integer_division.format(f"({samples} + 1) * r.bins - 1", "r.total")
     else:
-        ranks = DIVIDED[engine].format(f"({samples}) * r.bins", "r.total + 1")
+        ranks = rows.integer_division.format(f"({samples}) * r.bins", "r.total + 1")
     return f"least({ranks}, r.bins - 1)"
 
 
