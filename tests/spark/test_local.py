@@ -115,9 +115,9 @@ def test_texts_are_compared_by_their_bytes(spark: Any) -> None:
     words = pa.table({"p": rows.scores, "y": np.where(rows.labels, "yes", "YES"), "c": cells})
     frame = spark.createDataFrame(words).selectExpr("p", "y COLLATE UTF8_LCASE AS y", "c COLLATE UNICODE_CI AS c")
     calibrator = fb.UniformMassBinning(8)
-    model = calibrator.fit(rows.scores, rows.labels).model_
+    model = calibrator.fit(rows.scores, words["y"], positive="yes").model_
     assert fb.engines.fit(frame, score="p", label="y", positive="yes", calibrator=calibrator) == model
-    models = fb.multi.SegmentedBinning(calibrator).fit(rows.scores, rows.labels, cells).model_
+    models = fb.multi.SegmentedBinning(calibrator).fit(rows.scores, words["y"], cells, positive="yes").model_
     found = fb.engines.fit(frame, score="p", label="y", positive="yes", segment="c", calibrator=calibrator)
     assert found.to_bytes() == models.to_bytes()
     counts = fb.engines.count(frame, model, score="p", label="y", positive="yes", by="c")
