@@ -298,10 +298,10 @@ class Calibrator(Estimator[BinnedModel]):
             "decide, such as CertifiedCalibration or UniformMassBinning"
         )
 
-    def _fit_source(self, source: Any, stacklevel: int = 3) -> Self:
-        """Fit to rows that nobody sees: to a source of counts (`fastbin._fit.quantiles.Source`).
+    def _fit_source(self, source: Any) -> Self:
+        """Fit from a `fastbin._fit.quantiles.Source`, whose rows may never be loaded: what `fit` does with its arrays.
 
-        The model is that of `fit` on these rows, byte for byte. Warns as if the function `stacklevel` - 2 calls up did.
+        The model is that of `fit` on the same rows, byte for byte.
         """
         raise InputError(self._why_all_rows() or f"{type(self).__name__} is fitted by its own function")
 

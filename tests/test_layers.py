@@ -173,6 +173,21 @@ def test_no_file_is_a_drawer() -> None:
     assert not drawers
 
 
+# Names of classes that may stand twice, as long as two layers read tables, and two reach DuckDB.
+STAND_TWICE = {"Columns", "Labels", "Table", "Tally", "_Rows"}
+
+
+def test_one_word_is_one_class() -> None:
+    places: dict[str, list[str]] = {}
+    for path in source_files(".py", ".pyx", ".pxi"):
+        for name in re.findall(r"^(?:cdef )?class (\w+)", path.read_text(encoding="utf8"), re.MULTILINE):
+            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert len(places) > 100
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert set(twice) <= STAND_TWICE, {name: found for name, found in twice.items() if name not in STAND_TWICE}
+    assert set(twice) >= STAND_TWICE, f"no longer twice, take it off the list: {STAND_TWICE - set(twice)}"
+
+
 def python_functions(path: Path) -> Iterator[tuple[str, int]]:
     """Each function of a Python file with its length, its docstring not counted."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):

@@ -39,13 +39,12 @@ def as_batches(batches: Any) -> Batches:
     return lambda: batches
 
 
-class BatchesSource:
+class BatchesSource(Source):
     """One fit's rows. Refuses passes that differ in the number of rows or in the kind of weights."""
 
     # For messages: what gives the batches, and what is to be done that it gives the same rows each time.
     called = "batches"
     remedy = "return a new iterator at each call, and do not change the data meanwhile"
-    lists_in_part = True
 
     def __init__(self, batches: Batches, score_range: ScoreRange, progress: Progress | None = None) -> None:
         self._batches, self._score_range, self._progress = batches, score_range, progress
@@ -53,13 +52,14 @@ class BatchesSource:
         self._n_rows: int | None = None
         self._weight_kind: str | None = None
         self._layout: Layout | None = None
-        self.value_limit = MOST_LISTED
         self.limits = limits_of(score_range)
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether there are importance weights, as far as batches were seen."""
-        return self._weight_kind == IMPORTANCE
+    def value_limit(self) -> int:
+        return MOST_LISTED
+
+    def weighted(self) -> Iterator[Rows] | None:
+        return self.rows() if self._weight_kind == IMPORTANCE else None
 
     def answer(self, plan: Plan) -> Answer:
         histogram: Histogram | None = None
@@ -127,8 +127,3 @@ class BatchesSource:
                 argument="sample_weight",
             )
         return rows
-
-
-def weighted_rows(source: Source) -> Callable[[], Iterator[Rows]] | None:
-    """What gives all rows of a source that has importance weights, which counts do not tell; ``None`` for any other source."""
-    return source.rows if isinstance(source, BatchesSource) and source.is_weighted else None

@@ -8,27 +8,19 @@ import numpy as np
 
 from fastbin._fit.quantiles import run_starts
 from fastbin._fit.rows import Rows
-from fastbin._typing import Float64s, Int64s
+from fastbin._typing import Float64s
 from fastbin._weights import no_samples
 
 
-class CountedScores(NamedTuple):
-    """Counts of samples; every score has at least one."""
+class DistinctScores(NamedTuple):
+    """Every score has a sample, or weight. Sums of importance weights are rounded in the order of (label, weight)."""
 
     scores: Float64s
-    counts: Int64s
-    label_sums: Int64s
+    counts: Any  # int64: samples; float64: sums of their importance weights
+    label_sums: Any  # the same of those with label 1
 
 
-class WeighedScores(NamedTuple):
-    """Sums of importance weights, all positive, and of those with label 1, rounded in the order of (label, weight)."""
-
-    scores: Float64s
-    weights: Float64s
-    label_weights: Float64s
-
-
-def count_scores(rows: Rows) -> CountedScores:
+def count_scores(rows: Rows) -> DistinctScores:
     """The distinct scores of rows, frequencies counted out. Checks the values of scores and labels. O(n log n), memory O(n)."""
     scores, labels = rows.checked()
     if rows.frequencies is None:
@@ -36,20 +28,20 @@ def count_scores(rows: Rows) -> CountedScores:
         first = run_starts(ordered)
         distinct = ordered[first]
         counts = np.diff(np.append(first, len(ordered)))
-        return CountedScores(distinct, counts, np.searchsorted(ones, distinct, side="right") - np.searchsorted(ones, distinct))
+        return DistinctScores(distinct, counts, np.searchsorted(ones, distinct, side="right") - np.searchsorted(ones, distinct))
     rows.n_samples()  # refuses frequencies that cannot be counted
     ordered, (labels, frequencies) = _sorted(scores, rows.frequencies > 0, (labels, rows.frequencies), ())
     first = run_starts(ordered)
-    return CountedScores(ordered[first], np.add.reduceat(frequencies, first), np.add.reduceat(frequencies * labels, first))
+    return DistinctScores(ordered[first], np.add.reduceat(frequencies, first), np.add.reduceat(frequencies * labels, first))
 
 
-def weigh_scores(rows: Rows) -> WeighedScores:
+def weigh_scores(rows: Rows) -> DistinctScores:
     """The distinct scores of rows with importance weights; rows of weight 0 are left out. O(n log n), memory O(n)."""
     scores, labels = rows.checked()
     assert rows.weights is not None
     ordered, (labels, weights) = _sorted(scores, rows.weights > 0, (labels, rows.weights), (rows.weights, labels))
     first = run_starts(ordered)
-    return WeighedScores(ordered[first], np.add.reduceat(weights, first), np.add.reduceat(weights * labels, first))
+    return DistinctScores(ordered[first], np.add.reduceat(weights, first), np.add.reduceat(weights * labels, first))
 
 
 def _sorted(scores: Float64s, kept: Any, columns: tuple[Any, ...], ties: tuple[Any, ...]) -> tuple[Float64s, list[Any]]:

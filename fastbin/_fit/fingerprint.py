@@ -7,18 +7,63 @@ and they can be counted in any rows once the model is there; the seed has no par
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastbin._fit.order import edge_scores, fingerprint_of
-from fastbin._fit.partition import Partition
 from fastbin._fit.quantiles import BoundaryGroups
-from fastbin._fit.tally import Tally
+from fastbin._native.fit import group_fingerprint
 from fastbin._typing import Float64s, Int64s, UInt8s
+from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
+
+if TYPE_CHECKING:
+    from fastbin._fit.edges import Partition
+    from fastbin._fit.tally import Tally
 
 # Schemes whose edges were fixed before the rows were seen: the fit knows what lies below an edge, and not how much of it ties.
 FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
+
+
+def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
+    """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
+    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
+    if ties != "isolate":
+        return scores
+    # The lower edge of the bin of the least score is left out of a model.
+    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity
+        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+    return scores[~np.isin(scores, closing)]
+
+
+def fingerprint_of(counts: BoundaryGroups) -> int:
+    """The fingerprint; 0, which is none, where there is no edge."""
+    return group_fingerprint(*counts[:7])
+
+
+def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: BoundaryGroups) -> int:
+    """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
+
+    Parameters
+    ----------
+    edges, ties, score_range
+        Of the model.
+    groups : BoundaryGroups
+        Of all rows of the fit, with every score that holds a boundary.
+
+    Returns
+    -------
+    int
+        In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
+    """
+    if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
+        # The usual case, for the sake of small fits. A group that is listed twice counts once.
+        return fingerprint_of(groups)
+    scores_of_edges = edge_scores(edges, ties, score_range)
+    at = np.searchsorted(groups.score, scores_of_edges)
+    below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
+    return fingerprint_of(BoundaryGroups(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))
 
 
 def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
@@ -64,7 +109,7 @@ def chance_of_same_counts(counts: BoundaryGroups) -> float:
 
     The multinomial probability of the counts between and at the edges, per label, at their own shares, which make it largest.
     """
-    below, below_ones = (np.append(column, total) for column, total in zip(counts[1:3], counts[5:], strict=True))
+    below, below_ones = (np.append(column, total) for column, total in zip(counts[1:3], counts[5:7], strict=True))
     past, past_ones = np.append(0, counts.below + counts.equal), np.append(0, counts.below_ones + counts.equal_ones)
     samples, ones = np.append(below - past, counts.equal), np.append(below_ones - past_ones, counts.equal_ones)
     cells = np.append(samples - ones, ones)

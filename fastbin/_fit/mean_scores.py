@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastbin._fit.order import Cuts
-from fastbin._fit.partition import CountedEdges, Partition
+from fastbin._fit.edges import BoundarySamples, Edges, Partition
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import ExactSums, Tally, assign
 from fastbin._typing import Float64s, Int64s
@@ -28,7 +27,7 @@ def means_of_bins(rows: Rows, partition: Partition, scaled: Scaled) -> Float64s:
 
 
 def means_between_cuts(
-    rows: Rows, partition: Partition, tally: Tally, edges: CountedEdges, cuts: Cuts, scaled: Scaled
+    rows: Rows, partition: Partition, tally: Tally, edges: Edges, cuts: BoundarySamples, scaled: Scaled
 ) -> Float64s:
     """The mean of scaled(score) over the samples that each bin of `partition` counts; 0.5 for a bin without any.
 
@@ -60,7 +59,7 @@ def means_between_cuts(
     return sums.means(tally.counts)
 
 
-def _boundary_ends(partition: Partition, cuts: Cuts) -> tuple[Float64s, Float64s]:
+def _boundary_ends(partition: Partition, cuts: BoundarySamples) -> tuple[Float64s, Float64s]:
     """The scores at the low and the high end of each bin that hold a boundary; NaN for ends that do not.
 
     They are edges of the bin, so a row needs to be compared with two scores and not searched for among all of them. An edge
@@ -72,7 +71,7 @@ def _boundary_ends(partition: Partition, cuts: Cuts) -> tuple[Float64s, Float64s
     return np.concatenate([left_out if len(left_out) else [np.nan], edges]), np.append(edges, np.nan)
 
 
-def _boundary_groups(partition: Partition, counted: CountedEdges, cuts: Cuts) -> tuple[Float64s, Int64s, Int64s]:
+def _boundary_groups(partition: Partition, counted: Edges, cuts: BoundarySamples) -> tuple[Float64s, Int64s, Int64s]:
     """How many samples of each group that holds a boundary are counted in which bin: (score, bin, number), many of each.
 
     The samples counted between two edges are those of ranks ``first + 1 ... end``.

@@ -12,7 +12,7 @@ rows by intervals of scores is a source: arrays in memory, batches, a table behi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,11 @@ from fastbin._errors import InputError
 from fastbin._native.fit import group_digest
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
 
+if TYPE_CHECKING:
+    from fastbin._fit.rows import Rows
+
 RanksOf = Callable[[int], Int64s]
+NO_RANKS = np.empty(0, np.int64)
 
 # The first plan wishes for so many cells for each rank that is sought.
 CELLS_A_RANK = 128
@@ -32,7 +36,7 @@ MAX_CELLS, MIN_CELLS, CELLS_OF_ONE = 2**18, 2**10, 2**10
 
 
 class BoundaryGroups(NamedTuple):
-    """For each sought rank, the group of samples that share the score at that rank: contiguous arrays of one length."""
+    """Where edges may lie: some scores, and the samples that share each. Contiguous arrays of one length."""
 
     score: Float64s
     below: Int64s  # samples with a lower score
@@ -41,6 +45,7 @@ class BoundaryGroups(NamedTuple):
     equal_ones: Int64s
     n_samples: int
     n_positive: int
+    ranks: Int64s = NO_RANKS  # from 1, ascending: one in each group, where these were found by their ranks
 
     def digest(self, seed: int) -> int:
         """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
@@ -53,13 +58,14 @@ class BoundaryGroups(NamedTuple):
         """The groups at these positions."""
         return self._replace(
             score=self.score[at], below=self.below[at], below_ones=self.below_ones[at], equal=self.equal[at],
-            equal_ones=self.equal_ones[at],
+            equal_ones=self.equal_ones[at], ranks=self.ranks[at] if len(self.ranks) else NO_RANKS,
         )  # fmt: skip
 
     def mirrored(self) -> BoundaryGroups:
         """The groups as they are when the order of scores is turned round."""
         above, above_ones = self.below + self.equal, self.below_ones + self.equal_ones
-        mirror = self._replace(below=self.n_samples - above, below_ones=self.n_positive - above_ones)
+        ranks = self.n_samples + 1 - self.ranks
+        mirror = self._replace(below=self.n_samples - above, below_ones=self.n_positive - above_ones, ranks=ranks)
         return mirror.take(np.arange(len(above))[::-1])
 
 
@@ -169,34 +175,40 @@ class Answer(NamedTuple):
         return Answer(self.cells + other.cells, self.values + other.values)
 
 
-class Source(Protocol):
-    """Rows that can be counted, as often as asked, and are the same each time."""
+class Source:
+    """Rows that can be counted, as often as asked, and are the same each time; and what else these rows can do."""
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The least and the greatest score allowed."""
+    limits: tuple[float, float]  # the least and the greatest score allowed
+    # Whether one plan may ask for the values of some open intervals and the cells of others. Where another pass is needed
+    # anyway, values may take room from cells.
+    lists_in_part = True
+    # All rows, where they are in memory at once: some fits need them, and their number is known before they are looked at.
+    in_memory: Rows | None = None
 
     @property
     def value_limit(self) -> int:
         """The most samples whose values one plan may ask for."""
-
-    @property
-    def lists_in_part(self) -> bool:
-        """Whether one plan may ask for the values of some open intervals and the cells of others.
-
-        Where another pass is needed anyway, values may take room from cells.
-        """
+        raise NotImplementedError
 
     def answer(self, plan: Plan) -> Answer:
         """Count all rows; those that are bad are refused at the first plan."""
+        raise NotImplementedError
+
+    def find(self, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+        """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1."""
+        return search(self, ranks_of, n_ranks)
+
+    def weighted(self) -> Iterable[Rows] | None:
+        """One pass over all rows, if they have importance weights, which counts do not tell; else ``None``."""
+        return None
 
 
 def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
-    """The groups at the ranks `ranks_of(n_samples)`: `n_ranks` of them, ascending, from 1; see the module."""
+    """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1; see the module."""
     cells, _ = source.answer(Plan.whole(source.limits, CELLS_A_RANK * max(1, n_ranks)))
     n_samples, n_positive = int(cells.n_samples.sum()), int(cells.n_positive.sum())
     ranks = ranks_of(n_samples)
-    found = _Found(ranks, np.empty(len(ranks)), *np.empty((4, len(ranks)), np.int64))
+    found = _Sought(ranks, np.empty(len(ranks)), *np.empty((4, len(ranks)), np.int64))
     low, high = (np.array([limit]) for limit in source.limits)
     zero = np.zeros(1, np.int64)
     everything = _Opened(low, high, zero, zero, zero + n_samples, zero + n_positive, zero, zero + len(ranks))
@@ -211,7 +223,7 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
         opened = found.open(cells, opened.take(~is_listed), np.flatnonzero(~is_listed))
         at = np.searchsorted(plan.low, opened.low, side="right") - 1
         stuck = (plan.low[at] == opened.low) & (plan.high[at] == opened.high)
-    return BoundaryGroups(found.score, found.below, found.below_ones, found.equal, found.equal_ones, n_samples, n_positive)
+    return BoundaryGroups(*found[1:], n_samples, n_positive, ranks)
 
 
 class _Opened(NamedTuple):
@@ -246,7 +258,7 @@ def _plan(opened: _Opened, value_limit: int, n_samples: int, stuck: Bools) -> Pl
     return Plan(opened.low, opened.high, np.where(is_listed, 0, min(CELLS_OF_ONE, max(4, n_cells))), opened.n_samples)
 
 
-class _Found(NamedTuple):
+class _Sought(NamedTuple):
     """The sought ranks, and the group of each as far as it is known: `BoundaryGroups` in the making."""
 
     ranks: Int64s

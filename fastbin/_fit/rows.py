@@ -7,18 +7,16 @@ holds a second copy of its data.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._errors import InputError, Wording, by_name
+from fastbin._errors import InputError, Wording
 from fastbin._fit.histogram import Chunk, Histogram, Layout
-from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, search
+from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, Source, search
 from fastbin._frames import check_same_index
 from fastbin._native.fit import groups_at_ranks, pack_rows
 from fastbin._scalars import event_of
@@ -173,36 +171,6 @@ class Rows:
         return int(self.frequencies.sum())
 
 
-def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
-    """How many samples the bins of a scheme need, and why."""
-    return {
-        "umb": (n_bins, "one per bin"),
-        "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
-    }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
-
-
-def least_with_part(share: float | Fraction, part: int) -> int:
-    """The least number of samples of which a share holds so many, rounded down; one more than these unless it is all."""
-    n = max(part + (share < 1.0), math.floor(part / share))
-    while math.floor(share * n) < part:
-        n += 1
-    return n
-
-
-def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
-    """Refuse fewer samples than the bins of a scheme need."""
-    needed, reason = samples_needed(n_bins, scheme)
-    if n_samples < needed:
-        raise InputError(
-            (
-                f"{n_samples} samples are too few for ",
-                by_name("n_bins", n_bins),
-                f" under scheme {scheme!r}, which needs at least {needed} ({reason})",
-            ),
-            "take fewer bins or more samples",
-        )
-
-
 def check_rows(
     scores: Any,
     labels: Any,
@@ -233,20 +201,14 @@ def check_rows(
     return Rows(score_array, label_array, weights, score_range, first_row=first_row, event=event)
 
 
-def boundary_groups(rows: Rows, ranks_of: RanksOf, n_ranks: int, n_threads: int = 1) -> BoundaryGroups:
-    """The groups at the ranks `ranks_of(n_samples)` of rows in memory: `n_ranks` of them, ascending, from 1.
-
-    Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched nor
-    tied, a few more on any others. Extra memory: the counters and n / 24 listed rows at most. (For fewer than 64 rows a rank
-    it sorts: time O(n log n), memory O(n).)
-    """
-    if len(rows) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
-        return groups_by_sorting(rows, ranks_of)
-    return search(RowsSource(rows, n_threads), ranks_of, n_ranks)
+def refuse_idle_keys(keys: Any, ties: str) -> None:
+    """Refuse keys where nothing is ever ordered by them."""
+    if keys is not None and ties == "whole":
+        raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
-    """As `boundary_groups`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
+    """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
     parts = list(rows.chunks())
     scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
@@ -256,9 +218,10 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
         if packed is None:
             _refuse(rows, scores)
         packed.sort()
-        score, columns, n_ones = groups_at_ranks(packed, ranks_of(packed.size))
+        ranks = ranks_of(packed.size)
+        score, columns, n_ones = groups_at_ranks(packed, ranks)
         below, below_ones, equal, equal_ones = columns
-        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones)
+        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
     # A NaN comes through min and max, and fails the comparison.
     if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
         _refuse(rows, scores)
@@ -267,11 +230,12 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
     frequency = np.ones(len(order), np.int64) if weights.size == 0 else weights[order]
     samples = np.concatenate(([0], np.cumsum(frequency)))
     ones = np.concatenate(([0], np.cumsum(frequency * labels[order])))
-    score = scores[np.searchsorted(samples[1:], ranks_of(int(samples[-1])), side="left")]
+    ranks = ranks_of(int(samples[-1]))
+    score = scores[np.searchsorted(samples[1:], ranks, side="left")]
     first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
     return BoundaryGroups(
         score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
-        int(samples[-1]), int(ones[-1]),
+        int(samples[-1]), int(ones[-1]), ranks,
     )  # fmt: skip
 
 
@@ -280,20 +244,36 @@ def _refuse(rows: Rows, scores: Float64s) -> NoReturn:
     rows.refuse(bad_scores=not bool(((scores >= low) & (scores <= high)).all()))
 
 
-class RowsSource:
+class RowsSource(Source):
     """Arrays, counted in contiguous parts by Python threads. Checks the values of scores and labels at the first plan."""
 
-    lists_in_part = True
+    in_memory: Rows
 
     def __init__(self, rows: Rows, n_threads: int = 1) -> None:
-        self._rows = rows
+        self.in_memory, self.limits = rows, rows.limits
         self._n_forks = max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
         self._layout: Layout | None = None
-        self.limits = rows.limits
-        self.value_limit = max(ALWAYS_LISTED, int(len(rows) * LISTED_SHARE))
+
+    @property
+    def value_limit(self) -> int:
+        return max(ALWAYS_LISTED, int(len(self.in_memory) * LISTED_SHARE))
+
+    def find(self, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+        """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1.
+
+        Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched
+        nor tied, a few more on any others. Extra memory: the counters and n / 24 listed rows at most. (For fewer than 64 rows
+        a rank it sorts: time O(n log n), memory O(n).)
+        """
+        if len(self.in_memory) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
+            return groups_by_sorting(self.in_memory, ranks_of)
+        return search(self, ranks_of, n_ranks)
+
+    def weighted(self) -> list[Rows] | None:
+        return None if self.in_memory.weights is None else [self.in_memory]
 
     def answer(self, plan: Plan) -> Answer:
-        rows = self._rows
+        rows = self.in_memory
         if self._layout is None:
             sample = rows.sample(min(max(1024, len(rows) // 1024), 8192))
             self._layout = Layout(sample, len(rows), rows.limits, int(plan.n_cells[0]))
@@ -307,7 +287,7 @@ class RowsSource:
         """Every row, by as many threads as there are forks; the first error is raised."""
 
         def work(fork: int) -> None:
-            for chunk in self._rows.part(fork, self._n_forks).chunks():
+            for chunk in self.in_memory.part(fork, self._n_forks).chunks():
                 histogram.add(chunk, fork)
 
         if self._n_forks == 1:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._cells import Key, TextCells, as_cells
-from fastbin._fit.order import resolve_n_bins
+from fastbin._fit.edges import resolve_n_bins
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
 from fastbin._native.fit import count_codes, fit_runs, number_keys, scatter_rows

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._errors import InputError
-from fastbin._fit.order import Boundaries
-from fastbin._fit.partition import FittedBins, Partition
-from fastbin._fit.quantiles import groups_at, run_starts
+from fastbin._fit.edges import FittedBins, Partition
+from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin._fit.whole import whole_bins
@@ -52,37 +51,36 @@ def cut_ranks(n: int, n_bins: int) -> Int64s:
 
 
 def fit_steps(
-    boundaries: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
-    weighted: Callable[[], Iterable[Rows]] | None = None,
+    groups: BoundaryGroups, n_bins: int, seed: int, score_range: ScoreRange,
+    weighted: Callable[[], Iterable[Rows] | None] = lambda: None,
 ) -> FittedSteps:  # fmt: skip
-    """The bins and steps of the boundaries at `cut_ranks`; `weighted` gives all rows, if they have importance weights."""
-    groups, ranks = boundaries
+    """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source."""
     n = groups.n_samples
-    is_cut = np.isin(ranks, step_ranks(n, n_bins))
+    is_cut = np.isin(groups.ranks, step_ranks(n, n_bins))
     tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
-    of_bins = boundary_ranks(n, n_bins, "umd")
-    evidence = Boundaries(groups.take(np.searchsorted(ranks, of_bins)), of_bins)
-    bins = whole_bins(evidence, "umd", seed, score_range, None if weighted is None else weighted(), tied=tied)
+    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(n, n_bins, "umd")))
+    bins = whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
 
     starts = run_starts(groups.score)
     starts = starts[groups.below[starts] > 0]
     edges = groups.score[starts]
     partition = Partition(edges, None, score_range)
-    if weighted is None:
+    passing = weighted()
+    if passing is None:
         samples, ones = (
             np.diff(column[starts], prepend=0, append=total)
             for column, total in ((groups.below, n), (groups.below_ones, groups.n_positive))
         )
         tally = Tally(samples, ones)
     else:
-        tally = reduce(add, (tally_rows(partition, rows) for rows in weighted()))
+        tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
     first_step = np.append(0, np.searchsorted(edges, bins.partition.edges) + 1)
     return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
 
 
-def fit_pooled_steps(boundaries: Boundaries, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
-    """The same where `boundaries` come from labelled and other scores together: tallies are those of the labelled rows."""
-    fitted = fit_steps(boundaries, n_bins, seed, score_range)
+def fit_pooled_steps(groups: BoundaryGroups, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
+    """The same where `groups` are those of labelled and other scores together: tallies are those of the labelled rows."""
+    fitted = fit_steps(groups, n_bins, seed, score_range)
     if fitted.bins.n_tied:
         raise InputError(
             f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several "
@@ -97,6 +95,6 @@ def fit_pooled_steps(boundaries: Boundaries, labelled: Rows, n_bins: int, seed: 
     if labelled.frequencies is not None:
         scores, labels = np.repeat(scores, labelled.frequencies), np.repeat(labels, labelled.frequencies)
     order = np.argsort(scores, kind="stable")
-    groups = groups_at(bin_edges, scores[order], labels[order])
-    bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=groups)
+    at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
+    bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
     return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)

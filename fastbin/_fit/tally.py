@@ -5,19 +5,25 @@ Importance weights are summed exactly, so that a weighted model depends on its r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.histogram import Chunk
-from fastbin._fit.rows import BLOCK, Rows
+from fastbin._fit.quantiles import CHANGED, Plan, Source
+from fastbin._fit.rows import BLOCK, Rows, limits_of
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import refuse_first
 from fastbin._weights import overflowing_square
+
+if TYPE_CHECKING:
+    from fastbin._fit.edges import Partition
 
 
 class RoundedSums(NamedTuple):
@@ -262,6 +268,40 @@ def tally_rows(bins: Bins, rows: Rows) -> Tally:
             sums.add(at, block.labels, rows.weights[span], start)
     label_sums = table[1::2].copy()
     return Tally(table[0::2] + label_sums, label_sums, sums)
+
+
+def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[Partition, Tally]:
+    """The bins `bins_of(n_samples)`, and their tally.
+
+    Parameters
+    ----------
+    source : Source
+    bins_of : callable
+        Makes a partition without keys: a score equal to an edge lies above it. Its range is that of the source; edges differ.
+
+    Notes
+    -----
+    One pass over rows in memory, two over others: time O(n log n_bins), memory O(n_bins).
+    """
+    if source.in_memory is not None:
+        partition = bins_of(source.in_memory.n_samples())
+        return partition, tally_rows(partition, source.in_memory)
+    cells = source.answer(Plan.whole(source.limits, 1)).cells
+    n_samples, n_positive = cells.n_samples.sum(), cells.n_positive.sum()
+    partition, weighted = bins_of(int(n_samples)), source.weighted()
+    if weighted is not None:
+        return partition, reduce(add, (tally_rows(partition, rows) for rows in weighted))
+    least, greatest = limits_of(partition.score_range)
+    edges = partition.edges + 0.0  # -0.0 becomes 0.0
+    low, high = np.append(least, edges), np.append(np.nextafter(edges, -np.inf), greatest)
+    n_bins = partition.n_bins
+    cells = source.answer(Plan(low, high, np.ones(n_bins, np.int64), np.full(n_bins, n_samples))).cells
+    tally = Tally.zero(n_bins)
+    np.add.at(tally.counts, cells.interval, cells.n_samples)
+    np.add.at(tally.label_sums, cells.interval, cells.n_positive)
+    if tally.counts.sum() != n_samples or tally.label_sums.sum() != n_positive:
+        raise InputError(CHANGED)
+    return partition, tally
 
 
 def assign(bins: Bins, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:

@@ -19,20 +19,11 @@ import math
 from collections.abc import Iterable
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
 from fastbin._errors import InputError, by_name
-from fastbin._fit.order import Boundaries, order_cuts
-from fastbin._fit.partition import (
-    KEY_ABOVE,
-    KEY_BELOW,
-    FittedBins,
-    Partition,
-    split_samples,
-    weigh_rows,
-)
+from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW, FittedBins, Partition, order_cuts, split_samples, weigh_rows
 from fastbin._fit.quantiles import BoundaryGroups, groups_at
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
@@ -40,12 +31,6 @@ from fastbin._native.fit import bins_of_groups, n_tied
 from fastbin._ranks import boundary_ranks
 from fastbin._typing import Int64s
 from fastbin._validation import ScoreRange
-
-
-def refuse_idle_keys(keys: Any, ties: str) -> None:
-    """Refuse keys where nothing is ever ordered by them."""
-    if keys is not None and ties == "whole":
-        raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
 def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
@@ -83,14 +68,14 @@ def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
 
 
 def whole_bins(
-    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
+    boundaries: BoundaryGroups, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
     *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
 ) -> FittedBins:  # fmt: skip
     """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
 
     Parameters
     ----------
-    boundaries : Boundaries
+    boundaries : BoundaryGroups
         Of all samples, or of the share of them that places the edges.
     scheme : str
         "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
@@ -106,15 +91,15 @@ def whole_bins(
     Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. With
     importance weights a mean is that of all rows of its bin. O(n_bins) and one number drawn per tied group; with weights O(n).
     """
-    groups, ranks = boundaries
+    groups = boundaries
     everyone = seen = groups if among_all is None else among_all
     if tied is None:
         tied = n_tied(everyone.score, everyone.equal)
     mirrored = scheme == "umb" and tied > 0
     if mirrored:
-        groups, ranks, everyone = groups.mirrored(), (groups.n_samples + 1 - ranks)[::-1].copy(), everyone.mirrored()
-    digest = boundaries.groups.digest(seed)
-    kept, counts, label_sums, ties = bins_of_groups(groups, ranks, everyone, tied, scheme == "umd", digest)
+        groups, everyone = groups.mirrored(), everyone.mirrored()
+    digest = boundaries.digest(seed)
+    kept, counts, label_sums, ties = bins_of_groups(groups, groups.ranks, everyone, tied, scheme == "umd", digest)
     edges = groups.score[kept]
     if mirrored:
         edges = edges[::-1].copy()
@@ -147,7 +132,7 @@ def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) ->
     samples, first = split.samples, split.take(0)
     ranks = boundary_ranks(n_first, n_bins, scheme)
     score = first.scores[ranks - 1]
-    boundaries = Boundaries(groups_at(score, first.scores, first.labels), ranks)
+    boundaries = groups_at(score, first.scores, first.labels)._replace(ranks=ranks)
     among_all = groups_at(score, samples.scores, samples.labels)
     weighted = None if samples.weights is None else [samples]
     return whole_bins(boundaries, scheme, seed, rows.score_range, weighted, among_all=among_all, edges_share=share)

@@ -8,8 +8,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges
-from fastbin._fit.order import fingerprint_of
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha, check_power, check_unit_interval
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s

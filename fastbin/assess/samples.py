@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.rows import Rows, boundary_groups
+from fastbin._fit.rows import Rows, RowsSource
 from fastbin._frames import check_same_index
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count
@@ -156,7 +156,7 @@ def group_samples(samples: Samples, grouping: str, n_bins: int) -> Groups:
         grouping, n_cells = "uniform-mass", min(n_bins, samples.n_samples)
         # At ranks ceil(b n / n_cells) + 1 untied bins differ by one sample at most.
         rows = Rows(samples.predictions, samples.labels, samples.frequencies, None)
-        cuts = boundary_groups(rows, lambda n: boundary_ranks(n, n_cells, "ums") + 1, n_cells - 1)
+        cuts = RowsSource(rows).find(lambda n: boundary_ranks(n, n_cells, "ums") + 1, n_cells - 1)
         edges = np.unique(cuts.score)
         edges = edges[edges > samples.predictions.min()]
     # The library's own search takes a twentieth of the time of np.searchsorted.

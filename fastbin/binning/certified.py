@@ -10,16 +10,15 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.batches import BatchesSource, Progress, as_batches, weighted_rows
-from fastbin._fit.order import Boundaries
-from fastbin._fit.quantiles import Source, search
-from fastbin._fit.rows import Rows, boundary_groups, check_rows, require_samples, samples_needed
+from fastbin._fit.batches import BatchesSource, Progress, as_batches
+from fastbin._fit.edges import require_samples, samples_needed
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
 from fastbin._fit.whole import ties_cost_bins
 from fastbin._ranks import MOST_STEPS
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
-from fastbin._typing import Array, Int64s
 from fastbin._validation import ScoreRange, as_scores, check_scores
 from fastbin._weights import no_samples
 from fastbin.model import BinnedModel
@@ -132,14 +131,9 @@ class CertifiedCalibration(Binning):
             Where ties leave too few bins, as `UniformMassBinning.fit`, and where a map did not converge; and as
             `IsotonicCalibration.fit`.
         """
-        checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
+        checked, n_threads = _CheckedCertified.of(self), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
-        if unlabelled is not None:
-            return self._finish(*_fit_pooled(checked, rows, unlabelled), rows.scores, event=rows.event)
-        boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(rows, ranks_of, n_ranks, n_threads))
-        weighted = None if rows.weights is None else lambda: [rows]
-        steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted)
-        return self._finish(checked, steps, n_bins, rows.scores, event=rows.event)
+        return self._fit(checked, RowsSource(rows, n_threads), unlabelled)
 
     @shared_docs(FIT_PARAMETERS)
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
@@ -162,56 +156,38 @@ class CertifiedCalibration(Binning):
             For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
             rows than the one before.
         """
-        score_range = _Checked.of(self).score_range
-        return self._fit_source(BatchesSource(as_batches(batches), score_range, progress), stacklevel=4)
+        checked = _CheckedCertified.of(self)
+        return self._fit(checked, BatchesSource(as_batches(batches), checked.score_range, progress))
 
-    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
-        checked = _Checked.of(self)
-        boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: search(source, ranks_of, n_ranks))
-        steps = fit_steps(boundaries, n_bins, checked.seed, checked.score_range, weighted_rows(source))
-        return self._finish(checked, steps, n_bins, None, stacklevel)
+    def _fit_source(self, source: Source) -> Self:
+        return self._fit(_CheckedCertified.of(self), source)
 
     def _why_all_rows(self, remedy: str = "use fit") -> None:
         return None
 
     def _least_samples(self) -> int:
-        _Checked.of(self)
+        _CheckedCertified.of(self)
         return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
 
-    def _finish(
-        self, checked: _Checked, fitted: FittedSteps, n_bins: int, scores: Array | None, stacklevel: int = 3, *, event: str = ""
-    ) -> Self:
+    def _fit(self, checked: _CheckedCertified, source: Source, unlabelled: Any = None) -> Self:
+        rows = source.in_memory
+        if unlabelled is None or rows is None:
+            fitted, n_bins = checked.steps_of(source)
+        else:
+            fitted, n_bins = checked.pooled_steps_of(rows, unlabelled)
         bins = fitted.bins
         if ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins):
             self._warn(
                 f"ties left {bins.partition.n_bins} of the {n_bins} evidence bins: one probability for each score "
                 "allows no more; values are not affected, and the certificate is about these bins",
-                stacklevel,
+                stacklevel=3,
             )
-        self.model_ = checked.model(fitted, n_bins, event)
-        self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, scores, stacklevel)
+        self.model_ = checked.model(fitted, n_bins, "" if rows is None else rows.event)
+        self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, None if rows is None else rows.scores, 3)
         return self
 
 
-def _fit_pooled(checked: _Checked, rows: Rows, unlabelled: Any) -> tuple[_Checked, FittedSteps, int]:
-    """The fit with scores that have no label."""
-    if rows.weights is not None:
-        raise InputError("unlabelled and importance weights exclude each other: no promise is known for both; leave one out")
-    more = np.asarray(
-        check_scores(as_scores(unlabelled, name="unlabelled"), checked.score_range, name="unlabelled"), np.float64
-    )
-    scores, labels = rows.checked()
-    frequencies = None
-    if rows.frequencies is not None:
-        frequencies = np.concatenate([rows.frequencies, np.ones(len(more), np.int64)])
-    pooled = Rows(
-        np.concatenate([scores, more]), np.concatenate([labels, np.zeros(len(more), np.uint8)]), frequencies, rows.score_range
-    )
-    boundaries, n_bins = checked.find(lambda ranks_of, n_ranks: boundary_groups(pooled, ranks_of, n_ranks), rows.n_samples())
-    return checked, fit_pooled_steps(boundaries, rows, n_bins, checked.seed, checked.score_range), n_bins
-
-
-class _Checked(NamedTuple):
+class _CheckedCertified(NamedTuple):
     """What of the parameters is not taken as it is; a seed of ``None`` is drawn."""
 
     given: CertifiedCalibration
@@ -219,7 +195,7 @@ class _Checked(NamedTuple):
     score_range: ScoreRange
 
     @classmethod
-    def of(cls, given: CertifiedCalibration) -> _Checked:
+    def of(cls, given: CertifiedCalibration) -> _CheckedCertified:
         """Refuse what cannot be used."""
         if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
             remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
@@ -229,21 +205,31 @@ class _Checked(NamedTuple):
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, check_seed(given.seed), check_score_range(given.score_range))
 
-    def find(self, groups_of: Any, n_labelled: int | None = None) -> tuple[Boundaries, int]:
-        """The boundaries of bins and steps, and the number of bins.
+    def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
+        """The bins and steps of all samples, and the number of bins before ties."""
+        groups = source.find(lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples)), MOST_STEPS)
+        n_bins = self._n_bins(groups.n_samples)
+        return fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted), n_bins
 
-        `groups_of` answers for ranks that the number of samples decides, and of which there are about so many.
-        """
-        found: list[tuple[Int64s, int]] = []
-
-        def ranks_of(n_samples: int) -> Int64s:
-            n_bins = self._n_bins(n_samples if n_labelled is None else n_labelled)
-            found.append((cut_ranks(n_samples, n_bins), n_bins))
-            return found[-1][0]
-
-        groups = groups_of(ranks_of, MOST_STEPS)
-        ranks, n_bins = found[-1]
-        return Boundaries(groups, ranks), n_bins
+    def pooled_steps_of(self, rows: Rows, unlabelled: Any) -> tuple[FittedSteps, int]:
+        """The same with scores that have no label."""
+        if rows.weights is not None:
+            raise InputError(
+                "unlabelled and importance weights exclude each other: no promise is known for both; leave one out"
+            )
+        more = check_scores(as_scores(unlabelled, name="unlabelled"), self.score_range, name="unlabelled")
+        scores, labels = rows.checked()
+        frequencies = None
+        if rows.frequencies is not None:
+            frequencies = np.concatenate([rows.frequencies, np.ones(len(more), np.int64)])
+        pooled = Rows(
+            np.concatenate([scores, np.asarray(more, np.float64)]), np.concatenate([labels, np.zeros(len(more), np.uint8)]),
+            frequencies, rows.score_range,
+        )  # fmt: skip
+        n_labelled = rows.n_samples()
+        groups = RowsSource(pooled).find(lambda n_samples: cut_ranks(n_samples, self._n_bins(n_labelled)), MOST_STEPS)
+        n_bins = self._n_bins(n_labelled)
+        return fit_pooled_steps(groups, rows, n_bins, self.seed, self.score_range), n_bins
 
     def _n_bins(self, n_samples: int) -> int:
         if n_samples == 0:

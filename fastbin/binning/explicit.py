@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +9,14 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._fit.between import count_all, tally_source
+from fastbin._fit.edges import Partition
 from fastbin._fit.fingerprint import tally_fingerprint
-from fastbin._fit.partition import Partition
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import check_rows
-from fastbin._fit.tally import Tally, require_weight, tally_rows
+from fastbin._fit.rows import RowsSource, check_rows
+from fastbin._fit.tally import require_weight, tally_source
 from fastbin._scalars import check_score_range
 from fastbin._shown import first_few
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._typing import Float64s, Int64s
 from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
@@ -65,37 +63,31 @@ class FixedEdges(Binning):
             nearest bins with samples. And as `IsotonicCalibration.fit`.
         """
         rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
-        return self._fit_tally(
-            lambda partition: tally_rows(partition, rows), rows.n_samples(), rows.score_range, rows.scores, event=rows.event
-        )
+        return self._fit_source(RowsSource(rows))
 
-    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
-        score_range, everything = check_score_range(self.score_range), count_all(source)
-        n_samples = int(everything.counts[0])
-        return self._fit_tally(lambda bins: tally_source(source, bins, everything), n_samples, score_range, None, stacklevel)
+    def _fit_source(self, source: Source) -> Self:
+        score_range, origin, rows = check_score_range(self.score_range), dict[str, Any](), source.in_memory
 
-    def _why_all_rows(self, remedy: str = "use fit") -> None:
-        return None
+        def bins_of(n_samples: int) -> Partition:
+            edges, said = self._edges(n_samples, score_range)
+            origin.update(said)
+            return Partition(edges, score_range=score_range)
 
-    def _fit_tally(
-        self, tally_of: Callable[[Partition], Tally], n_samples: int, score_range: ScoreRange, scores: Array | None,
-        stacklevel: int = 3, *, event: str = "",
-    ) -> Self:  # fmt: skip
-        """The model of what these bins hold."""
-        edges, origin = self._edges(n_samples, score_range)
-        partition = Partition(edges, score_range=score_range)
-        tally = tally_of(partition)
+        partition, tally = tally_source(source, bins_of)
         parts = tally.parts(monotone=self.monotone)
         require_weight(parts)
         model = BinnedModel.from_parts(
-            edges=edges, score_range=score_range, out_of_range=self.out_of_range,
+            edges=partition.edges, score_range=score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
-        self._keep(model, event)
+        self._keep(model, "" if rows is None else rows.event)
         if len(self.empty_bins_):
-            self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel)
-        self._warn_of_rows(tally.counts, tally.label_sums, scores, stacklevel)
+            self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel=3)
+        self._warn_of_rows(tally.counts, tally.label_sums, None if rows is None else rows.scores, 3)
         return self
+
+    def _why_all_rows(self, remedy: str = "use fit") -> None:
+        return None
 
     def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
         """The edges, and what the model says of their origin."""

@@ -10,8 +10,8 @@ import numpy as np
 from fastbin._calibrator import PARAMETERS
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
+from fastbin._fit.edges import resolve_n_bins
 from fastbin._fit.histogram import codes_of, scores_of
-from fastbin._fit.order import resolve_n_bins
 from fastbin._fit.rows import limits_of
 from fastbin._scalars import check_n_bins
 from fastbin._typing import Float64s

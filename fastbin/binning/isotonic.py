@@ -9,9 +9,9 @@ import numpy as np
 
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
-from fastbin._fit.distinct import CountedScores, WeighedScores, count_scores, weigh_scores
+from fastbin._fit.distinct import DistinctScores, count_scores, weigh_scores
+from fastbin._fit.edges import Partition
 from fastbin._fit.fingerprint import tally_fingerprint
-from fastbin._fit.partition import Partition
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.tally import exact_sums, tally_rows
 from fastbin._scalars import check_score_range
@@ -119,7 +119,7 @@ class IsotonicCalibration(Binning):
         return self
 
 
-def _pool_counts(knots: CountedScores) -> tuple[Int64s, Float64s]:
+def _pool_counts(knots: DistinctScores) -> tuple[Int64s, Float64s]:
     """The first knot of each block, and its value."""
     from fastbin._kernels import isotonic as kernels
 
@@ -128,12 +128,12 @@ def _pool_counts(knots: CountedScores) -> tuple[Int64s, Float64s]:
     return starts[:n_blocks].copy(), sums[:n_blocks] / counts[:n_blocks]
 
 
-def _pool_weights(knots: WeighedScores) -> tuple[Int64s, Float64s]:
+def _pool_weights(knots: DistinctScores) -> tuple[Int64s, Float64s]:
     from fastbin._kernels import isotonic as kernels
 
     starts = np.empty(len(knots.scores), np.int64)
     weights, sums = np.empty(len(knots.scores)), np.empty(len(knots.scores))
-    starts = starts[: kernels.pool_weights(knots.weights, knots.label_weights, starts, weights, sums)].copy()
+    starts = starts[: kernels.pool_weights(knots.counts, knots.label_sums, starts, weights, sums)].copy()
     values = _block_means(knots, starts)
     # The sums that steered the pooling were rounded as they grew: exact ones may show neighbours that still do not rise.
     while (falls := values[1:] <= values[:-1]).any():
@@ -142,14 +142,14 @@ def _pool_weights(knots: WeighedScores) -> tuple[Int64s, Float64s]:
     return starts, values
 
 
-def _block_means(knots: WeighedScores, starts: Int64s) -> Float64s:
+def _block_means(knots: DistinctScores, starts: Int64s) -> Float64s:
     """Quotients of the correctly rounded sums of the knots of each block."""
     block = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(knots.scores))))
     sums = np.empty((2, len(starts)))
     for first in range(0, len(starts), BLOCKS_AT_A_TIME):
         end = min(first + BLOCKS_AT_A_TIME, len(starts))
         span = slice(starts[first], starts[end] if end < len(starts) else None)
-        for row, column in enumerate((knots.label_weights, knots.weights)):
+        for row, column in enumerate((knots.label_sums, knots.counts)):
             sums[row, first:end] = exact_sums(column[span], block[span] - first, end - first)
     return np.asarray(sums[0] / sums[1])
 

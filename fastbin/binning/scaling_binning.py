@@ -12,12 +12,24 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError, InputTypeError, by_name
+from fastbin._fit.edges import (
+    FittedBins,
+    Split,
+    bins_between,
+    bins_of_rows,
+    edges_of,
+    find_boundaries,
+    least_with_part,
+    order_cuts,
+    require_samples,
+    resolve_n_bins,
+    samples_needed,
+    split_samples,
+)
 from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
-from fastbin._fit.order import BroughtKeys, find_boundaries, order_cuts, resolve_n_bins
-from fastbin._fit.partition import FittedBins, Split, bins_between, bins_of_rows, edges_of, split_samples
-from fastbin._fit.rows import Rows, check_rows, least_with_part, require_samples, samples_needed
+from fastbin._fit.rows import Rows, check_rows, refuse_idle_keys
 from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
-from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, ties_cost_bins, whole_bins
+from fastbin._fit.whole import on_fewer_bins, ties_cost_bins, whole_bins
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._schemes import SCHEMES
 from fastbin._suspicions import HARD_LABELS
@@ -258,8 +270,7 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
         if found.n_tied:
             return _average_all(rows, found, scaled)
         ties = "upper"  # the same rule where it decides nothing
-    brought = None if rows.keys is None else BroughtKeys.of(rows, boundaries.groups.score)
-    cuts = order_cuts(boundaries, seed, brought)
+    cuts = order_cuts(boundaries, seed, rows)
     found = bins_between(cuts, ties, "umd", rows.score_range)
     tally = found.tally
     if rows.weights is None:

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
-from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches, weighted_rows
-from fastbin._fit.order import Boundaries, choose_n_bins, cut_rows, find_boundaries, order_cuts
-from fastbin._fit.partition import FittedBins, bins_between, first_part, split_samples
-from fastbin._fit.quantiles import Source, search
-from fastbin._fit.rows import check_rows, least_with_part, samples_needed
+from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
+from fastbin._fit.edges import (
+    FittedBins,
+    bins_between,
+    choose_n_bins,
+    first_part,
+    least_with_part,
+    order_cuts,
+    samples_needed,
+    split_samples,
+)
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import Rows, RowsSource, check_rows, refuse_idle_keys
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import on_fewer_bins, refuse_idle_keys, share_bins, ties_cost_bins, whole_bins
+from fastbin._fit.whole import on_fewer_bins, share_bins, ties_cost_bins, whole_bins
 from fastbin._ranks import boundary_ranks
 from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
 from fastbin._schemes import SCHEMES
@@ -142,25 +150,10 @@ class UniformMassBinning(Binning):
             Where ties="whole" takes bins away and the promise suffers: at most half of them are left, or one heavy score is at
             the edge of a bin (docs/guarantees.md, "Where it is wide"); and as `IsotonicCalibration.fit`.
         """
-        checked, n_threads = _Checked.of(self), check_count(n_threads, "n_threads")
+        checked, n_threads = _CheckedUniformMass.of(self), check_count(n_threads, "n_threads")
         refuse_idle_keys(keys, self.ties)
         rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
-        n_bins = choose_n_bins(self.n_bins, rows.n_samples(), self.scheme, checked.split)
-        weighted = None if rows.weights is None else [rows]
-        if self.scheme == "ums":
-            split = split_samples(rows, checked.seed, first_part(checked.split, rows.n_samples(), n_bins))
-            bins = split.fit_bins(n_bins, self.ties)
-        elif checked.edges_share < 1.0:
-            bins = share_bins(rows, n_bins, self.scheme, checked.seed, checked.edges_share)
-        elif self.ties == "whole":
-            boundaries = find_boundaries(rows, n_bins, self.scheme, n_threads)
-            bins = whole_bins(boundaries, self.scheme, checked.seed, rows.score_range, weighted)
-        else:
-            cuts = cut_rows(rows, n_bins, self.scheme, checked.seed, n_threads)
-            bins = bins_between(cuts, self.ties, self.scheme, rows.score_range, weighted)
-        self.model_ = checked.model(bins, n_bins, event=rows.event)
-        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, rows.scores, 2)
-        return self
+        return self._fit(checked, RowsSource(rows, n_threads))
 
     @shared_docs(FIT_PARAMETERS)
     def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
@@ -202,30 +195,23 @@ class UniformMassBinning(Binning):
         >>> fb.UniformMassBinning().fit_batches(batches).model_ == fb.UniformMassBinning().fit(scores, labels).model_
         True
         """
-        score_range = _Checked.of(self).score_range
-        return self._fit_source(BatchesSource(as_batches(batches), score_range, progress), stacklevel=4)
+        checked = _CheckedUniformMass.of(self)
+        return self._fit(checked, BatchesSource(as_batches(batches), checked.score_range, progress))
 
-    def _fit_source(self, source: Source, stacklevel: int = 3) -> Self:
-        checked, why = _Checked.of(self), self._why_all_rows()
-        if why is not None:
-            raise InputError(why)
-        ranks: list[Int64s] = []
+    def _fit_source(self, source: Source) -> Self:
+        return self._fit(_CheckedUniformMass.of(self), source)
 
-        def ranks_of(n_samples: int) -> Int64s:
-            n_bins = choose_n_bins(self.n_bins, n_samples, self.scheme, checked.split)
-            ranks.append(boundary_ranks(n_samples, n_bins, self.scheme))
-            return ranks[-1]
-
-        groups = search(source, ranks_of, RANKS_TO_PLAN_FOR if isinstance(self.n_bins, str) else self.n_bins - 1)
-        boundaries, rows = Boundaries(groups, ranks[-1]), weighted_rows(source)
-        weighted = None if rows is None else rows()
-        if self.ties == "whole":
-            bins = whole_bins(boundaries, self.scheme, checked.seed, checked.score_range, weighted)
+    def _fit(self, checked: _CheckedUniformMass, source: Source) -> Self:
+        rows, why = source.in_memory, self._why_all_rows()
+        if rows is None:
+            if why is not None:
+                raise InputError(why)
+            bins, n_bins = checked.bins_of(source)
         else:
-            cuts = order_cuts(boundaries, checked.seed)
-            bins = bins_between(cuts, self.ties, self.scheme, checked.score_range, weighted)
-        self.model_ = checked.model(bins, len(ranks[-1]) + 1, stacklevel)
-        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, None, stacklevel - 1)
+            n_bins = checked.n_bins_for(rows.n_samples())
+            bins = checked.bins_of_parts(rows, n_bins) if why else checked.bins_of(source, n_bins)[0]
+        self.model_ = checked.model(bins, n_bins, "" if rows is None else rows.event)
+        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, None if rows is None else rows.scores, 3)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:
@@ -239,7 +225,7 @@ class UniformMassBinning(Binning):
         return None
 
     def _least_samples(self) -> int:
-        checked = _Checked.of(self)
+        checked = _CheckedUniformMass.of(self)
         if isinstance(self.n_bins, str):
             return 1
         share = checked.split if self.scheme == "ums" else checked.edges_share
@@ -250,7 +236,7 @@ class UniformMassBinning(Binning):
         return predict_venn(self.model_, scores, keys=keys, seed=seed)
 
 
-class _Checked(NamedTuple):
+class _CheckedUniformMass(NamedTuple):
     """What of the parameters of `UniformMassBinning` is not taken as it is; a seed of ``None`` is drawn."""
 
     given: UniformMassBinning
@@ -261,7 +247,7 @@ class _Checked(NamedTuple):
     score_range: ScoreRange
 
     @classmethod
-    def of(cls, given: UniformMassBinning) -> _Checked:
+    def of(cls, given: UniformMassBinning) -> _CheckedUniformMass:
         """Refuse what cannot be used."""
         scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
         check_choice(given.ties, "ties", ("whole", "random", "upper"))
@@ -290,13 +276,40 @@ class _Checked(NamedTuple):
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, delta, split, share, seed, score_range)
 
-    def model(self, bins: FittedBins, n_bins_asked: int, stacklevel: int = 3, event: str = "") -> BinnedModel:
+    def n_bins_for(self, n_samples: int) -> int:
+        """The number of bins, for which so many samples must be enough."""
+        return choose_n_bins(self.given.n_bins, n_samples, self.given.scheme, self.split)
+
+    def bins_of(self, source: Source, n_bins: int | None = None) -> tuple[FittedBins, int]:
+        """The bins at the ranks of the scheme among all samples, so many or as many as asked, and their number before ties."""
+        ties, scheme, score_range = self.given.ties, self.given.scheme, self.score_range
+        asked = self.given.n_bins if n_bins is None else n_bins
+
+        def ranks_of(n_samples: int) -> Int64s:
+            return boundary_ranks(n_samples, n_bins or self.n_bins_for(n_samples), scheme)
+
+        boundaries = source.find(ranks_of, RANKS_TO_PLAN_FOR if isinstance(asked, str) else asked - 1)
+        if ties == "whole":
+            bins = whole_bins(boundaries, scheme, self.seed, score_range, source.weighted())
+        else:
+            cuts = order_cuts(boundaries, self.seed, source.in_memory)
+            bins = bins_between(cuts, ties, scheme, score_range, source.weighted())
+        return bins, len(boundaries.ranks) + 1
+
+    def bins_of_parts(self, rows: Rows, n_bins: int) -> FittedBins:
+        """The bins of which a random part of the samples places the edges."""
+        if self.given.scheme == "ums":
+            split = split_samples(rows, self.seed, first_part(self.split, rows.n_samples(), n_bins))
+            return split.fit_bins(n_bins, self.given.ties)
+        return share_bins(rows, n_bins, self.given.scheme, self.seed, self.edges_share)
+
+    def model(self, bins: FittedBins, n_bins_asked: int, event: str) -> BinnedModel:
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)
         if given.ties == "whole" and ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins_asked):
             may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
-            given._warn(on_fewer_bins(bins.partition.n_bins, n_bins_asked, may_share=may_share), stacklevel)
+            given._warn(on_fewer_bins(bins.partition.n_bins, n_bins_asked, may_share=may_share), stacklevel=4)
         return BinnedModel._of(
             **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range, **given._texts(event, self.seed),

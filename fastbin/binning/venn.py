@@ -9,8 +9,8 @@ import numpy as np
 from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fit.distinct import CountedScores, count_scores
-from fastbin._fit.partition import KEY_ABOVE, KEY_BELOW
+from fastbin._fit.distinct import DistinctScores, count_scores
+from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._scalars import check_score_range
 from fastbin._schemes import SCHEMES
@@ -240,7 +240,7 @@ class VennAbers(Binning):
         )
 
 
-def _knot_pairs(knots: CountedScores) -> tuple[Float64s, Float64s]:
+def _knot_pairs(knots: DistinctScores) -> tuple[Float64s, Float64s]:
     """p0 and p1 of a sample whose score is that of each knot."""
     from fastbin._kernels import isotonic as kernels
 
@@ -259,7 +259,7 @@ def _knot_pairs(knots: CountedScores) -> tuple[Float64s, Float64s]:
     return (joined_zeros - zeros) / joined_zeros, ones / joined
 
 
-def _steps(knots: CountedScores, p0: Float64s, p1: Float64s, rows: Rows) -> tuple[Float64s, UInt64s, Float64s]:
+def _steps(knots: DistinctScores, p0: Float64s, p1: Float64s, rows: Rows) -> tuple[Float64s, UInt64s, Float64s]:
     """Edges, edge keys and pairs of the step function: below, at and between knots, runs of equal pairs taken together.
 
     A sample with label 1 is pooled with the next knot at or above its score, one with label 0 with the next at or below.

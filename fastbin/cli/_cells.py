@@ -169,7 +169,7 @@ def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -
     return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
 
 
-class LabelledRows(NamedTuple):
+class TestRows(NamedTuple):
     """Rows as the functions of `fastbin.assess` take them.
 
     Of a set for predicted classes: the largest probability, whether its class is the true one, and the class. Of a class-wise
@@ -217,22 +217,22 @@ class LabelledColumns:
         self._columns = {**self._numbers, **own}
         self._options |= {"label": "labels", "positive": rows.positive, "propagate": propagate}
 
-    def all_rows(self) -> LabelledRows:
+    def all_rows(self) -> TestRows:
         """All rows at once."""
         return self._labelled(read_rows(self._table, self._numbers, self._texts, **self._options))
 
-    def batches(self, what: str) -> Iterator[LabelledRows]:
+    def batches(self, what: str) -> Iterator[TestRows]:
         """The same batch by batch; `what` is done is shown."""
         yield from map(self._labelled, row_batches(self._table, self._numbers, self._texts, what, **self._options))
 
-    def _labelled(self, read: ReadRows) -> LabelledRows:
+    def _labelled(self, read: ReadRows) -> TestRows:
         arrays, texts = dict[str, Any](read.arrays), dict(read.texts)
         with errors_in(self._table, self._columns, read.first_row):
             if self._models is not None and self._of_classes:
                 arrays, texts = _of_classes(self._models, read, self._inputs)
             elif self._models is not None:
                 arrays["cells"] = as_keys(texts.pop("cells"), are_text=isinstance(self._models.keys[0], str))
-        return LabelledRows(arrays, texts, self._columns, read.first_row)
+        return TestRows(arrays, texts, self._columns, read.first_row)
 
 
 def _of_classes(models: ModelSet, read: ReadRows, inputs: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -198,10 +198,7 @@ def _fit(
     table: Table, columns: dict[str, str], calibrator: Calibrator, options: dict[str, Any], positive: str | None
 ) -> BinnedModel:
     """Fit all rows as arrays, or in passes if there are too many and the method can."""
-
-    # A fit that picks samples at random needs them all at once.
-    picks = getattr(calibrator, "scheme", "") == "ums" or getattr(calibrator, "edges_share", 1.0) != 1.0
-    in_passes = hasattr(calibrator, "fit_batches") and not picks
+    in_passes = hasattr(calibrator, "fit_batches") and calibrator._why_all_rows() is None
 
     def read() -> Generator[tuple[Array, ...], None, None]:
         reader, held = ColumnReader(table, columns, label="labels", positive=positive, whole=("sample_weight",)), 0

@@ -66,7 +66,7 @@ def frame_of(table: Any, names: Names) -> Frame:
     return NarwhalsFrame.of(table, names)
 
 
-class GroupBySource:
+class GroupBySource(Source):
     """The rows of one fit, in their engine."""
 
     lists_in_part = False

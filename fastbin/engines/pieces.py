@@ -13,7 +13,7 @@ import numpy as np
 
 from fastbin._cells import Key
 from fastbin._errors import InputError
-from fastbin._fit.order import edge_scores
+from fastbin._fit.fingerprint import edge_scores
 from fastbin._typing import Float64s, Int64s, UInt8s, UInt64s
 from fastbin.engines.scoring import models_of
 from fastbin.model import BinnedModel

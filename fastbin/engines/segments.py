@@ -8,6 +8,7 @@ its own groups, by the same function as to any source.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from fastbin._cells import Key, in_order
 from fastbin._errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
-from fastbin._fit.order import choose_n_bins
-from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Values
+from fastbin._fit.edges import choose_n_bins
+from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin._scalars import check_score_range
 from fastbin._typing import Array, Float64s, Int64s
@@ -32,7 +33,7 @@ from fastbin.engines.tables import how_to_bring, package_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import BinaryMethod, Told, named
-from fastbin.multi.cells import CellKind, FittedSet, Part, parts_of, set_of
+from fastbin.multi.cells import CellKind, CellPart, FittedSet, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
@@ -84,7 +85,7 @@ def fit_segments(
     return method._fit_by(fit_all, told).model_
 
 
-def _fit_part(part: Part, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
+def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
     if not part.n_samples:
         return part.without_samples(event)
     return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told, fall_level, event)
@@ -167,7 +168,7 @@ class _Query(NamedTuple):
         samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
         return keys, _Totals(samples, ones, n_rows)
 
-    def boundaries(self, keys: list[Key], totals: _Totals, parts: list[Part]) -> list[_KnownGroups]:
+    def boundaries(self, keys: list[Key], totals: _Totals, parts: list[CellPart]) -> list[_KnownGroups]:
         """For each part the groups at its boundaries, as a source that answers for all its rows."""
         n_bins = [_n_bins(part) for part in parts]
         asked = [number for number, bins in enumerate(n_bins) if bins > 1]
@@ -187,7 +188,7 @@ class _Query(NamedTuple):
             found.append(_KnownGroups(limits_of(self.columns.score_range), own, samples, ones))
         return found
 
-    def _ask(self, keys: list[Key], parts: list[Part], asked: list[int], n_bins: list[int]) -> Array:
+    def _ask(self, keys: list[Key], parts: list[CellPart], asked: list[int], n_bins: list[int]) -> Array:
         """Columns run, score, below, below_ones, equal, equal_ones: of groups at boundaries, and of the last of each run."""
         runs = ", ".join(f"({number}, {parts[number].n_samples}, {n_bins[number]})" for number in asked)
         cells = ", ".join(f"({self.rows.literal(keys[cell])}, {number})" for number in asked for cell in parts[number].numbers)
@@ -226,7 +227,7 @@ def _score_range(method: SegmentedBinning, table: Any) -> ScoreRange:
     return check_score_range(calibrator.score_range)
 
 
-def _n_bins(part: Part) -> int:
+def _n_bins(part: CellPart) -> int:
     """How many bins a part has before ties."""
     calibrator = part.calibrator
     assert isinstance(calibrator, UniformMassBinning)
@@ -245,7 +246,8 @@ def _boundaries_up_to(samples: str, calibrator: Any, rows: SqlTable) -> str:
     return f"least({ranks}, r.bins - 1)"
 
 
-class _KnownGroups(NamedTuple):
+@dataclass(frozen=True)
+class _KnownGroups(Source):
     """All rows of a model as a source, in cells: a gap, the group of equal scores at a boundary, a gap, ..., a gap.
 
     Of a gap nothing is known but the numbers of its rows, and a boundary never lies in one.
@@ -255,7 +257,7 @@ class _KnownGroups(NamedTuple):
     score: Float64s  # of the groups
     n_samples: Int64s  # of the cells
     n_positive: Int64s
-    value_limit: int = 0
+    value_limit: int = 0  # nothing is listed
 
     def answer(self, plan: Plan) -> Answer:
         """Of the first plan: there is no other."""

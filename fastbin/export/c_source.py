@@ -27,7 +27,7 @@ from fastbin.export.source import (
     wrapped,
 )
 from fastbin.export.steps import digest_of
-from fastbin.export.tables import Cells, Tables
+from fastbin.export.tables import SetCells, Tables
 
 # Keywords of C and C++ of all years, what the headers declare that it includes, functions that gcc and clang know without one,
 # and what some of them define as 1.
@@ -253,7 +253,7 @@ static inline int32_t {name}_step({_parameters(tables)}) {{
     ]
 
 
-def _language(name: str, cells: Cells | None) -> Language:
+def _language(name: str, cells: SetCells | None) -> Language:
     return Language(
         integer="int32_t", constant="const double", nothing="-1.0", table=lambda table: f"{name}_{table}",
         score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),

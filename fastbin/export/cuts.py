@@ -10,7 +10,7 @@ from fastbin._typing import Array, Float64s, UInt64s
 from fastbin.export.steps import Steps
 
 
-class Cuts(NamedTuple):
+class EdgeCuts(NamedTuple):
     """The entry of the column at a row is the number of edges that lie at or below it.
 
     Without keys, which are all 0 then, edge i does so where ``s >= edges[i]``; with keys, where ``s > edges[i]``, or
@@ -25,7 +25,7 @@ class Cuts(NamedTuple):
     high: float
 
 
-def cuts_of(steps: Steps, output: str) -> Cuts:
+def cuts_of(steps: Steps, output: str) -> EdgeCuts:
     """The cuts of one output."""
     edges, keys, column = steps.edges, steps.edge_keys, steps.columns[output]
     low, high = steps.clip or (steps.low, steps.high)
@@ -36,4 +36,4 @@ def cuts_of(steps: Steps, output: str) -> Cuts:
     last = np.append((edges[1:] != edges[:-1]) | (keys[1:] != keys[:-1]), True)[: len(edges)]
     edges, keys, column = edges[last], keys[last], np.append(column[:1], column[1:][last])
     changes = column[1:] != column[:-1]
-    return Cuts(edges[changes], keys[changes], np.append(column[:1], column[1:][changes]), low, high)
+    return EdgeCuts(edges[changes], keys[changes], np.append(column[:1], column[1:][changes]), low, high)

@@ -25,7 +25,7 @@ from fastbin.export.source import (
     tables_to_print,
 )
 from fastbin.export.steps import digest_of
-from fastbin.export.tables import Cells, Tables
+from fastbin.export.tables import SetCells, Tables
 
 KEYWORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends false final
@@ -176,7 +176,7 @@ def _strings(pieces: Iterable[str]) -> str:
     return "\n      " + ",\n      ".join(strings)
 
 
-def _cells(cells: Cells) -> list[str]:
+def _cells(cells: SetCells) -> list[str]:
     """The keys of the cells, and the method that finds the model of one."""
     if not cells.are_texts:
         return [

@@ -24,7 +24,7 @@ from fastbin.export.source import (
     wrapped,
 )
 from fastbin.export.steps import digest_of
-from fastbin.export.tables import Cells, Tables
+from fastbin.export.tables import SetCells, Tables
 
 SAFE = 2**53 - 1
 
@@ -103,7 +103,7 @@ def _table(table: str, entries: Array) -> str:
     return f"const {table.upper()} = new {kind}([\n{wrapped(shown)}\n]);"
 
 
-def _cells(cells: Cells) -> list[str]:
+def _cells(cells: SetCells) -> list[str]:
     """The keys of the cells, and the function that finds the model of one."""
     if cells.are_texts:
         shown = [literal(str(key)) for key in cells.keys]

@@ -28,7 +28,7 @@ from fastbin.export.json_values import (
     NUMBER,
     TEXT,
     WORD,
-    Kind,
+    JsonKind,
     list_of,
     read_object,
     refused,
@@ -43,12 +43,12 @@ from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 VERSION = 1
 
 RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
-RATE = Kind(
+RATE = JsonKind(
     lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
     lambda value, place: ClassRate(*read_object(value, place, RATE_MEMBERS).values()),
 )
 RATES_MEMBERS = {"source": RATE, "target": RATE}
-RATES = Kind(
+RATES = JsonKind(
     lambda rates: _written(rates._asdict(), RATES_MEMBERS),
     lambda value, place: ClassRates(*read_object(value, place, RATES_MEMBERS).values()),
 )
@@ -64,7 +64,7 @@ OTHER = {
 }  # fmt: skip
 
 
-def _kind_of(field: Field) -> Kind:
+def _kind_of(field: Field) -> JsonKind:
     if field.kind == "other":
         return OTHER[field.name]
     single = SINGLE[field.kind]
@@ -189,7 +189,7 @@ def _text(value: Any) -> str:
     return standard_json.dumps(value, allow_nan=False)
 
 
-def _written(parts: dict[str, Any], members: dict[str, Kind]) -> dict[str, Any]:
+def _written(parts: dict[str, Any], members: dict[str, JsonKind]) -> dict[str, Any]:
     return {name: kind.write(parts[name]) for name, kind in members.items() if name in parts}
 
 
@@ -343,9 +343,9 @@ def _read_set(value: Any, place: str) -> ModelSet:
     return made
 
 
-MODEL = Kind(_model_members, _read_model)
+MODEL = JsonKind(_model_members, _read_model)
 SET_MEMBERS = {
     "kind": WORD, "unknown": WORD, "key_type": WORD, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
     "columns": list_of(INTEGER, np.int32), "provenance": TEXT, "models": list_of(MODEL),
 }  # fmt: skip
-KINDS = {"model": MODEL, "set": Kind(_set_members, _read_set)}
+KINDS = {"model": MODEL, "set": JsonKind(_set_members, _read_set)}

@@ -25,7 +25,7 @@ LONGEST_WORD = 64  # a digest; the words of the schema are shorter
 MOST_SHOWN = 60  # characters of a value in a message
 
 
-class Kind(NamedTuple):
+class JsonKind(NamedTuple):
     """`write` makes what JSON has of a value; `read` makes the value again, and is told the place, for its refusal."""
 
     write: Callable[[Any], Any]
@@ -103,7 +103,7 @@ def _read_list(value: Any, place: str) -> list[Any]:
     return value
 
 
-def read_object(value: Any, place: str, members: dict[str, Kind], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
+def read_object(value: Any, place: str, members: dict[str, JsonKind], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The members of an object, by their kinds: no other, and all that are not optional. Place "": the whole text."""
     here, within = place or "the text", f"{place}." if place else ""
     if not isinstance(value, dict):
@@ -117,15 +117,15 @@ def read_object(value: Any, place: str, members: dict[str, Kind], optional: froz
     return {name: kind.read(value[name], within + name) for name, kind in members.items() if name in value}
 
 
-def unbounded(infinity: float) -> Kind:
+def unbounded(infinity: float) -> JsonKind:
     """A number, or null for this infinity."""
-    return Kind(
+    return JsonKind(
         lambda value: None if value == infinity else float(value),
         lambda value, place: infinity if value is None else _read_number(value, place),
     )
 
 
-def list_of(kind: Kind, dtype: Any = None) -> Kind:
+def list_of(kind: JsonKind, dtype: Any = None) -> JsonKind:
     """A list of values of one kind; with a dtype, an array."""
 
     def read(value: Any, place: str) -> Any:
@@ -136,10 +136,10 @@ def list_of(kind: Kind, dtype: Any = None) -> Kind:
     def write(values: Any) -> list[Any]:
         return [kind.write(each) for each in (values.tolist() if isinstance(values, np.ndarray) else values)]
 
-    return Kind(write, read)
+    return JsonKind(write, read)
 
 
-def rows_of(kind: Kind, width: int, dtype: Any) -> Kind:
+def rows_of(kind: JsonKind, width: int, dtype: Any) -> JsonKind:
     """A list of lists of so many values, an array of two dimensions."""
 
     def read_row(value: Any, place: str) -> list[Any]:
@@ -153,7 +153,7 @@ def rows_of(kind: Kind, width: int, dtype: Any) -> Kind:
         entries = (entry for i, each in enumerate(given) for entry in read_row(each, f"{place}[{i}]"))
         return _array(entries, width * len(given), place, dtype).reshape(-1, width)
 
-    return Kind(lambda rows: [[kind.write(each) for each in row] for row in rows.tolist()], read)
+    return JsonKind(lambda rows: [[kind.write(each) for each in row] for row in rows.tolist()], read)
 
 
 def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> Any:
@@ -169,10 +169,10 @@ def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> An
     return np.fromiter(checked(), dtype, n_entries)
 
 
-NUMBER = Kind(float, _read_number)
-INTEGER = Kind(lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)), _read_integer)
-DECIMAL_TEXT = Kind(str, _read_decimal)
-KEY_TEXT = Kind(lambda key: f"{int(key):016x}", _read_key)
-TEXT = Kind(str, _read_text)
-WORD = Kind(str, _read_word)
-BYTES = Kind(bytes.hex, _read_bytes)
+NUMBER = JsonKind(float, _read_number)
+INTEGER = JsonKind(lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)), _read_integer)
+DECIMAL_TEXT = JsonKind(str, _read_decimal)
+KEY_TEXT = JsonKind(lambda key: f"{int(key):016x}", _read_key)
+TEXT = JsonKind(str, _read_text)
+WORD = JsonKind(str, _read_word)
+BYTES = JsonKind(bytes.hex, _read_bytes)

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._keys import ABOVE_EVERY_KEY
-from fastbin.export.cuts import Cuts
+from fastbin.export.cuts import EdgeCuts
 from fastbin.export.dialects import PART, Dialect
 from fastbin.export.expressions import check_source, hex_digits
 from fastbin.export.steps import Steps
@@ -99,7 +99,7 @@ class SqlTables:
         return f"WITH {', '.join(each.as_values for each in self.filled)}\n{self.query}"
 
 
-class Names(NamedTuple):
+class TableNames(NamedTuple):
     """Of the tables that are made, of the user's rows, and of the column with the answer."""
 
     steps: str
@@ -118,7 +118,9 @@ class Lookup(NamedTuple):
     cell: str | None = None  # of a set
 
 
-def names_of(table: str | None, source: str | None, output: str | None, *, what: str, digest: str, dialect: Dialect) -> Names:
+def names_of(
+    table: str | None, source: str | None, output: str | None, *, what: str, digest: str, dialect: Dialect
+) -> TableNames:
     """Names that stand in statements as they are, so they must be plain ones; `table` is by default one of the model's own, so
     that no query reads the table of another model."""
     table = f"fastbin_{digest[:8]}" if table is None else table
@@ -131,7 +133,7 @@ def names_of(table: str | None, source: str | None, output: str | None, *, what:
     if not isinstance(output, str) or not re.fullmatch(PART, output):
         remedy = "pass a name of letters, digits and underscores for the column of the answers"
         raise InputError(None, remedy, argument="output", value=output)
-    return Names(f"{table}_steps", f"{table}_cells", check_source(source), output)
+    return TableNames(f"{table}_steps", f"{table}_cells", check_source(source), output)
 
 
 def require_tables(dialect: Dialect) -> None:
@@ -141,7 +143,7 @@ def require_tables(dialect: Dialect) -> None:
         raise InputError(f"is {dialect.name!r}, which has no tables that last", remedy, argument="dialect", value=dialect.name)
 
 
-def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialect) -> FilledTable:
+def steps_table(models: Sequence[tuple[Steps, EdgeCuts]], name: str, dialect: Dialect) -> FilledTable:
     """One row for each step of each model: the first and the last score, and key, that have its answer."""
     has_keys = any(steps.needs_key for steps, _ in models)
     kinds = {
@@ -155,7 +157,7 @@ def steps_table(models: Sequence[tuple[Steps, Cuts]], name: str, dialect: Dialec
     return FilledTable(name, columns, index, tuple(rows), dialect)
 
 
-def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
+def _rows(number: int, steps: Steps, cuts: EdgeCuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
     has_key = cuts.keys > 0
     before = np.where(has_key, cuts.edges, np.nextafter(cuts.edges, -np.inf))
     before_keys = np.where(has_key, cuts.keys - has_key, np.uint64(ABOVE_EVERY_KEY))
@@ -170,18 +172,18 @@ def _rows(number: int, steps: Steps, cuts: Cuts, has_keys: bool, dialect: Dialec
         yield f"({number}, {first}, {last}, {answer})"
 
 
-def sql_tables(filled: Sequence[FilledTable], lookup: Lookup, names: Names, dialect: Dialect, about: str) -> SqlTables:
+def sql_tables(filled: Sequence[FilledTable], lookup: Lookup, names: TableNames, dialect: Dialect, about: str) -> SqlTables:
     """Tables and the query that reads them, both of which begin with a comment."""
     return SqlTables(f"{about}\n{_query_of(lookup, names, dialect)}", about, tuple(filled))
 
 
-def _query_of(lookup: Lookup, names: Names, dialect: Dialect) -> str:
+def _query_of(lookup: Lookup, names: TableNames, dialect: Dialect) -> str:
     """All columns of the user's rows, and the answer."""
     cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
     return _QUERIES[dialect.lookup](lookup, names, f"FROM {names.source} AS s{cells}", dialect)
 
 
-def _by_asof(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_asof(lookup: Lookup, names: TableNames, rows: str, dialect: Dialect) -> str:
     score, lower = lookup.score, "t.fastbin_lower"
     if lookup.key is not None:
         score, lower = f"ROW({score}, {lookup.key})", f"ROW({lower}, t.fastbin_lower_key)"
@@ -191,7 +193,7 @@ def _by_asof(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
     )
 
 
-def _by_index(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_index(lookup: Lookup, names: TableNames, rows: str, dialect: Dialect) -> str:
     score, lower, order = lookup.score, "t.fastbin_lower", "t.fastbin_lower DESC"
     if lookup.key is not None:
         score, lower = f"({score}, {lookup.key})", f"({lower}, t.fastbin_lower_key)"
@@ -202,7 +204,7 @@ def _by_index(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
     )
 
 
-def _by_range(lookup: Lookup, names: Names, rows: str, dialect: Dialect) -> str:
+def _by_range(lookup: Lookup, names: TableNames, rows: str, dialect: Dialect) -> str:
     score, key = lookup.score, lookup.key
     within = f"{score} >= t.fastbin_lower AND {score} <= t.fastbin_upper"
     if key is not None:

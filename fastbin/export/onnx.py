@@ -11,7 +11,7 @@ from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_count
 from fastbin.export.curves import Curve, curve_of
-from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
+from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
 from fastbin.export.steps import (
     ALPHA,
     ENDS,
@@ -119,7 +119,7 @@ def onnx(
     inputs = inputs_of(parts, shape, score="score")
     names = {name: TENSORS[name] for name in outputs}
     nodes = Nodes()
-    add_answers(nodes, parts, Given(**{name: name for name in inputs}), names)
+    add_answers(nodes, parts, TensorNames(**{name: name for name in inputs}), names)
     graph = helper.make_graph(
         nodes.nodes, "fastbin", list(inputs.values()), outputs_of(names, shape), list(nodes.constants.values())
     )  # fmt: skip

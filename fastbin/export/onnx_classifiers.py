@@ -14,7 +14,7 @@ from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of, parts_of
-from fastbin.export.onnx_nodes import PURPOSE, Given, Nodes, add_answers
+from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -118,7 +118,7 @@ def append_onnx(
     inputs = inputs_of(parts, (None,), **{name: _free(name, taken) for name in ("key", "cell")})
     given = {name: value.name for name, value in inputs.items()}
     names = {name: _free(TENSORS[name], taken) for name in outputs}
-    add_answers(nodes, parts, Given(_scores(nodes, source), **given), names)
+    add_answers(nodes, parts, TensorNames(_scores(nodes, source), **given), names)
     graph.node.extend(nodes.nodes)
     graph.initializer.extend(nodes.constants.values())
     graph.input.extend(inputs.values())

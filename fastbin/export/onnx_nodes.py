@@ -36,7 +36,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
-class Given(NamedTuple):
+class TensorNames(NamedTuple):
     """Names of the tensors that come in, all of one shape: float64 scores, uint64 keys for ties, keys of cells."""
 
     score: str
@@ -80,7 +80,7 @@ class Nodes:
         return self.add("Cast", tensor, to=getattr(TensorProto, type_name))
 
 
-def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: Given, names: Mapping[str, str]) -> None:
+def add_answers(nodes: Nodes, steps: Steps | SetSteps | Curve, given: TensorNames, names: Mapping[str, str]) -> None:
     """Nodes that write the answers of a model or a set into the tensors `names[output]`."""
     if isinstance(steps, Curve):
         _compute(nodes, steps, given.score, names["value"])
@@ -172,7 +172,7 @@ def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, scored: str 
 # ------------------------------------------------------------------------------------------------- ties
 
 
-class _Ties(NamedTuple):
+class _TiedEdges(NamedTuple):
     """The edges that are told from others of the same score by keys, or from the scores that equal them."""
 
     # For each place of a step: the edge below it, NaN if no key is compared there; where the keys of this and of all edges of
@@ -185,7 +185,7 @@ class _Ties(NamedTuple):
     most: int  # equal edges
 
 
-def _ties(edges: Float64s, keys: UInt64s) -> _Ties:
+def _ties(edges: Float64s, keys: UInt64s) -> _TiedEdges:
     """The ties among the edges of `_edges`; between models stands NaN, which nothing equals."""
     number = np.arange(len(edges))
     begins = np.append(True, edges[1:] != edges[:-1])
@@ -199,13 +199,13 @@ def _ties(edges: Float64s, keys: UInt64s) -> _Ties:
         """What belongs to the edge below each place."""
         return np.append(np.array([none], entries.dtype), entries[:-1])
 
-    return _Ties(
+    return _TiedEdges(
         below(np.where(compared, edges, np.nan), np.nan), below(place[start], 0), below(place + 1, 0),
         below(start - place[start], 0), listed, int((number - start + 1)[compared].max(initial=1)),
     )  # fmt: skip
 
 
-def _split_ties(nodes: Nodes, ties: _Ties, step: str, score: str, key: str) -> str:
+def _split_ties(nodes: Nodes, ties: _TiedEdges, step: str, score: str, key: str) -> str:
     """The step of each row, given the one that it had if no key were smaller than that of an edge of the same score."""
     first, last, shift = (
         nodes.add("Gather", nodes.constant(column, np.int32), step) for column in (ties.first, ties.last, ties.shift)

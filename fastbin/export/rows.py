@@ -25,7 +25,7 @@ ZEROS = (0.0, 5e-324, 1e-310, float(np.finfo(np.float64).tiny), GREATEST)
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsToScore:
     """Columns of one length."""
 
     scores: Float64s
@@ -39,16 +39,16 @@ class Rows:
     def columns(self) -> tuple[Float64s, UInt64s | None, Array | None]:
         return self.scores, self.keys, self.cells
 
-    def take(self, at: Any) -> Rows:
+    def take(self, at: Any) -> RowsToScore:
         """Some of the rows."""
-        return Rows(*(None if column is None else column[at] for column in self.columns))  # type: ignore[arg-type]
+        return RowsToScore(*(None if column is None else column[at] for column in self.columns))  # type: ignore[arg-type]
 
-    def within(self, cell: int | str) -> Rows:
+    def within(self, cell: int | str) -> RowsToScore:
         """The same rows, all in one cell."""
-        return Rows(self.scores, self.keys, _cells(cell, len(self)))
+        return RowsToScore(self.scores, self.keys, _cells(cell, len(self)))
 
 
-def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> Rows:
+def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> RowsToScore:
     """Columns of a user: keys that are missing are drawn, and cells that are missing are those of the set in turn."""
     if isinstance(scores, Number):
         raise InputTypeError(None, "pass a list or an array of numbers", argument="scores", value=scores)
@@ -62,7 +62,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
     if isinstance(model, BinnedModel):
         if cells is not None:
             raise InputError("are given, and the model is no set", "leave them out", argument="cells")
-        return Rows(column, own_keys)
+        return RowsToScore(column, own_keys)
     if cells is None:
         cells = [model.keys[i % len(model)] for i in range(n)]
     own = as_cells(cells)
@@ -72,7 +72,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
         raise InputError(problem, argument="cells", at=0)
     if len(own_cells) != n:
         raise InputError(f"has {len(own_cells)} rows for {n} scores", "every row needs one cell", argument="cells")
-    return Rows(column, own_keys, own_cells if n else _cells(model.keys[0], 0))
+    return RowsToScore(column, own_keys, own_cells if n else _cells(model.keys[0], 0))
 
 
 def needs_keys(model: BinnedModel | ModelSet) -> bool:
@@ -80,13 +80,13 @@ def needs_keys(model: BinnedModel | ModelSet) -> bool:
     return any(each.needs_key for each in ([model] if isinstance(model, BinnedModel) else (m for _, m in model.numbered)))
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
     """All rows, one part after another."""
     columns = zip(*(part.columns for part in parts), strict=True)
-    return Rows(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
+    return RowsToScore(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
 
 
-def hard_rows(model: BinnedModel | ModelSet) -> Rows:
+def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
     """Rows where a wrong export shows: at each edge and the four doubles on both sides, with the key of the edge and those next
     to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
     if isinstance(model, BinnedModel):
@@ -107,7 +107,7 @@ def _cells(key: int | str, n: int) -> Array:
     return np.full(n, key, np.int64 if isinstance(key, int) else object)
 
 
-def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> Rows:
+def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToScore:
     """With so many scores between the hard ones; of large sets, without zeros and subnormals in each model."""
     low, high = (-1.0, 1.0) if model.score_range is None else model.score_range
     knots = np.zeros(0) if model.knots is None else model.knots[:, 0]
@@ -125,12 +125,12 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> Rows:
     spread = rng.uniform(max(low, -1e300), min(high, 1e300), n_spread)
     scores = np.concatenate([*beside, spread, [-0.0, np.nan, np.inf, -np.inf]])
     if not needs_key:
-        return Rows(scores)
-    rows = Rows(scores, random_keys(len(scores)))
+        return RowsToScore(scores)
+    rows = RowsToScore(scores, random_keys(len(scores)))
     one = np.uint64(1)
     keys = model.edge_keys
     near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_KEY)]
-    return joined([rows, *(Rows(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
+    return joined([rows, *(RowsToScore(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
 
 
 def random_keys(n: int) -> UInt64s:
@@ -144,7 +144,7 @@ def numbers_of(models: ModelSet, cells: Any) -> list[int]:
     return [known.get(cell, -1) for cell in cells]
 
 
-def answers(model: BinnedModel | ModelSet, rows: Rows, outputs: Sequence[str], alpha: float | None) -> dict[str, Array]:
+def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[str], alpha: float | None) -> dict[str, Array]:
     """What the model says to each row: NaN, and bin -1, where it has no answer."""
     alpha = ALPHA if alpha is None else alpha
     has_answer = _have_answers(model, rows)
@@ -157,7 +157,7 @@ def answers(model: BinnedModel | ModelSet, rows: Rows, outputs: Sequence[str], a
     return found
 
 
-def _have_answers(model: BinnedModel | ModelSet, rows: Rows) -> Bools:
+def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
     if isinstance(model, BinnedModel):
         low, high, _ = limits_of(model)
         return (rows.scores >= low) & (rows.scores <= high)
@@ -168,7 +168,7 @@ def _have_answers(model: BinnedModel | ModelSet, rows: Rows) -> Bools:
     return (rows.scores >= low) & (rows.scores <= high) & ((numbers >= 0) | (model.unknown == "pool"))
 
 
-def _answer(model: BinnedModel | ModelSet, rows: Rows, name: str, alpha: float) -> Array:
+def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: float) -> Array:
     of_row: tuple[Any, ...] = (rows.scores,) if isinstance(model, BinnedModel) else (rows.scores, rows.cells)
     if name in ENDS:
         return np.asarray(model.predict_interval(*of_row, alpha=alpha, keys=rows.keys))[:, ENDS.index(name)]

@@ -7,10 +7,10 @@ from typing import Literal, overload
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._scalars import check_choice
-from fastbin.export.cuts import Cuts, cuts_of
+from fastbin.export.cuts import EdgeCuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
-from fastbin.export.lookup import Lookup, Names, SqlTables, names_of, require_tables, sql_tables, steps_table
+from fastbin.export.lookup import Lookup, SqlTables, TableNames, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.sql_curves import sql_of_curve
 from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, digest_of, require_steps, steps_of
 from fastbin.model import BinnedModel
@@ -181,7 +181,7 @@ def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | 
     check_key_expression(key, needs_key=False)
 
 
-def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
+def _by_case(cuts: EdgeCuts, score: str, key: str | None, dialect: Dialect) -> str:
     if len(cuts.column) > MOST_STEPS:
         remedy = "pass style='join'" if dialect.lookup else "score with predict"
         raise InputError(f"has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}", remedy, argument="model")
@@ -189,7 +189,7 @@ def _by_case(cuts: Cuts, score: str, key: str | None, dialect: Dialect) -> str:
     return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 
 
-def _in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
+def _in_array(cuts: EdgeCuts, score: str, dialect: Dialect) -> str:
     """The entry at the number of edges that the score reaches, in the words of PostgreSQL; its arrays begin at 1."""
     answers = dialect.literals(cuts.column)
     if len(answers) == 1:
@@ -198,7 +198,7 @@ def _in_array(cuts: Cuts, score: str, dialect: Dialect) -> str:
     return f"(ARRAY[{', '.join(answers)}])[width_bucket({dialect.cast(score)}, ARRAY[{edges}]) + 1]"
 
 
-def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:
+def _is_reached(cuts: EdgeCuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:
     edge = dialect.number(float(cuts.edges[place]))
     if key is None or cuts.keys[place] == 0:
         return f"{score} >= {edge}"
@@ -211,7 +211,7 @@ def _is_reached(cuts: Cuts, place: int, score: str, key: str | None, dialect: Di
     return f"{score} > {edge} OR ({score} = {edge} AND {reaches})"
 
 
-def _tables(steps: Steps, what: str, score: str, key: str | None, names: Names, dialect: Dialect, about: str) -> SqlTables:
+def _tables(steps: Steps, what: str, score: str, key: str | None, names: TableNames, dialect: Dialect, about: str) -> SqlTables:
     """The table of one model, whose number is 0, and its query."""
     require_tables(dialect)
     limits = list(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None

@@ -13,7 +13,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 
-class Cells(NamedTuple):
+class SetCells(NamedTuple):
     """The keys of a set."""
 
     keys: tuple[int | str, ...]  # ascending
@@ -41,7 +41,7 @@ class Tables(NamedTuple):
     highs: Float64s
     clip_lows: Float64s
     clip_highs: Float64s
-    cells: Cells | None
+    cells: SetCells | None
 
     @property
     def n_edges(self) -> int:
@@ -65,10 +65,10 @@ def tables_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: floa
             name: column if name == "value" else np.full_like(column, OF_UNKNOWN[name]) for name, column in pool.columns.items()
         }
         models.append(pool._replace(columns=columns))
-    return _tables(models, Cells(steps.keys, steps.model_of_key, unknown))
+    return _tables(models, SetCells(steps.keys, steps.model_of_key, unknown))
 
 
-def _tables(models: Sequence[Steps], cells: Cells | None) -> Tables:
+def _tables(models: Sequence[Steps], cells: SetCells | None) -> Tables:
     needs_key = any(model.needs_key for model in models)
     clips = [model.clip or (model.low, model.high) for model in models]
     return Tables(

@@ -19,10 +19,10 @@ from fastbin.export.about import alpha_in, digest_in, gives_in, target_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
-from fastbin.export.rows import Rows, answers, given_rows, hard_rows, joined, needs_keys
+from fastbin.export.rows import RowsToScore, answers, given_rows, hard_rows, joined, needs_keys
 from fastbin.export.runners.engines import run_onnx, run_sql
 from fastbin.export.runners.programs import run_c, run_java, run_javascript
-from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
+from fastbin.export.runners.ran import CannotRun, Failed, Ran, SqlNames
 from fastbin.export.steps import ENDS, OUTPUTS, digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -237,7 +237,7 @@ def verify(
 
 
 PROGRAMS = {"c": "C", "java": "Java", "js": "JavaScript"}
-RUNNERS: Mapping[str, Callable[[Any, Rows, Names], Ran]] = {
+RUNNERS: Mapping[str, Callable[[Any, RowsToScore, SqlNames], Ran]] = {
     "sql": run_sql, "onnx": run_onnx, "c": run_c, "java": run_java, "js": run_javascript,
 }  # fmt: skip
 
@@ -276,7 +276,7 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
 
 def _names(
     text: str, dialect: str | None, what: str | None, *, score: str, key: str | None, cell: str | None, source: str
-) -> Names:
+) -> SqlNames:
     """What SQL is run with: what its text says, which is not contradicted, and what is given."""
     said, own = gives_in(text), {"dialect": dialect, "what": what}
     for argument, choices in (("dialect", tuple(DIALECTS)), ("what", OUTPUTS)):
@@ -294,8 +294,8 @@ def _names(
         if not name.strip():
             raise InputError(None, "pass the name, as the SQL has it", argument=argument, value=name)
     if said is None:
-        return Names(dialect, "value" if what is None else what, score, key, cell, source)
-    return Names(said.dialect, said.what, score, key, cell, source, said.answer)
+        return SqlNames(dialect, "value" if what is None else what, score, key, cell, source)
+    return SqlNames(said.dialect, said.what, score, key, cell, source, said.answer)
 
 
 def _or_none(number: float) -> float | None:
@@ -307,7 +307,7 @@ def _is_smooth(model: BinnedModel | ModelSet) -> bool:
     return any(each.kind == "smooth" for each in ([model] if isinstance(model, BinnedModel) else model.models.values()))
 
 
-def _read_json(text: str, model: BinnedModel | ModelSet, rows: Rows) -> Ran:
+def _read_json(text: str, model: BinnedModel | ModelSet, rows: RowsToScore) -> Ran:
     again = from_json(text)
     if type(again) is not type(model) or needs_keys(again) != needs_keys(model):
         raise Failed("it is another model, for which a row is not what it is for this one")
@@ -328,7 +328,7 @@ def _check_columns(ran: Ran, n_rows: int) -> None:
             raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name == 'bin' else 'float64 is'} expected")
 
 
-def _mismatch(name: str, rows: Rows, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
+def _mismatch(name: str, rows: RowsToScore, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
     if name == "bin":
         differ = found != expected
     else:

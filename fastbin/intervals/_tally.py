@@ -66,7 +66,7 @@ def around(centres: Float64s, radii: Float64s | float) -> Float64s:
     return np.stack([np.clip(centres - radii, 0.0, 1.0), np.clip(centres + radii, 0.0, 1.0)], axis=1)
 
 
-class Rows:
+class WeighedRows:
     """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
 
     def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:

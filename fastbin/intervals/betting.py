@@ -14,7 +14,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level, check_seed
 from fastbin._typing import Bools, Float64s
-from fastbin.intervals._tally import Rows, last_rejected
+from fastbin.intervals._tally import WeighedRows, last_rejected
 from fastbin.intervals.weighted import weighted_empirical_bernstein
 
 # The stakes of `betting`, as fractions of the largest that cannot go bankrupt. The best one is about
@@ -61,7 +61,7 @@ def betting(
     >>> betting([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5).round(4)
     array([[0.2066, 0.2992]])
     """
-    rows = Rows(weights, labels, weight_bound, bins, n_bins)
+    rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
     if not stakes or not all(0.0 < stake < 1.0 for stake in stakes):
         raise InputError(None, "it must hold fractions strictly between 0 and 1", argument="stakes", value=stakes)
     threshold = math.log(2.0 / check_level(alpha))
@@ -121,7 +121,7 @@ def betting_in_order(
     >>> betting_in_order([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5).round(4)
     array([[0.2142, 0.2826]])
     """
-    rows = Rows(weights, labels, weight_bound, bins, n_bins)
+    rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
     threshold, seed = math.log(2.0 / check_level(alpha)), check_seed(seed)
     intervals = np.empty((rows.n_bins, 2))
     for b, (relative, y) in enumerate(rows.per_bin()):

@@ -18,7 +18,7 @@ from fastbin._docstrings import shared_docs
 from fastbin._errors import InputError
 from fastbin._scalars import check_level
 from fastbin._typing import Bools, Float64s, UInt8s
-from fastbin.intervals._tally import Rows, around, last_rejected, positive_per_bin, weighted_means
+from fastbin.intervals._tally import WeighedRows, around, last_rejected, positive_per_bin, weighted_means
 
 
 def self_normalised_hoeffding(
@@ -147,7 +147,7 @@ def weighted_empirical_bernstein(
     >>> weighted_empirical_bernstein([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5).round(4)
     array([[0.1876, 0.3194]])
     """
-    rows = Rows(weights, labels, weight_bound, bins, n_bins)
+    rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
     filled = np.maximum(rows.counts, 1)
     log_term = math.log(3.0 / check_level(alpha)) / filled
     weight, square = rows.sums(rows.weights) / filled, rows.sums(rows.weights**2) / filled
@@ -166,7 +166,7 @@ def weighted_empirical_bernstein(
     return np.stack([lower_end(rows.labels), 1.0 - lower_end(1 - rows.labels)], axis=1)
 
 
-def _theorem10_radius(rows: Rows, masses: Float64s, alpha: float) -> tuple[Float64s, Float64s]:
+def _theorem10_radius(rows: WeighedRows, masses: Float64s, alpha: float) -> tuple[Float64s, Float64s]:
     """The estimates of equation (40) and the radii of Theorem 10; infinite radii for bins without samples."""
     known = rows.counts > 0
     filled = np.where(known, rows.counts, 1)
@@ -216,7 +216,7 @@ def theorem10(
     >>> theorem10([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5, relative_mass=1.0).round(4)
     array([[0.1976, 0.3024]])
     """
-    rows = Rows(weights, labels, weight_bound, bins, n_bins)
+    rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
     masses = positive_per_bin(relative_mass, rows.n_bins, "relative_mass")
     estimates, radii = _theorem10_radius(rows, masses, check_level(alpha))
     return around(estimates, radii)

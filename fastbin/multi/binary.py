@@ -11,12 +11,13 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, Estimator
 from fastbin._errors import ArgumentError, FastbinError, InputError, InputTypeError
+from fastbin._fit.rows import Rows
 from fastbin._fit.segments import SegmentRule
 from fastbin._fit.tally import squares_of
 from fastbin._provenance import of_estimator
 from fastbin._scalars import check_count, check_score_range, check_seed
 from fastbin._suspicions import LEVEL
-from fastbin._typing import Array, Int64s, UInt8s
+from fastbin._typing import Array, Int64s
 from fastbin._validation import (
     UNIT,
     as_scores,
@@ -43,35 +44,30 @@ class Given(NamedTuple):
     positive: Any = None
 
 
-class Samples(NamedTuple):
-    """Rows whose values are checked, with their positions, so that the fit of a cell meets none to refuse."""
+def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
+    """The rows as `calibrator` takes them, with their values checked, so that the fit of a cell meets none to refuse.
 
-    scores: Array
-    labels: UInt8s
-    weights: Array | None
+    `others` are columns that must have their length.
+    """
+    score_array = as_scores(given.scores)
+    label_array = check_labels(compare_labels(given.labels, given.positive))
+    weights = check_sample_weight(given.sample_weight)
+    if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weights) == 0:
+        raise InputError("scores is empty; a calibrator needs samples")
+    score_range = getattr(calibrator, "score_range", UNIT)
+    if weights is None or weights.dtype.kind != "f":
+        return Rows(check_scores(score_array, score_range), label_array, weights, score_range)
+    squares_of(weights)
+    return Rows(check_scores(score_array, score_range), label_array, None, score_range, weights)
 
-    @classmethod
-    def of(cls, given: Given, calibrator: Calibrator, **others: Array) -> Samples:
-        """The rows as `calibrator` takes them; `others` are columns that must have their length."""
-        score_array = as_scores(given.scores)
-        label_array = check_labels(compare_labels(given.labels, given.positive))
-        weight_array = check_sample_weight(given.sample_weight)
-        if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weight_array) == 0:
-            raise InputError("scores is empty; a calibrator needs samples")
-        if weight_array is not None and weight_array.dtype.kind == "f":
-            squares_of(weight_array)
-        return cls(check_scores(score_array, getattr(calibrator, "score_range", UNIT)), label_array, weight_array)
 
-    def take(self, at: Any) -> Samples:
-        return Samples(self.scores[at], self.labels[at], None if self.weights is None else self.weights[at])
-
-    def counts(self, cells: Int64s, n_cells: int) -> Int64s:
-        """How many samples each cell has: rows, or the sums of their frequencies."""
-        if self.weights is None or self.weights.dtype.kind == "f":
-            return np.bincount(cells, minlength=n_cells)
-        counts = np.zeros(n_cells, np.int64)
-        np.add.at(counts, cells, self.weights)
-        return counts
+def count_samples(rows: Rows, cells: Int64s, n_cells: int) -> Int64s:
+    """How many samples each cell has: rows, or the sums of their frequencies."""
+    if rows.frequencies is None:
+        return np.bincount(cells, minlength=n_cells)
+    counts = np.zeros(n_cells, np.int64)
+    np.add.at(counts, cells, rows.frequencies)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -167,16 +163,17 @@ def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod) -> bytes
 
 
 def fit_named(
-    calibrator: Calibrator, samples: Samples, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
+    calibrator: Calibrator, rows: Rows, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
 ) -> BinnedModel:
     """The model of one fit; its errors say whose it was, and its warnings are kept in `told`. The set has the provenance.
 
     `fall_level` is that of the test for scores of the other class.
     """
-    weights = {} if samples.weights is None else {"sample_weight": samples.weights}
+    given = rows.frequencies if rows.weights is None else rows.weights
+    weights = {} if given is None else {"sample_weight": given}
 
     def fit() -> BinnedModel:
-        return calibrator.fit(samples.scores, samples.labels, **weights).model_
+        return calibrator.fit(rows.scores, rows.labels, **weights).model_
 
     return named(calibrator, fit, name, told, fall_level, event)
 

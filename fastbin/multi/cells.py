@@ -18,7 +18,7 @@ from fastbin._typing import Bools, Int64s
 from fastbin._validation import UNIT, check_same_length
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
-from fastbin.multi.binary import BinaryMethod, Given, Samples, Told, fit_named
+from fastbin.multi.binary import BinaryMethod, Given, Told, check_values, count_samples, fit_named
 
 
 class CellKind(NamedTuple):
@@ -106,9 +106,9 @@ def fit_set(
         fitted = _fit_together(method, given, keys, cells, kind, columns)
         if fitted is not None:
             return fitted
-    samples = Samples.of(given, method.calibrator, **{kind.column: cells.codes})
+    checked = check_values(given, method.calibrator, **{kind.column: cells.codes})
     numbers = cells.numbers()
-    parts = parts_of(method, keys, samples.counts(numbers, len(keys)), kind)
+    parts = parts_of(method, keys, count_samples(checked, numbers, len(keys)), kind)
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(cells.row_counts)
     told: Told = []
@@ -120,14 +120,14 @@ def fit_set(
             number = part.numbers[0]
             rows = order[ends[number] - cells.row_counts[number] : ends[number]]
         models.append(
-            fit_named(part.calibrator, samples.take(rows), part.name, told, kind.fall_level(len(parts)), kind.event)
+            fit_named(part.calibrator, checked.take(rows), part.name, told, kind.fall_level(len(parts)), kind.event)
             if part.n_samples
             else part.without_samples(kind.event)
         )
     return FittedSet(set_of(parts, models, keys, kind, columns), told)
 
 
-class Part(NamedTuple):
+class CellPart(NamedTuple):
     """One model of a set, and what it is to be fitted to."""
 
     calibrator: Calibrator
@@ -145,22 +145,22 @@ class Part(NamedTuple):
         )  # fmt: skip
 
 
-def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: CellKind) -> list[Part]:
+def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: CellKind) -> list[CellPart]:
     """The models of a set of cells with so many samples: those of cells that are not thin, then the pool, if any is."""
     is_pooled = kind.find_thin(keys, counts, method.needed)
     parts = [
-        Part(method.of(int(counts[number])), [number], int(counts[number]), f"{kind.word} {keys[number]!r}", False)
+        CellPart(method.of(int(counts[number])), [number], int(counts[number]), f"{kind.word} {keys[number]!r}", False)
         for number in np.flatnonzero(~is_pooled).tolist()
     ]
     pooled = np.flatnonzero(is_pooled).tolist()
     if pooled:
         n_samples = int(counts[pooled].sum())
-        parts.append(Part(method.of(n_samples), pooled, n_samples, _pool_name(len(pooled)), True))
+        parts.append(CellPart(method.of(n_samples), pooled, n_samples, _pool_name(len(pooled)), True))
     return parts
 
 
 def set_of(
-    parts: Sequence[Part], models: Sequence[BinnedModel], keys: Sequence[Key], kind: CellKind, columns: Int64s | None = None
+    parts: Sequence[CellPart], models: Sequence[BinnedModel], keys: Sequence[Key], kind: CellKind, columns: Int64s | None = None
 ) -> ModelSet:
     """The set of the fitted models."""
     own = {keys[part.numbers[0]]: model for part, model in zip(parts, models, strict=True) if not part.is_pool}

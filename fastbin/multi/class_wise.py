@@ -20,7 +20,7 @@ from fastbin._typing import Array, Float64s
 from fastbin._validation import check_same_length
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named, provenance_of
+from fastbin.multi.binary import Given, Told, binary_method, check_values, count_samples, fit_named, provenance_of
 from fastbin.multi.cells import FittedSet
 from fastbin.multi.top_label import TopLabelBinning
 
@@ -109,9 +109,9 @@ class ClassWiseBinning(Estimator[ModelSet]):
         told: Told = []
         models = {}
         for column, key in enumerate(classes):
-            samples = Samples.of(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
-            calibrator = method.of(int(samples.counts(np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, samples, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+            rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
+            calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
+            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
         for text in FittedSet(self.model_, told).warnings:
             warnings.warn(text, FastbinWarning, stacklevel=2)

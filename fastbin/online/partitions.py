@@ -9,8 +9,7 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import GuaranteeError, InputError
-from fastbin._fit.order import cut_rows
-from fastbin._fit.partition import Partition, without_empty_edges
+from fastbin._fit.edges import Partition, find_boundaries, order_cuts, without_empty_edges
 from fastbin._fit.rows import Rows
 from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed
 from fastbin._schemes import SCHEMES
@@ -41,7 +40,8 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     sample = np.asarray(check_scores(scores, score_range), np.float64)
     if sample.size < n_bins:
         raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}", "give at least one per bin")
-    cuts = cut_rows(Rows(sample, np.zeros(sample.size, np.uint8), None, score_range), n_bins, "ums", seed)
+    rows = Rows(sample, np.zeros(sample.size, np.uint8), None, score_range)
+    cuts = order_cuts(find_boundaries(rows, n_bins, "ums"), seed)
     if ties == "random":
         partition = Partition(cuts.score, cuts.key, score_range)
     else:  # one rule for scores of another sample than those that are counted

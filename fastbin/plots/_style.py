@@ -25,7 +25,7 @@ LONGEST_NAME = 28  # in a legend; longer ones lose their middle
 MOST_IN_LARGE, LONGEST_IN_LARGE = 4, 32  # names, and letters of one; a legend of more is set smaller
 
 
-class Series(NamedTuple):
+class LineStyle(NamedTuple):
     """The look of one series."""
 
     colour: str
@@ -33,10 +33,10 @@ class Series(NamedTuple):
     marker: str
 
 
-def series(index: int, look: Look = LIGHT_LOOK) -> Series:
+def series(index: int, look: Look = LIGHT_LOOK) -> LineStyle:
     """The look of the series number `index`; after seven, colours and dashes come in new pairs."""
     shifted = index + index // len(look.colours)
-    return Series(look.colours[index % len(look.colours)], DASHES[shifted % len(DASHES)], MARKERS[shifted % len(MARKERS)])
+    return LineStyle(look.colours[index % len(look.colours)], DASHES[shifted % len(DASHES)], MARKERS[shifted % len(MARKERS)])
 
 
 def look_of(ax: Axes) -> Look:

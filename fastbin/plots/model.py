@@ -20,7 +20,7 @@ from fastbin.model_set import ModelSet
 from fastbin.plots._style import (
     MOST_SERIES,
     Axes,
-    Series,
+    LineStyle,
     annotate,
     axes_or_new,
     draw_diagonal,
@@ -140,8 +140,8 @@ def _bands(model: BinnedModel, alpha: float) -> Float64s | None:
 
 
 def _draw(
-    ax: Axes, model: BinnedModel, look: Series, label: str, limits: tuple[float, float], bands: Float64s | None, alpha: float,
-    *, alone: bool,
+    ax: Axes, model: BinnedModel, look: LineStyle, label: str, limits: tuple[float, float], bands: Float64s | None,
+    alpha: float, *, alone: bool,
 ) -> None:  # fmt: skip
     """One function: its bands, its values, the averages in its bins, and the rings of what keys decide."""
     low, high = limits
@@ -167,7 +167,7 @@ def _draw(
     _draw_rings(ax, model, look)
 
 
-def _draw_rings(ax: Axes, model: BinnedModel, look: Series) -> None:
+def _draw_rings(ax: Axes, model: BinnedModel, look: LineStyle) -> None:
     """At each score about which a random key decides: the values that it can get, joined by dots."""
     if model.edge_keys is None:
         return

@@ -19,7 +19,7 @@ from fastbin.plots._given import coarser, tables_of
 from fastbin.plots._style import (
     MOST_SERIES,
     Axes,
-    Series,
+    LineStyle,
     annotate,
     axes_or_new,
     draw_diagonal,
@@ -116,7 +116,7 @@ def reliability_diagram(
 
 
 def draw_table(
-    ax: Axes, table: ReliabilityTable, look: Series, *, scale: float = 1.0, label: str | None = None, aside: float = 0.0,
+    ax: Axes, table: ReliabilityTable, look: LineStyle, *, scale: float = 1.0, label: str | None = None, aside: float = 0.0,
     with_intervals: bool = True, joined: bool = False,
 ) -> None:  # fmt: skip
     """The points and intervals of a table, moved aside by some points; marks are larger in bins of more samples."""

@@ -16,7 +16,7 @@ from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise
-from fastbin.scaling.samples import Samples, log_features, logits
+from fastbin.scaling.samples import PooledSamples, log_features, logits
 
 LOG_2 = math.log(2.0)
 
@@ -90,7 +90,7 @@ class BetaScaling(SmoothMap):
         check_choice(self.ends, "ends", ENDS)
         return super()._check_configuration()
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         if self.ends == "clip":
             clip = samples.half_step
             moved = samples.with_ends(clip)
@@ -109,7 +109,7 @@ class BetaScaling(SmoothMap):
         return FittedMap("beta", (a, b, c))
 
 
-def _require_maximum(samples: Samples, parameters: str) -> None:
+def _require_maximum(samples: PooledSamples, parameters: str) -> None:
     if parameters == "ab":
         separated = bool((samples.agreement >= 0.0).all() and samples.agreement.any())
     else:
@@ -122,7 +122,7 @@ def _require_maximum(samples: Samples, parameters: str) -> None:
         )
 
 
-def _most_likely(inside: Samples, parameters: str, clip: float) -> tuple[float, float, float]:
+def _most_likely(inside: PooledSamples, parameters: str, clip: float) -> tuple[float, float, float]:
     """(a, b, c) of the most likely map for samples strictly inside (0, 1), or moved there by the clip."""
     has_constant, n_distinct = parameters != "ab", inside.n_distinct
 

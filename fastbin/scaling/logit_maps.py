@@ -9,8 +9,8 @@ import numpy as np
 
 from fastbin._typing import Float64s
 from fastbin.scaling.maps import FittedMap, SmoothMap
-from fastbin.scaling.samples import Samples
-from fastbin.scaling.value_maps import Cells, beta_parameters, quadratic_parameters, spline_knots
+from fastbin.scaling.samples import PooledSamples
+from fastbin.scaling.value_maps import MapCells, beta_parameters, quadratic_parameters, spline_knots
 
 
 @dataclass(eq=False, repr=False)
@@ -45,7 +45,7 @@ class QuadraticScaling(SmoothMap):
 
     _scheme = "quadratic"
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         parameters = quadratic_parameters(_cells(samples))
         return FittedMap("quadratic", tuple(parameters.tolist()), samples.half_step)
 
@@ -85,7 +85,7 @@ class SplineScaling(SmoothMap):
 
     _scheme = "spline"
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         cells = _cells(samples)
         knots = spline_knots(cells)
         if knots is not None:
@@ -94,7 +94,7 @@ class SplineScaling(SmoothMap):
         return FittedMap("beta", (a, b, c), samples.half_step)
 
 
-def _cells(samples: Samples) -> Cells:
+def _cells(samples: PooledSamples) -> MapCells:
     """A cell for each distinct score; those that the clip makes equal are one."""
     moved = samples.with_ends(samples.half_step)
     scores, places = np.unique(moved.scores, return_inverse=True)
@@ -105,4 +105,4 @@ def _cells(samples: Samples) -> Cells:
         of_labels[label][places[chosen]] = moved.weights[chosen]  # a score stands once under each label
     scale = samples.n_samples / float(moved.weights.sum())
     zeros, ones = of_labels[0] * scale, of_labels[1] * scale
-    return Cells.of(scores, zeros + ones, ones, samples.n_samples, (0.0, 1.0))
+    return MapCells.of(scores, zeros + ones, ones, samples.n_samples, (0.0, 1.0))

@@ -15,7 +15,7 @@ from fastbin._suspicions import around_the_median
 from fastbin._typing import Float64s
 from fastbin._validation import ScoreRange, as_scores, check_labels, check_sample_weight, compare_labels
 from fastbin.model import BinnedModel
-from fastbin.scaling.samples import Samples, check_samples, logits
+from fastbin.scaling.samples import PooledSamples, check_samples, logits
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -88,7 +88,7 @@ class SmoothMap(Calibrator):
         """Refuse a configuration that cannot be used; the range of the scores."""
         return 0.0, 1.0
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         """The map. `scores` and `labels` are for messages."""
         raise NotImplementedError
 

@@ -15,7 +15,7 @@ from fastbin._validation import ScoreRange
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise
-from fastbin.scaling.samples import Samples, logits
+from fastbin.scaling.samples import PooledSamples, logits
 
 
 @shared_docs(SmoothMap.__doc__)
@@ -96,7 +96,7 @@ class PlattScaling(SmoothMap):
             raise InputError(f"is {score_range}", remedy, argument="score_range", value=score_range)
         return score_range
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         clip = samples.half_step if self.feature == "logit" and self.ends == "clip" else 0.0
         if clip:
             samples = samples.with_ends(clip)
@@ -109,7 +109,7 @@ class PlattScaling(SmoothMap):
             return FittedMap("logistic", (slope, constant))
         return FittedMap("beta", (slope, slope, constant), clip)
 
-    def _line(self, samples: Samples, clip: float) -> tuple[float, float]:
+    def _line(self, samples: PooledSamples, clip: float) -> tuple[float, float]:
         """Slope and constant. The targets of the labels, and what they leave to 1, are written out so that nothing cancels."""
         n_zeros, n_ones = samples.label_weights
         of_one, of_zero = (1.0, 0.0), (0.0, 1.0)
@@ -128,7 +128,7 @@ class PlattScaling(SmoothMap):
         return float(slopes[0]), constant
 
 
-def _refuse_ends(scores: Any, samples: Samples) -> None:
+def _refuse_ends(scores: Any, samples: PooledSamples) -> None:
     for end in (0.0, 1.0):
         if (samples.scores == end).any():
             position = int(np.argmax(np.asarray(scores, np.float64).ravel() == end))
@@ -141,7 +141,7 @@ def _refuse_ends(scores: Any, samples: Samples) -> None:
             )
 
 
-def _require_overlap(samples: Samples) -> None:
+def _require_overlap(samples: PooledSamples) -> None:
     n_zeros, n_ones = samples.label_weights
     if n_zeros == 0.0 or n_ones == 0.0:
         remedy = "use smooth_labels=True, or samples of both classes"

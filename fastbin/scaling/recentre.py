@@ -9,7 +9,7 @@ import numpy as np
 from fastbin._kernels.isotonic import pool_weights
 from fastbin._typing import Array, Float64s, Int64s
 from fastbin._validation import ScoreRange
-from fastbin.scaling.value_maps import MAPS, Cells
+from fastbin.scaling.value_maps import MAPS, MapCells
 
 # What stands in each bin without a map: (x - y) / (T - 1), as uniform-mass bins have it, and (x - y + .5) / T.
 BIN_MEANS = ("mean", "jeffreys")
@@ -102,7 +102,7 @@ def value_steps(
     if values in BIN_MEANS:
         steps = bins.spread(_bin_means(bins, half=0.5 if values == "jeffreys" else 0.0))
     else:
-        exponents = MAPS[values](Cells.of(np.asarray(cells.scores, np.float64), counts, ones, n, score_range))
+        exponents = MAPS[values](MapCells.of(np.asarray(cells.scores, np.float64), counts, ones, n, score_range))
         steps = 1.0 / (1.0 + np.exp(-np.clip(exponents, -GREATEST_LOGIT, GREATEST_LOGIT)))
         half_step = 0.5 / (n + 1.0)
         steps = np.clip(steps + _shifts(steps, counts, bins, recentre), half_step, 1.0 - half_step)

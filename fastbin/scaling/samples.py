@@ -16,7 +16,7 @@ from fastbin.scaling.likelihood import Feature
 
 
 @dataclass(frozen=True)
-class Samples:
+class PooledSamples:
     """Distinct pairs of score and label with the weight of each: first those of label 0, then of label 1, scores ascending.
 
     The order is that of the multiset, so that sums over it do not depend on where the rows stood.
@@ -42,8 +42,8 @@ class Samples:
         """Positive where the label is that of the side of 0.5 on which the score lies, negative where it is the other one."""
         return np.asarray((2.0 * self.labels - 1.0) * (self.scores - 0.5))
 
-    def take(self, kept: Bools) -> Samples:
-        return Samples(self.scores[kept], self.labels[kept], self.weights[kept], self.n_samples, self.n_positive)
+    def take(self, kept: Bools) -> PooledSamples:
+        return PooledSamples(self.scores[kept], self.labels[kept], self.weights[kept], self.n_samples, self.n_positive)
 
     def are_separated(self, *, falling: bool = False) -> bool:
         """Whether there is one class, or a score at or below which are all samples of one label, the others at or above it.
@@ -59,16 +59,16 @@ class Samples:
         """How far a map that takes logarithms keeps scores from 0 and 1."""
         return 0.5 / (self.n_samples + 1.0)
 
-    def with_ends(self, clip: float) -> Samples:
+    def with_ends(self, clip: float) -> PooledSamples:
         """The samples with scores nearer than `clip` to 0 or 1 moved there, where `log_features` moves them back inside.
 
         So they are equal, and pooled, before anything is said about how many scores there are or whether they separate labels.
         """
         scores = np.where(self.scores < clip, 0.0, np.where(1.0 - self.scores < clip, 1.0, self.scores))
         pooled = [_pool(scores[self.labels == label], self.weights[self.labels == label]) for label in (0, 1)]
-        return Samples(*_joined(pooled), self.n_samples, self.n_positive)
+        return PooledSamples(*_joined(pooled), self.n_samples, self.n_positive)
 
-    def inside(self, scores: Any, labels: Any) -> Samples:
+    def inside(self, scores: Any, labels: Any) -> PooledSamples:
         """The samples strictly inside (0, 1), after a check of those at the ends; `scores` and `labels` as they were given.
 
         An increasing map through logarithms sends 0 to 0 and 1 to 1, whatever its parameters. So a sample with score 0 and
@@ -90,7 +90,7 @@ class Samples:
         return self.take((self.scores > 0.0) & (self.scores < 1.0))
 
 
-def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: ScoreRange) -> Samples:
+def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: ScoreRange) -> PooledSamples:
     """Check the columns given to a fit, and pool equal rows. O(n log n)."""
     score_array = check_scores(scores, score_range).astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
     label_array, weights = check_labels(labels), check_sample_weight(sample_weight)
@@ -106,7 +106,7 @@ def check_samples(scores: Any, labels: Any, sample_weight: Any, score_range: Sco
         _pool(score_array[chosen], None if weights is None else weights[chosen].astype(np.float64))
         for chosen in (label_array == 0, label_array == 1)
     ]
-    return Samples(*_joined(parts), n_samples, n_positive)
+    return PooledSamples(*_joined(parts), n_samples, n_positive)
 
 
 def _joined(parts: list[tuple[Float64s, Float64s]]) -> tuple[Float64s, UInt8s, Float64s]:

@@ -14,7 +14,7 @@ from fastbin._typing import Float64s
 from fastbin._validation import UNIT, ScoreRange
 from fastbin.scaling.likelihood import SMALLEST
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
-from fastbin.scaling.samples import Samples, logits
+from fastbin.scaling.samples import PooledSamples, logits
 
 # Of the logarithm of the temperature.
 BOUND = 10.0
@@ -84,7 +84,7 @@ class TemperatureScaling(SmoothMap):
         check_choice(self.ends, "ends", ENDS)
         return check_score_range(self.score_range)
 
-    def _fitted(self, samples: Samples, scores: Any, labels: Any) -> FittedMap:
+    def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
         are_logits = check_score_range(self.score_range) != UNIT
         clip = samples.half_step if self.ends == "clip" and not are_logits else 0.0
         if are_logits:

@@ -37,7 +37,7 @@ MIXTURE_WEIGHTS = (1.0, 1.0, 2.0)
 LEAST_PROBABILITY = 1e-6
 
 
-class Cells(NamedTuple):
+class MapCells(NamedTuple):
     """Rows counted in cells. Cells without rows take no part in a fit; maps are evaluated at all."""
 
     scores: Float64s  # (J,), ascending
@@ -47,7 +47,7 @@ class Cells(NamedTuple):
     are_probabilities: bool
 
     @classmethod
-    def of(cls, scores: Float64s, counts: Float64s, ones: Float64s, n: int, score_range: ScoreRange) -> Cells:
+    def of(cls, scores: Float64s, counts: Float64s, ones: Float64s, n: int, score_range: ScoreRange) -> MapCells:
         """The cells of `n` rows."""
         if score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0:
             half_step = 0.5 / (n + 1.0)
@@ -76,32 +76,32 @@ def _standardised(values: Float64s, counts: Float64s) -> Float64s:
     return np.asarray(away / max(spread, LEAST_PROBABILITY))  # of which nothing is left where a cell without rows is far away
 
 
-def logistic(cells: Cells) -> Float64s:
+def logistic(cells: MapCells) -> Float64s:
     """A line in the positions."""
     return _polynomial("logistic", cells, 1)[1]
 
 
-def quadratic(cells: Cells) -> Float64s:
+def quadratic(cells: MapCells) -> Float64s:
     """A parabola in the positions, which may turn."""
     return _polynomial("quadratic", cells, 2)[1]
 
 
-def quadratic_parameters(cells: Cells) -> Float64s:
+def quadratic_parameters(cells: MapCells) -> Float64s:
     """(p0, p1, p2) of the parabola p0 + p1 z + p2 z^2."""
     return _polynomial("quadratic", cells, 2)[0]
 
 
-def beta(cells: Cells) -> Float64s:
+def beta(cells: MapCells) -> Float64s:
     """c + a log s - b log(1 - s) with a, b >= 0; a line where scores are no probabilities."""
     return _beta(cells)[1] if cells.are_probabilities else logistic(cells)
 
 
-def beta_parameters(cells: Cells) -> Float64s:
+def beta_parameters(cells: MapCells) -> Float64s:
     """(c, a, b)."""
     return _beta(cells)[0]
 
 
-def _beta(cells: Cells) -> tuple[Float64s, Float64s]:
+def _beta(cells: MapCells) -> tuple[Float64s, Float64s]:
     rising, falling = -np.log1p(np.exp(-cells.positions)), np.log1p(np.exp(cells.positions))  # log s, -log(1 - s)
     columns = np.array([np.ones_like(rising), rising, falling])
     ridge = Ridge(columns, cells.zeros, cells.ones, np.full(3, TOWARDS_IDENTITY), np.array([0.0, 1.0, 1.0]))
@@ -114,7 +114,7 @@ def _beta(cells: Cells) -> tuple[Float64s, Float64s]:
     return parameters, _exponents("beta", ridge, parameters, is_minimum)
 
 
-def spline(cells: Cells) -> Float64s:
+def spline(cells: MapCells) -> Float64s:
     """A natural cubic spline in the positions; beta where fewer than three knots are apart.
 
     Its line is drawn towards the identity as beta is, but gives way once it is far from there: the ridge on a parameter that
@@ -124,13 +124,13 @@ def spline(cells: Cells) -> Float64s:
     return beta(cells) if found is None else found[1]
 
 
-def spline_knots(cells: Cells) -> Float64s | None:
+def spline_knots(cells: MapCells) -> Float64s | None:
     """float64 (k, 3): position, logit and second derivative at each knot, which say all; None where it is beta."""
     found = _spline(cells)
     return None if found is None else found[0]
 
 
-def _spline(cells: Cells) -> tuple[Float64s, Float64s] | None:
+def _spline(cells: MapCells) -> tuple[Float64s, Float64s] | None:
     """The knots, and the logits of the cells."""
     z, standard = cells.positions, _standardised(cells.positions, cells.counts)
     places = _knots(standard, cells)
@@ -153,7 +153,7 @@ def _spline(cells: Cells) -> tuple[Float64s, Float64s] | None:
     return np.array([z[places], exponents[places], second]).T.copy(), exponents
 
 
-def isotonic(cells: Cells) -> Float64s:
+def isotonic(cells: MapCells) -> Float64s:
     """Centred isotonic regression: blocks of pooled violators, moved inside (0, 1); lines between their mean scores."""
     taken = cells.counts > 0.0
     # As large as sums allow, so that subnormal scores keep their differences.
@@ -178,7 +178,7 @@ def isotonic(cells: Cells) -> Float64s:
     return np.log(p) - np.log(1.0 - p)
 
 
-def mixture(cells: Cells) -> Float64s:
+def mixture(cells: MapCells) -> Float64s:
     """The mean of beta, isotonic and spline in the logit."""
     bound = math.log(1.0 - LEAST_PROBABILITY) - math.log(LEAST_PROBABILITY)
     mixed = np.zeros_like(cells.positions)
@@ -187,7 +187,7 @@ def mixture(cells: Cells) -> Float64s:
     return mixed
 
 
-MAPS: dict[str, Callable[[Cells], Float64s]] = {
+MAPS: dict[str, Callable[[MapCells], Float64s]] = {
     "mixture": mixture,
     "beta": beta,
     "isotonic": isotonic,
@@ -212,7 +212,7 @@ def natural_columns(x: Float64s, knots: Float64s) -> Float64s:
     ])  # fmt: skip
 
 
-def _knots(standard: Float64s, cells: Cells) -> list[int]:
+def _knots(standard: Float64s, cells: MapCells) -> list[int]:
     """The cells of the knots: quantiles of the rows that are apart, each the least cell up to which lies at least its share.
 
     Between knots that are nearly equal the spline would be steeper than doubles can follow.
@@ -227,14 +227,14 @@ def _knots(standard: Float64s, cells: Cells) -> list[int]:
     return places
 
 
-def _line_ridge(cells: Cells) -> tuple[tuple[float, float], float]:
+def _line_ridge(cells: MapCells) -> tuple[tuple[float, float], float]:
     """The ridge on constant and slope of a line in the positions, and the slope that it is drawn towards."""
     if cells.are_probabilities:
         return (TOWARDS_IDENTITY, TOWARDS_IDENTITY), 1.0
     return (CONSTANT_TOWARDS_ZERO, SLOPE_TOWARDS_ZERO), 0.0
 
 
-def _polynomial(name: str, cells: Cells, degree: int) -> tuple[Float64s, Float64s]:
+def _polynomial(name: str, cells: MapCells, degree: int) -> tuple[Float64s, Float64s]:
     """The coefficients of the powers of the positions, from the lowest, and the logits."""
     strength, centre = np.zeros(1 + degree), np.zeros(1 + degree)
     strength[:2], centre[1] = _line_ridge(cells)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._errors import FastbinWarning, InputError
-from fastbin._fit.partition import Partition
+from fastbin._fit.edges import Partition
 from fastbin._fit.tally import tally_bins
 from fastbin._typing import Float64s, Int64s, UInt8s
 from fastbin._validation import as_scores, check_sample_weight, refuse_first

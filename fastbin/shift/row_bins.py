@@ -8,17 +8,19 @@ import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model
 from fastbin._errors import InputError
-from fastbin._fit.order import find_boundaries, order_cuts
-from fastbin._fit.partition import (
+from fastbin._fit.edges import (
     KEY_ABOVE,
     KEY_BELOW,
     Partition,
     bins_between,
     bins_of_rows,
+    find_boundaries,
     first_part,
+    order_cuts,
+    require_samples,
     split_samples,
 )
-from fastbin._fit.rows import Rows, require_samples
+from fastbin._fit.rows import Rows
 from fastbin._fit.whole import whole_bins
 from fastbin._typing import Int64s
 from fastbin._validation import check_edges

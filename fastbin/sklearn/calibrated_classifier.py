@@ -31,7 +31,7 @@ from fastbin.sklearn.configuration import (
     seed_of,
 )
 from fastbin.sklearn.scores import fill_up, floors_of, scores_of
-from fastbin.sklearn.splits import Part, check_cv_argument, check_holdout, draw_held_out
+from fastbin.sklearn.splits import Subset, check_cv_argument, check_holdout, draw_held_out
 from fastbin.sklearn.training import Training, TrainingRows
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self._floors = floors_of(columns, part.weights, len(classes))
         return self
 
-    def _split(self, whole: Part, draws: np.random.RandomState) -> tuple[Part, Part] | None:
+    def _split(self, whole: Subset, draws: np.random.RandomState) -> tuple[Subset, Subset] | None:
         """What trains and what calibrates; ``None`` where both are all rows."""
         if self.cv is not None:
             return None

@@ -19,7 +19,7 @@ from fastbin.binning.fixed_width import FixedWidthBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
-from fastbin.multi.binary import Given, Samples, Told, binary_method, fit_named
+from fastbin.multi.binary import Given, Told, binary_method, check_values, fit_named
 from fastbin.multi.top_label import top_of
 from fastbin.sklearn.rounding import has_movable_edges, rounded, with_moved_edges
 from fastbin.sklearn.scores import has_probabilities
@@ -45,7 +45,7 @@ class CalibrationRows(NamedTuple):
         """A fitted copy of the calibrator, or its like for classes; `scores` are the own ones or rounded."""
         if scores.ndim == 1:
             fitted, told = clone(calibrator), Told()
-            fit_named(fitted, Samples.of(Given(scores, self.columns, self.weights), fitted), "the calibrator", told)
+            fit_named(fitted, check_values(Given(scores, self.columns, self.weights), fitted), "the calibrator", told)
             for _, text in told:
                 warnings.warn(text, FastbinWarning, stacklevel=4)
             return fitted

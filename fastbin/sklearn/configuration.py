@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from fastbin._errors import InputError, InputTypeError
-from fastbin.sklearn.splits import Part
+from fastbin.sklearn.splits import Subset
 
 P = ParamSpec("P")
 WEIGHT_KINDS = ("importance", "frequency")
@@ -87,7 +87,7 @@ def check_parts(estimator: Any, holdout: Any, cv: Any) -> None:
         raise InputError("is frozen, and all rows calibrate it", f"leave out {name}", argument="estimator")
 
 
-def reason_to_void(whole: Part, cv: Any, sample_weight_kind: str) -> str | None:
+def reason_to_void(whole: Subset, cv: Any, sample_weight_kind: str) -> str | None:
     """Why nothing can be certified of a fit to these rows; ``None`` where it can."""
     if cv is not None:
         return (

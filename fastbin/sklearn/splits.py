@@ -18,14 +18,14 @@ DEFAULT_SHARE = 0.25
 MOST_REPETITIONS = 10**9 - 1
 
 
-class Part(NamedTuple):
+class Subset(NamedTuple):
     """Some of the rows, by their positions, ascending, with the weights that they have in it; ``None`` where all are 1."""
 
     at: Int64s
     weights: Array | None
 
     @classmethod
-    def of_all(cls, weights: Array | None, n_rows: int) -> Part:
+    def of_all(cls, weights: Array | None, n_rows: int) -> Subset:
         """All rows but those of weight 0, which are as if they were not there."""
         if weights is None:
             return cls(np.arange(n_rows), None)
@@ -33,17 +33,19 @@ class Part(NamedTuple):
         left = weights[at]
         return cls(at, None if (left == 1).all() else left)
 
-    def take(self, at: Int64s) -> Part:
+    def take(self, at: Int64s) -> Subset:
         """Those of its rows that are at these positions."""
-        return Part(at, None if self.weights is None else self.weights[np.searchsorted(self.at, at)])
+        return Subset(at, None if self.weights is None else self.weights[np.searchsorted(self.at, at)])
 
 
-def draw_held_out(whole: Part, holdout: float | int, draws: np.random.RandomState, frequencies: bool) -> tuple[Part, Part]:
+def draw_held_out(
+    whole: Subset, holdout: float | int, draws: np.random.RandomState, frequencies: bool
+) -> tuple[Subset, Subset]:
     """A training part and a part held out, drawn without looking at anything but the number of samples.
 
     Parameters
     ----------
-    whole : Part
+    whole : Subset
     holdout : float or int
         The share of the samples that is held out, or their number.
     draws : RandomState
@@ -53,7 +55,7 @@ def draw_held_out(whole: Part, holdout: float | int, draws: np.random.RandomStat
 
     Returns
     -------
-    train, held : Part
+    train, held : Subset
     """
     if not frequencies or whole.weights is None:
         n_held = _n_held(holdout, len(whole.at), "rows")
@@ -71,8 +73,8 @@ def draw_held_out(whole: Part, holdout: float | int, draws: np.random.RandomStat
     return _repeated(whole.at, whole.weights - held_weights), _repeated(whole.at, held_weights)
 
 
-def _repeated(at: Int64s, weights: Array) -> Part:
-    return Part(at[weights > 0], weights[weights > 0])
+def _repeated(at: Int64s, weights: Array) -> Subset:
+    return Subset(at[weights > 0], weights[weights > 0])
 
 
 def _n_held(holdout: float | int, n_samples: int, word: str) -> int:

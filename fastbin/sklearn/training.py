@@ -18,7 +18,7 @@ from fastbin._frames import check_same_index
 from fastbin._typing import Array, Int64s
 from fastbin._validation import check_sample_weight
 from fastbin.sklearn.scores import scores_of
-from fastbin.sklearn.splits import Part, folds_of
+from fastbin.sklearn.splits import Subset, folds_of
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TrainingRows:
 
     X: Any
     y: Array
-    whole: Part
+    whole: Subset
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any, name: str) -> TrainingRows:
@@ -41,7 +41,7 @@ class TrainingRows:
             raise InputError("has 0 samples, and a classifier needs some of each class", argument="X")
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        return cls(X, labels, Part.of_all(_weights_of(sample_weight, len(labels)), len(labels)))
+        return cls(X, labels, Subset.of_all(_weights_of(sample_weight, len(labels)), len(labels)))
 
     def take(self, at: Int64s) -> Any:
         """These rows of X; X itself where they are all."""
@@ -63,7 +63,7 @@ class Training:
     fit_params: dict[str, Any]
     split_params: dict[str, Any]
 
-    def fit(self, rows: TrainingRows, part: Part, where: str) -> Any:
+    def fit(self, rows: TrainingRows, part: Subset, where: str) -> Any:
         """A fitted copy of the estimator. Refuses a part without one of the classes."""
         missing = self._missing(rows, part)
         if missing:
@@ -71,17 +71,17 @@ class Training:
             raise InputError(f"class {missing[0]!r} is missing from {where}, which has {len(part.at)} rows", remedy)
         return self._fit(rows, part)
 
-    def _missing(self, rows: TrainingRows, part: Part) -> list[Any]:
+    def _missing(self, rows: TrainingRows, part: Subset) -> list[Any]:
         return np.setdiff1d(self.classes, rows.y[part.at]).tolist()
 
-    def _fit(self, rows: TrainingRows, part: Part) -> Any:
+    def _fit(self, rows: TrainingRows, part: Subset) -> Any:
         X, y = _safe_split(self.estimator, rows.X, rows.y, part.at)
         params = _check_method_params(rows.X, self.fit_params, part.at)
         if self.takes_weights and part.weights is not None:
             params["sample_weight"] = part.weights
         return clone(self.estimator).fit(X, y, **params)
 
-    def hold_out(self, rows: TrainingRows, train: Part, held: Part) -> tuple[Any, Array]:
+    def hold_out(self, rows: TrainingRows, train: Subset, held: Subset) -> tuple[Any, Array]:
         """The estimator fitted to one part, and its scores of the other."""
         fitted = self.fit(rows, train, "the training part")
         X, _ = _safe_split(self.estimator, rows.X, None, held.at, train.at)

@@ -23,7 +23,7 @@ from fastbin._fit import histogram
 from fastbin._fit import rows as fit_rows
 from fastbin._fit.histogram import Layout, RootMap, choose_node, choose_root, codes_of, scores_of
 from fastbin._fit.quantiles import Answer, BoundaryGroups, Cells, Plan, Values, search
-from fastbin._fit.rows import Rows, RowsSource, boundary_groups, groups_by_sorting
+from fastbin._fit.rows import Rows, RowsSource, groups_by_sorting
 
 SIZES = (200, 3000, 20_000)
 
@@ -56,7 +56,8 @@ def _by_argsort(rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, ...]:
     ones = np.concatenate(([0], np.cumsum(weights * rows.labels[order])))
     score = scores[np.searchsorted(samples[1:], ranks)]
     first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
-    return score, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first], samples[-1], ones[-1]
+    equal, equal_ones = samples[end] - samples[first], ones[end] - ones[first]
+    return score, samples[first], ones[first], equal, equal_ones, samples[-1], ones[-1], ranks
 
 
 def _agree(got: BoundaryGroups, expected: tuple[np.ndarray, ...]) -> None:
@@ -87,7 +88,7 @@ def test_boundary_groups_agree_with_argsort(n: int, weighted: bool, n_threads: i
         n_samples = rows.n_samples()
         for n_ranks in (1, 9, 99, min(n // 2, 400)):
             ranks = np.unique(np.linspace(1, n_samples, n_ranks).astype(np.int64))
-            got = boundary_groups(rows, lambda _, ranks=ranks: ranks, len(ranks), n_threads)
+            got = RowsSource(rows, n_threads).find(lambda _, ranks=ranks: ranks, len(ranks))
             _agree(got, _by_argsort(rows, ranks))
 
 
@@ -303,4 +304,4 @@ def test_counters_are_emptied_on_the_way() -> None:
     labels = (np.arange(n) % 2).astype(np.uint8)
     rows = Rows(scores, labels, None, None)
     ranks = np.array([1, n // 2, n], np.int64)
-    _agree(boundary_groups(rows, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
+    _agree(RowsSource(rows).find(lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))

@@ -10,8 +10,8 @@ import numpy as np
 from fastbin._dependencies import needed_for
 from fastbin._typing import Array
 from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
-from fastbin.export.rows import Rows
-from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
+from fastbin.export.rows import RowsToScore
+from fastbin.export.runners.ran import CannotRun, Failed, Ran, SqlNames
 
 SOURCES = re.compile(r'[A-Za-z_]\w*|"(?:[^"]|"")+"')
 ROW, ANSWER = "fastbin_row", "fastbin_answer"
@@ -27,7 +27,7 @@ class _Sql(NamedTuple):
     columns: dict[str, Array]
 
 
-def run_sql(text: str, rows: Rows, names: Names) -> Ran:
+def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """An expression, or tables and a query, over a table whose columns have the names that the text uses."""
     runners = {"duckdb": _in_duckdb, "sqlite": _in_sqlite, "polars": _in_polars}
     if names.dialect is None:
@@ -154,7 +154,7 @@ def _in_polars(sql: _Sql) -> Ran:
     return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(given[ROW], given[sql.answer].to_list())})
 
 
-def run_onnx(graph: bytes, rows: Rows, names: Names) -> Ran:
+def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
     """The graph of a model, or of a set, alone."""
     with needed_for("runs of ONNX graphs", extra="onnx"):
         import onnxruntime

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from fastbin.export.c_source import SHOWN
-from fastbin.export.rows import Rows
-from fastbin.export.runners.ran import CannotRun, Failed, Names, Ran
+from fastbin.export.rows import RowsToScore
+from fastbin.export.runners.ran import CannotRun, Failed, Ran, SqlNames
 from fastbin.export.source import METHODS
 
 # A program that takes longer is in a loop.
@@ -72,7 +72,7 @@ C_CALL = """\
   if (!out || fwrite(answers, sizeof({type}), n, out) != n || fclose(out)) return 1;"""
 
 
-def run_c(text: str, rows: Rows, names: Names) -> Ran:
+def run_c(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """Compiled by the first compiler that is found."""
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
@@ -115,7 +115,7 @@ def _each(form: str, outputs: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(form.format(**words) for words in outputs.values())
 
 
-def _c_arguments(rows: Rows) -> str:
+def _c_arguments(rows: RowsToScore) -> str:
     i = "fastbin__i"
     arguments = [f"fastbin__scores[{i}]"]
     if rows.cells is not None and rows.cells.dtype == object:
@@ -142,7 +142,7 @@ JAVASCRIPT_LOOP = """\
 writeFileSync("{output}.column", {type}.from(scores, (score, i) => exported.{method}({arguments})));"""
 
 
-def run_javascript(text: str, rows: Rows, names: Names) -> Ran:
+def run_javascript(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """By Node."""
     node = shutil.which("node") or shutil.which("nodejs")
     if node is None:
@@ -216,7 +216,7 @@ JAVA_LOOP = """\
     Files.write(Paths.get("{output}.column"), out.array());"""
 
 
-def run_java(text: str, rows: Rows, names: Names) -> Ran:
+def run_java(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """By the compiler and the machine of a JDK."""
     compiler, machine = shutil.which("javac"), shutil.which("java")
     if compiler is None or machine is None:
@@ -260,7 +260,9 @@ def run_java(text: str, rows: Rows, names: Names) -> Ran:
 # --------------------------------------------------------------------- running
 
 
-def _answers(files: Mapping[str, str], rows: Rows, commands: Sequence[Sequence[str]], outputs: list[str]) -> dict[str, Any]:
+def _answers(
+    files: Mapping[str, str], rows: RowsToScore, commands: Sequence[Sequence[str]], outputs: list[str]
+) -> dict[str, Any]:
     """Run commands beside these files and the columns of the rows; the columns that they leave, by output."""
     if not outputs:
         raise Failed("it has no function that fastbin writes")
@@ -284,7 +286,7 @@ def _answers(files: Mapping[str, str], rows: Rows, commands: Sequence[Sequence[s
         }
 
 
-def _write_columns(rows: Rows, place: Path) -> None:
+def _write_columns(rows: RowsToScore, place: Path) -> None:
     """Little-endian, which all that run here are, too."""
     (place / "scores.column").write_bytes(rows.scores.astype("<f8").tobytes())
     if rows.keys is not None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fastbin._typing import Array
 
 
-class Names(NamedTuple):
+class SqlNames(NamedTuple):
     """What SQL is run with: what its text says of itself, and what it calls the columns of the rows."""
 
     dialect: str | None = None

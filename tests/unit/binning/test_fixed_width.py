@@ -10,7 +10,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin._fit.partition import Partition
+from fastbin._fit.edges import Partition
 from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import Tally, tally_rows
 from oracle import Case, close

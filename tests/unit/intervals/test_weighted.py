@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbin import InputError, InputTypeError, intervals, theory
-from fastbin.intervals._tally import Rows
+from fastbin.intervals._tally import WeighedRows
 from fastbin.intervals.weighted import _theorem10_radius
 from oracle import Case, cases, close
 
@@ -143,7 +143,7 @@ def test_theorem7_oracle(case: Case) -> None:
 @cases("thm10")
 def test_theorem10_oracle(case: Case) -> None:
     inputs = case.inputs
-    rows = Rows(inputs["w"], inputs["labels"], inputs["U"], None, None)
+    rows = WeighedRows(inputs["w"], inputs["labels"], inputs["U"], None, None)
     level = intervals.bonferroni(inputs["alpha"], inputs["B"])
     estimates, radii = _theorem10_radius(rows, np.array([inputs["m_b"]]), level)
     assert close(estimates[0], case.expected["estimate"], case.tolerance)

@@ -10,7 +10,7 @@ import pytest
 import fastbin as fb
 from fastbin.scaling import ridge
 from fastbin.scaling.recentre import VALUES, FineCells, value_steps
-from fastbin.scaling.value_maps import MAPS, Cells, natural_columns, quadratic
+from fastbin.scaling.value_maps import MAPS, MapCells, natural_columns, quadratic
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
@@ -188,6 +188,6 @@ def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
 def test_the_minimum_is_one_however_far_it_lies() -> None:
     """A billion rows of one class that the score calls certain of the other: the start is far out on a flat tail."""
     scores, counts = np.array([1e-12, 2e-12, 3e-12]), np.array([10**9, 10**9, 10**9])
-    cells = Cells.of(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
+    cells = MapCells.of(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
     assert (quadratic(cells) > 10.0).all()
     assert (steps_of(scores, counts, counts, values="mixture") > 0.999).all()

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.splits import Part
+from fastbin.sklearn.splits import Subset
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
 X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
@@ -120,7 +120,7 @@ def test_two_classes() -> None:
 
 def floors(y: Any, clf: Any) -> Any:
     """What each class is sure to have: its share of the rows held out, smoothed, divided by their number."""
-    _, calibration = clf._split(Part.of_all(None, len(y)), np.random.RandomState(0))
+    _, calibration = clf._split(Subset.of_all(None, len(y)), np.random.RandomState(0))
     counts = np.bincount(y[calibration.at], minlength=3)
     return (counts + 1) / (counts.sum() + 3) / counts.sum()
 

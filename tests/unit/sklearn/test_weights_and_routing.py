@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.splits import Part, draw_held_out
+from fastbin.sklearn.splits import Subset, draw_held_out
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1200, 3))
@@ -107,7 +107,7 @@ def test_weights_go_to_the_estimator_too() -> None:
 
 def test_repetitions_are_drawn_one_by_one() -> None:
     """A table of four rows that count many: a draw of whole rows would hold out all of one kind."""
-    whole = Part(np.arange(4), np.array([400, 100, 200, 300]))
+    whole = Subset(np.arange(4), np.array([400, 100, 200, 300]))
     draws = np.random.RandomState(0)
     held = []
     for _ in range(300):

@@ -1,8 +1,14 @@
-"""Bins on the score line: how they come from boundary samples or from a part of a split, and which bin counts each row.
+"""Edges on the score line, from the boundary samples among all samples or among a part of them, and which bin counts each row.
+
+Samples are ordered by (score, key). Within a group of equal scores the label-1 samples come first, then, if weighted, the
+lighter ones (then, if the caller brought keys, by key). Sample j of that order has the key ``group_key(digest, score, j)``, or
+the caller's. The digest is that of the seed and the boundary groups, or of all rows where these are split first, because a
+split comes before the boundaries. So a model depends on which samples there are, and not on the order in which they came.
 
 An edge of a fit has two running totals: how many samples, and how many with label 1, come before the end of the bin below it
 (`ends`), and before the start of the bin above it (`starts`). Between the two lie boundary samples that no bin counts. Each tie
-rule is one way to make such edges from cuts; everything after that is common to all.
+rule is one way to make such edges from boundary samples; everything after that is common to all. (`fastbin._fit.whole` keeps
+groups of equal scores whole, and needs no keys.)
 """
 
 from __future__ import annotations
@@ -10,26 +16,80 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._errors import InputError, by_name
-from fastbin._fit.order import BroughtKeys, Cuts, fit_fingerprint, sort_samples
+from fastbin._fit.fingerprint import fit_fingerprint
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
-from fastbin._fit.rows import Rows, limits_of
+from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
-from fastbin._native.fit import n_tied, rows_digest, split_keys
+from fastbin._native.fit import cut_groups, group_keys, n_tied, rows_digest, split_keys
 from fastbin._ranks import boundary_ranks
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._validation import ScoreRange, check_labels
+from fastbin._weights import no_samples
 from fastbin.model import BinnedModel
 
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 
 # Rows weighed at a time, each with a dozen intermediate numbers.
 WEIGH_BLOCK = 2**13
+
+# Rows that frequencies repeat are held in memory, some 60 bytes a sample.
+MOST_SPLIT = 2**27
+
+
+def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
+    """How many samples the bins of a scheme need, and why."""
+    return {
+        "umb": (n_bins, "one per bin"),
+        "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
+    }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
+
+
+def least_with_part(share: float | Fraction, part: int) -> int:
+    """The least number of samples of which a share holds so many, rounded down; one more than these unless it is all."""
+    n = max(part + (share < 1.0), math.floor(part / share))
+    while math.floor(share * n) < part:
+        n += 1
+    return n
+
+
+def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
+    """Refuse fewer samples than the bins of a scheme need."""
+    needed, reason = samples_needed(n_bins, scheme)
+    if n_samples < needed:
+        raise InputError(
+            (
+                f"{n_samples} samples are too few for ",
+                by_name("n_bins", n_bins),
+                f" under scheme {scheme!r}, which needs at least {needed} ({reason})",
+            ),
+            "take fewer bins or more samples",
+        )
+
+
+def resolve_n_bins(n_bins: int | str, n_samples: int) -> int:
+    """The number of bins, where "auto" depends on the number of samples alone."""
+    if not isinstance(n_bins, str):
+        return n_bins
+    from fastbin.guarantees import auto_n_bins
+
+    return auto_n_bins(max(1, n_samples))
+
+
+def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) -> int:
+    """The number of bins of a scheme for so many samples, which must be enough for it."""
+    if n_samples == 0:  # there are rows: no rows are refused before
+        raise no_samples()
+    if isinstance(n_bins, str):
+        return resolve_n_bins(n_bins, math.floor((1 - split) * n_samples) if scheme == "ums" else n_samples)
+    require_samples(n_samples, n_bins, scheme)
+    return n_bins
 
 
 class Partition:
@@ -76,7 +136,82 @@ class Partition:
         return f"bin {b} (from {lower} to {upper})"
 
 
-class CountedEdges(NamedTuple):
+class BoundarySamples(NamedTuple):
+    """The boundary samples, in ascending order: one array entry each."""
+
+    score: Float64s
+    key: UInt64s
+    rank: Int64s  # from 1
+    ones_before: Int64s  # samples with label 1 of lower rank
+    is_one: Int64s  # 1 where the boundary sample itself has label 1
+    group: BoundaryGroups  # the samples that share its score
+    key_seed: int  # the digest that seeds the keys
+
+
+def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> BoundaryGroups:
+    """The boundaries of a scheme among all rows. Time O(n)."""
+    return RowsSource(rows, n_threads).find(lambda n_samples: boundary_ranks(n_samples, n_bins, scheme), n_bins - 1)
+
+
+def order_cuts(groups: BoundaryGroups, seed: int, rows: Rows | None = None) -> BoundarySamples:
+    """Find the boundary samples inside their groups of equal scores: by the keys of `rows`, where the caller brought some.
+
+    Time O(len(ranks)) plus the sizes of tied groups.
+    """
+    key_seed = groups.digest(seed)
+    within = groups.ranks - groups.below
+    if rows is None or rows.keys is None:
+        key, before, is_one = cut_groups(key_seed, groups.score, groups.equal, groups.equal_ones, within)
+    else:
+        key, before, is_one = _cut_by_keys(rows, groups.score, within)
+    return BoundarySamples(groups.score, key, groups.ranks, groups.below_ones + before, is_one, groups, key_seed)
+
+
+def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
+    """As `fastbin._native.fit.cut_groups` for groups of these scores, by the keys that the caller brought."""
+    assert rows.keys is not None
+    at = np.flatnonzero(np.isin(rows.scores, cuts))
+    scores, labels, keys = rows.scores[at].astype(np.float64), rows.labels[at].astype(np.int64), rows.keys[at]
+    order = np.lexsort((keys, scores))
+    scores, labels, keys = scores[order], labels[order], keys[order]
+    first = np.searchsorted(scores, cuts)
+    at = first + ranks - 1
+    _refuse_repeated(scores, keys, cuts, keys[at])
+    ones_before = np.concatenate([[0], np.cumsum(labels)])
+    return keys[at], ones_before[at] - ones_before[first], labels[at]
+
+
+def _refuse_repeated(scores: Float64s, keys: UInt64s, cuts: Float64s, cut_keys: UInt64s) -> None:
+    """Raise where a boundary sample shares both its score and its key: an edge could not stand between the two."""
+    for score, key in zip(cuts, cut_keys, strict=True):
+        span = slice(np.searchsorted(scores, score), np.searchsorted(scores, score, side="right"))
+        if np.count_nonzero(keys[span] == key) > 1:
+            raise InputError(
+                f"keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin boundary "
+                "falls on it; keys must differ within one score"
+            )
+
+
+def sort_samples(
+    scores: Float64s, labels: UInt8s, weights: Float64s | None, keys: UInt64s | None, key_seed: int
+) -> tuple[Int64s, Int64s, UInt64s]:
+    """Order whole groups of equal scores by (score, key); `key_seed` is the digest. Time O(n log n).
+
+    Returns the positions of the samples, their places within the group before keys, and their keys.
+    """
+    columns: list[Array] = [1 - labels.astype(np.int8), scores]
+    for column in (weights, keys):  # the last column sorts first
+        if column is not None:
+            columns.insert(0, column)
+    order = np.lexsort(columns)
+    ascending = scores[order] + 0.0
+    places = np.arange(len(order)) - np.searchsorted(ascending, ascending)
+    sample_keys = group_keys(key_seed, ascending, places) if keys is None else keys[order]
+    by_key = np.lexsort((places, sample_keys, ascending))
+    return order[by_key], places[by_key], sample_keys[by_key]
+
+
+class Edges(NamedTuple):
     """One entry per edge, ascending; `ends` and `starts` are (2, edges): samples, and those with label 1."""
 
     edge: Float64s
@@ -85,7 +220,7 @@ class CountedEdges(NamedTuple):
     starts: Int64s
 
 
-def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
+def edges_of(cuts: BoundarySamples, ties: str, scheme: str) -> Edges:
     """The edges of a tie rule that looks at boundary samples one by one: "random" or "upper".
 
     A boundary sample is counted in the bin below its edge by "ze" and "umb", and by no bin otherwise; at prediction it lies
@@ -98,17 +233,17 @@ def edges_of(cuts: Cuts, ties: str, scheme: str) -> CountedEdges:
     below = np.array([cuts.group.below[first], cuts.group.below_ones[first]])
     # All boundary samples of one score stand at its single edge.
     after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
-    return CountedEdges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
+    return Edges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
 
 
-def _by_key(cuts: Cuts, counts_cuts: bool, cut_below: bool) -> CountedEdges:
+def _by_key(cuts: BoundarySamples, counts_cuts: bool, cut_below: bool) -> Edges:
     past = np.array([cuts.rank, cuts.ones_before + cuts.is_one])
     # The first key above the boundary sample's own is the next one.
     edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
-    return CountedEdges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
+    return Edges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
 
 
-def divide(edges: CountedEdges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
+def divide(edges: Edges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
     """The bins between these edges, and what they count."""
     totals = np.array([[n_samples], [n_positive]])
     sums = np.concatenate([edges.ends, totals], axis=1)
@@ -172,7 +307,7 @@ class FittedBins(NamedTuple):
 
 
 def bins_between(
-    cuts: Cuts, ties: str, scheme: str, score_range: ScoreRange, weighted: Iterable[Rows] | None = None
+    cuts: BoundarySamples, ties: str, scheme: str, score_range: ScoreRange, weighted: Iterable[Rows] | None = None
 ) -> FittedBins:
     """The bins between cuts that come from the samples that are counted; `weighted` are all rows, if they have weights."""
     groups = cuts.group
@@ -207,7 +342,7 @@ class Split(NamedTuple):
         cut = inside[boundary_ranks(len(inside), n_bins, "ums") - 1]
         score, key = samples.scores[cut], samples.keys[cut]  # type: ignore[index]
         if self.own_keys:
-            BroughtKeys.of(samples, score).refuse_repeated(score, key)
+            _refuse_repeated(samples.scores, samples.keys, score, key)  # type: ignore[arg-type]
         edge_keys = key if ties == "random" else np.full(len(cut), KEY_ABOVE, np.uint64)
         groups = groups_at(np.unique(score), samples.scores, samples.labels)
         tied = n_tied(groups.score, groups.equal)
@@ -226,10 +361,6 @@ def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
             ("it needs at least ", by_name("n_bins", n_bins), ", and the other part at least one"),
         )
     return (n_first,)
-
-
-# Rows that frequencies repeat are held in memory, some 60 bytes a sample.
-MOST_SPLIT = 2**27
 
 
 def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
@@ -251,16 +382,16 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
         scores, labels = np.repeat(scores, rows.frequencies), np.repeat(labels, rows.frequencies)
     contiguous = None if weights is None else np.ascontiguousarray(weights)
     key_seed = rows_digest(seed, scores, np.ascontiguousarray(labels), contiguous)
-    position, places, keys = order = sort_samples(scores, labels, weights, keys, key_seed)
+    position, places, sample_keys = sort_samples(scores, labels, weights, keys, key_seed)
     scores, labels = scores[position], labels[position]
     by_split_key = np.lexsort((places, scores, split_keys(key_seed, scores, places)))
     part = np.empty(len(scores), np.int8)
     part[by_split_key] = np.searchsorted(np.cumsum(sizes), np.arange(len(scores)), side="right")
-    samples = Rows(scores, labels, None, rows.score_range, None if weights is None else weights[position], order.key)
+    samples = Rows(scores, labels, None, rows.score_range, None if weights is None else weights[position], sample_keys)
     return Split(samples, part, position, rows.keys is not None)
 
 
-def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, scheme: str, ties: str) -> Int64s:
+def bins_of_rows(rows: Rows, partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> Int64s:
     """The bin that counts each row: where predict puts it, but for the boundary rows of "umd" and "ze".
 
     Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
@@ -287,7 +418,7 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: Cuts, scheme: str, ties
     return bins
 
 
-def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: Cuts, scheme: str, ties: str) -> WeightSums:
+def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> WeightSums:
     """The weight sums of the bins that `bins_of_rows` would give, for rows that come in parts.
 
     A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
@@ -331,7 +462,7 @@ def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
         yield in_order[start:stop]
 
 
-def _boundary_scores(cuts: Cuts) -> Partition:
+def _boundary_scores(cuts: BoundarySamples) -> Partition:
     """Bins of which those of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
     scores: Array = cuts.score[run_starts(cuts.score)]
     return Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
