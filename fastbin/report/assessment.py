@@ -17,7 +17,7 @@ from fastbin._frames import check_same_index
 from fastbin._scalars import check_alpha
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess.parts import check_cells_given
+from fastbin.assess.promise import check_cells_given
 from fastbin.assess.samples import Samples, check_samples
 from fastbin.guarantees import Certificate
 from fastbin.model import BinnedModel

@@ -21,8 +21,7 @@ from fastbin._validation import as_key_array, as_scores, check_labels, check_sam
 from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.reliability import table_of
 from fastbin.assess.samples import Samples, rows_of_each
-from fastbin.assess.set_check import verdict_of
-from fastbin.assess.verdict import CONTRADICTED
+from fastbin.assess.verdict import CONTRADICTED, verdict_of
 from fastbin.guarantees import SetCertificate
 from fastbin.guarantees.words import name_cells
 from fastbin.model import BinnedModel
