@@ -137,7 +137,7 @@ def onnx(
 
 def parts_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Steps | SetSteps | Curve:
     """The steps of a model, or of all models of a set, or the curve of a model without steps."""
-    if isinstance(model, ModelSet):
+    if model.is_set:
         return set_steps_of(model, outputs, alpha)
     if model.kind == "step":
         return steps_of(model, outputs, alpha)
@@ -176,8 +176,8 @@ def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: 
     return {
         VERSION_KEY: library_version(),
         SHA256_KEY: digest_of(model),
-        KIND_KEY: "set" if isinstance(model, ModelSet) else model.kind,
-        SCHEME_KEY: model.kind if isinstance(model, ModelSet) else model.scheme,
+        KIND_KEY: "set" if model.is_set else model.kind,
+        SCHEME_KEY: model.kind if model.is_set else model.scheme,
         BINS_KEY: str(model.n_bins),
         SAMPLES_KEY: str(model.n_samples),
         PROMISE_KEY: promise_of(model),

@@ -18,7 +18,6 @@ from fastbin._typing import Array, Float64s
 from fastbin.export.curves import Curve, Expression, Name, Named, Operation, curve_of, written
 from fastbin.export.steps import GREATEST, OUTPUTS, check_outputs, description_of, require_steps
 from fastbin.export.tables import Tables, tables_of
-from fastbin.model import BinnedModel
 
 WIDTH = 112
 
@@ -195,9 +194,9 @@ def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> 
     """What there is to write of a model, a set or a calibrator, checked."""
     model = as_model_or_set(model)
     outputs = check_outputs(outputs, alpha)
-    if isinstance(model, BinnedModel) and model.kind != "step" and outputs == ("value",):
+    if not model.is_set and model.kind != "step" and outputs == ("value",):
         return curve_of(model)
-    if isinstance(model, BinnedModel):
+    if not model.is_set:
         require_steps(model)
     return tables_of(model, outputs, alpha)
 

@@ -54,7 +54,7 @@ class Tables(NamedTuple):
 
 def tables_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Tables:
     """The tables of a model or of a set with these outputs."""
-    if isinstance(model, BinnedModel):
+    if not model.is_set:
         return _tables([steps_of(model, outputs, alpha)], None)
     steps = set_steps_of(model, outputs, alpha)
     models, unknown = list(steps.models), -1
