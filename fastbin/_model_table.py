@@ -1,4 +1,4 @@
-"""A model in one sentence, and its bins as a table: numbers for programs, words for people."""
+"""A model or a set of models in one sentence, and its bins or cells as a table: numbers for programs, words for people."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ from fastbin._keys import ABOVE_EVERY_KEY
 from fastbin._schemes import SCHEMES
 from fastbin._tables import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._typing import Array, Bools, Float64s, Int64s
-from fastbin._view import View
-from fastbin.guarantees.words import event_words, label_words, sureness
+from fastbin.guarantees.words import event_words, label_words, rounded_up, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
+Models = Any  # a ModelSet, likewise
+Fitted = Any  # either, as `fastbin._parts.Parts`
 
-# What is told of a model as it is, in this order.
+# The attributes that are told as they are, in this order: those of a model, and those of a set.
 FIELDS = (
     "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
     "edges_share", "score_range", "delta", "odds_ratio", "seed", "event", "note", "out_of_range",
 )  # fmt: skip
+SET_FIELDS = ("kind", "unknown", "event", "n_models", "n_bins", "n_samples")
+
+KIND_WORDS = {
+    "given": "models", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes, each against the rest",
+}  # fmt: skip
 
 
 def counted(number: int, noun: str) -> str:
@@ -35,28 +41,43 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def summary(model: Model) -> str:
-    """One line: the method, the bins, the samples."""
-    bins = (
-        f"{counted(model.n_bins, 'evidence bin')}, {model.n_steps:,} steps" if model.has_steps else counted(model.n_bins, "bin")
-    )
-    size = {"step": f", {bins}", "linear": f", {counted(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
+def summary(fitted: Fitted) -> str:
+    """One line: the method, the bins, the samples; of a set its kind, the models and the samples."""
+    if fitted.is_set:
+        methods = {SCHEMES[model.scheme].title for _, model in fitted.numbered}
+        how = f" by {next(iter(methods))}" if len(methods) == 1 else ""
+        models = f"{counted(fitted.n_models, 'model')}, {fitted.n_bins:,} bins in all"
+        return f"A set of {len(fitted):,} {KIND_WORDS[fitted.kind]}{how}, {models}, from {counted(fitted.n_samples, 'sample')}"
+    bins = counted(fitted.n_bins, "bin")
+    if fitted.has_steps:
+        bins = f"{counted(fitted.n_bins, 'evidence bin')}, {fitted.n_steps:,} steps"
+    size = {"step": f", {bins}", "linear": f", {counted(fitted.n_bins, 'knot')}", "smooth": ""}[fitted.kind]
     samples = ""
-    if model.n_samples:
-        share = 100.0 * model.n_positive / model.n_samples
-        have = f"{model.n_positive:,} ({share:.3g} %) have {label_words(model.event)}"
-        samples = f", from {counted(model.n_samples, 'sample')} of which {have}"
-    return SCHEMES[model.scheme].title + size + samples
+    if fitted.n_samples:
+        share = 100.0 * fitted.n_positive / fitted.n_samples
+        have = f"{fitted.n_positive:,} ({share:.3g} %) have {label_words(fitted.event)}"
+        samples = f", from {counted(fitted.n_samples, 'sample')} of which {have}"
+    return SCHEMES[fitted.scheme].title + size + samples
 
 
-def intervals_of(model: Model, alpha: float | None) -> Float64s | None:
-    """The simultaneous intervals of the bins, or ``None`` where the model supports none, or none are asked for."""
-    if alpha is None or model.kind != "step":
+def intervals_of(fitted: Fitted, alpha: float | None) -> Float64s | None:
+    """The simultaneous intervals of all bins, or ``None`` where there are none, or none are asked for."""
+    if alpha is None or (not fitted.is_set and fitted.kind != "step"):
         return None
     try:
-        return model.interval(alpha)
+        intervals = fitted.interval(alpha)
     except GuaranteeError:
         return None
+    return np.concatenate(intervals) if fitted.is_set else intervals
+
+
+def promise(fitted: Fitted, alpha: float) -> tuple[Any, str]:
+    """The certificate and its sentence; or ``None`` and why there is none."""
+    try:
+        certificate = fitted.certificate(alpha)
+    except GuaranteeError as error:
+        return None, f"No certificate: {error}"
+    return certificate, str(certificate)
 
 
 # ---------------------------------------------------------------------- the bins of a model
@@ -73,8 +94,25 @@ def ends_of(model: Model, row: int, *, steps: bool = False) -> tuple[float | Non
     return low, high
 
 
-def bin_columns(model: Model, alpha: float | None) -> dict[str, list[Any]]:
-    """The bins in numbers, one entry for each; intervals where `alpha` is given and the model supports them."""
+def columns_of(fitted: Fitted, alpha: float | None) -> dict[str, list[Any]]:
+    """The bins of all models in numbers, one entry for each; intervals where `alpha` is given and they are supported.
+
+    The bins of a set begin with their cell, ``None`` for the pool.
+    """
+    columns: dict[str, list[Any]] = {}
+    n_above = 0
+    for key, model in fitted.numbered:
+        own = {**({"cell": [key] * model.n_bins} if fitted.is_set else {}), **_bin_columns(model)}
+        for name in {**columns, **own}:
+            columns[name] = columns.get(name, [None] * n_above) + own.get(name, [None] * model.n_bins)
+        n_above += model.n_bins
+    intervals = intervals_of(fitted, alpha)
+    if intervals is not None:
+        columns["interval"] = [[None if math.isnan(end) else end for end in ends] for ends in intervals.tolist()]
+    return columns
+
+
+def _bin_columns(model: Model) -> dict[str, list[Any]]:
     if model.kind == "linear":
         return {"knot": list(range(model.n_bins)), "score": model.edges.tolist(), "value": model.values.tolist()}
     if model.kind == "smooth":
@@ -88,9 +126,6 @@ def bin_columns(model: Model, alpha: float | None) -> dict[str, list[Any]]:
         columns |= {"count": model.counts.tolist(), "label_sum": model.label_sums.tolist()}
     if model.is_weighted:
         columns |= {"weight_sum": model.weight_sums.tolist(), "weighted_label_sum": model.weighted_label_sums.tolist()}
-    intervals = intervals_of(model, alpha)
-    if intervals is not None:
-        columns["interval"] = [[None if math.isnan(end) else end for end in ends] for ends in intervals.tolist()]
     return columns
 
 
@@ -177,46 +212,72 @@ def samples_of(model: Model) -> dict[str, Int64s]:
     return {} if model.counts is None else {"samples": model.counts, event_words(model.event): model.label_sums}
 
 
-def sentence(model: Model) -> str:
+def cell_words(
+    models: Models, parts: Mapping[Any, Any] | None = None, epsilon_title: str = "promised within"
+) -> dict[str, list[str]]:
+    """A row for each model of a set, by title; with the `parts` of a joint certificate, by key, what each promises."""
+    numbered = models.numbered
+    values = [model.bin_values if model.kind == "step" else model.values for _, model in numbered]
+    form = number_format(np.concatenate([np.zeros(0), *values]).tolist())
+    columns = {
+        "cell": ["the pool" if key is None else str(key) for key, _ in numbered],
+        "samples": [f"{model.n_samples:,}" for _, model in numbered],
+        event_words(models.event): [
+            f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else "" for _, model in numbered
+        ],
+        "bins": [f"{model.n_bins:,}" for _, model in numbered],
+        "lowest value": [f"{each.min():{form}}" if len(each) else "" for each in values],
+        "highest": [f"{each.max():{form}}" if len(each) else "" for each in values],
+    }
+    if parts is not None:
+        columns[epsilon_title] = [rounded_up(parts[key].epsilon) if key in parts else "" for key, _ in numbered]
+    return columns
+
+
+def words_of(fitted: Fitted, intervals: Float64s | None, title: str, certificate: Any) -> dict[str, list[str]]:
+    """The table of a model, a row for each bin; of a set, a row for each cell, with what a joint certificate promises there."""
+    if fitted.is_set:
+        return cell_words(fitted, None if certificate is None else dict(certificate.parts))
+    return bin_words(fitted, intervals, title, samples_of(fitted), rows=rows_shown(fitted))
+
+
+def sentence(fitted: Fitted) -> str:
     """The summary with a capital and a full stop, and what the shares beside edges are."""
-    text = summary(model)
+    text = summary(fitted)
     shares = "(n %): of the scores that equal this edge, n % fall below it, by a random key."
-    is_random = model.kind == "step" and bool(is_shared(model).any())
+    is_random = not fitted.is_set and fitted.kind == "step" and bool(is_shared(fitted).any())
     return f"{text[0].upper()}{text[1:]}.{f' {shares}' if is_random else ''}"
 
 
-def model_as_text(model: Model) -> str:
-    """What ``print`` shows: the sentence and the bins, without anything that needs more than NumPy."""
-    if model.kind == "smooth":
-        return f"{sentence(model)} Log-odds = {log_odds(model)}."
-    words = bin_words(model, None, "", samples_of(model), rows=rows_shown(model))
-    return f"{sentence(model)}\n\n{as_text(words)}"
+def in_text(fitted: Fitted) -> str:
+    """The text that ``print`` shows: the sentence and the bins or cells, without anything that needs more than NumPy."""
+    if fitted.kind == "smooth":
+        return f"{sentence(fitted)} Log-odds = {log_odds(fitted)}."
+    return f"{sentence(fitted)}\n\n{as_text(words_of(fitted, None, '', None), n_text=int(fitted.is_set))}"
 
 
-def model_as_html(model: Model, alpha: float = 0.1) -> str:
-    """What a notebook shows: the sentence, the promise and the bins with their intervals."""
-    parts, intervals = [_html.paragraph(sentence(model))], None
+def in_html(fitted: Fitted, alpha: float = 0.1) -> str:
+    """The HTML that a notebook shows: the sentence, the promise, and the bins with their intervals or the cells."""
+    certificate = intervals = None
     try:
-        promise = str(model.certificate(alpha))
-        intervals = intervals_of(model, alpha)
-    except GuaranteeError as error:
-        promise = f"No certificate: {error}"
+        certificate, words = promise(fitted, alpha)
+        intervals = None if certificate is None or fitted.is_set else intervals_of(fitted, alpha)
     except MissingDependencyError as error:
-        promise = f"The certificate is not shown: {error}"
-    parts.append(_html.paragraph(promise))
-    if model.kind != "smooth":
-        title = f"{sureness(alpha)} interval"
-        parts.append(as_html(bin_words(model, intervals, title, samples_of(model), rows=rows_shown(model))))
+        words = f"The certificate is not shown: {error}"
+    if fitted.kind == "smooth":
+        table = _html.paragraph(f"Log-odds = {log_odds(fitted)}.")
     else:
-        parts.append(_html.paragraph(f"Log-odds = {log_odds(model)}."))
-    return _html.notebook(*parts)
+        table = as_html(words_of(fitted, intervals, f"{sureness(alpha)} interval", certificate), n_text=int(fitted.is_set))
+    return _html.notebook(_html.paragraph(sentence(fitted)), _html.paragraph(words), table)
 
 
-def model_as_dict(model: Model, alpha: float | None) -> dict[str, Any]:
-    """The model in plain values, its bins as records."""
-    head = {name: getattr(model, name) for name in FIELDS}
-    head["score_range"] = None if model.score_range is None else list(model.score_range)
-    return {**head, "alpha": alpha, "bins": as_records(bin_columns(model, alpha))}
+def as_dict(fitted: Fitted, alpha: float | None) -> dict[str, Any]:
+    """The model or the set in plain values, the bins of all models as records."""
+    head = {name: getattr(fitted, name) for name in (SET_FIELDS if fitted.is_set else FIELDS)}
+    names = ("keys", "pooled_keys") if fitted.is_set else ("score_range",)
+    for name in names:
+        head[name] = None if getattr(fitted, name) is None else list(getattr(fitted, name))
+    return {**head, "alpha": alpha, "bins": as_records(columns_of(fitted, alpha))}
 
 
 def log_odds(model: Model) -> str:
@@ -231,6 +292,3 @@ def log_odds(model: Model) -> str:
     else:
         formula = f"{parameters[0]:.6g} log(s) {-parameters[1]:+.6g} log(1 - s) {parameters[2]:+.6g}"
     return formula + (f", s kept in [{model.clip:.6g}, 1 - {model.clip:.6g}]" if model.clip else "")
-
-
-VIEW = View(model_as_text, model_as_html, bin_columns, model_as_dict)

@@ -14,6 +14,7 @@ from fastbin._errors import GuaranteeError
 from fastbin._fields import PARTS, native_parts
 from fastbin._frames import like
 from fastbin._native.score import NativeModel
+from fastbin._parts import Parts
 from fastbin._saved import Saved
 from fastbin._scalars import alpha_by_name, check_alpha
 from fastbin._schemes import (
@@ -31,16 +32,16 @@ from fastbin._schemes import (
 )
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin._validation import ScoreRange
-from fastbin._view import Shown, View
 
 if TYPE_CHECKING:
+    from fastbin._cells import Key
     from fastbin.guarantees import Certificate
 
 
 IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
-class BinnedModel(Saved, NativeModel, Shown):
+class BinnedModel(Saved, NativeModel, Parts):
     """A calibrated step function: edges, one value per step, and a tally per bin.
 
     Not made directly: by `fit` of a calibrator (as its ``model_``), `fastbin.load`, `from_bytes` or `from_parts`. A sample with
@@ -71,6 +72,8 @@ class BinnedModel(Saved, NativeModel, Shown):
     -----
     Safe to share between threads. Scoring needs NumPy alone.
     """
+
+    is_set: Literal[False] = False
 
     @classmethod
     def from_parts(
@@ -275,6 +278,11 @@ class BinnedModel(Saved, NativeModel, Shown):
 
     # ------------------------------------------------------------------ evidence
 
+    @property
+    def numbered(self) -> list[tuple[Key | None, BinnedModel]]:
+        """This model, which has no key: the only one, where the models of a set are several."""
+        return [(None, self)]
+
     def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the true positive rate of each bin.
 
@@ -383,11 +391,6 @@ class BinnedModel(Saved, NativeModel, Shown):
 
         table = guarantees.bin_sets(self._evidence(), alpha).astype(np.float64)
         return like(scores, self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_), ("0", "1"))
-
-    def _view(self) -> View:
-        from fastbin._model_table import VIEW
-
-        return VIEW
 
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"

@@ -16,10 +16,10 @@ from fastbin._cells import Key, check_key, in_order
 from fastbin._errors import InputError, InputTypeError, by_name
 from fastbin._frames import check_same_index, like, read_column
 from fastbin._native.score import NativeModelSet
+from fastbin._parts import Parts
 from fastbin._saved import Saved
 from fastbin._scalars import alpha_by_name, check_alpha, check_choice
 from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
-from fastbin._view import Shown, View
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted c
 UNKNOWN = ("refuse", "pool")
 
 
-class ModelSet(Saved, NativeModelSet, Shown):
+class ModelSet(Saved, NativeModelSet, Parts):
     """Models behind keys: the key of a row chooses the model that scores it.
 
     Parameters
@@ -86,6 +86,8 @@ class ModelSet(Saved, NativeModelSet, Shown):
     >>> models.predict_one(0.8, "north")
     1.0
     """
+
+    is_set: Literal[True] = True
 
     # What was asked of `predict_interval` last, and its table: thousands of models take longer than the rows of a request.
     _intervals: tuple[Any, Any] = (None, None)
@@ -390,11 +392,6 @@ class ModelSet(Saved, NativeModelSet, Shown):
         names, models = zip(*self.numbered, strict=True)
         words = {"names": list(names), "cells": SET_KINDS[self.kind], "class_wise": self.kind == "class-wise"}
         return list(models), words
-
-    def _view(self) -> View:
-        from fastbin._set_table import VIEW
-
-        return VIEW
 
     def __repr__(self) -> str:
         pooled = f", {len(self.pooled_keys)} of them pooled" if self.pooled_keys else ""

@@ -37,9 +37,8 @@ from fastbin.assess.metrics import (
 from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
 from fastbin.assess.predictions_check import PredictionCheck, check_predictions
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
-from fastbin.assess.set_check import SetCheck
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
-from fastbin.assess.verdict import CertificateCheck
+from fastbin.assess.verdict import CertificateCheck, SetCheck
 
 __all__ = [
     "AuditedGroup",

@@ -9,11 +9,9 @@ import numpy as np
 from fastbin._calibrator import Calibrator
 from fastbin._docstrings import shared_docs
 from fastbin._scalars import check_alpha, check_power
-from fastbin.assess.parts import Part, parts_of
-from fastbin.assess.promise import Promise
+from fastbin.assess.promise import Promise, tested_parts
 from fastbin.assess.served_averages import BinSums
-from fastbin.assess.set_check import SetCheck
-from fastbin.assess.verdict import CertificateCheck
+from fastbin.assess.verdict import CertificateCheck, SetCheck
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -123,19 +121,14 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     >>> check_certificate(model, scores[2000:] ** 2, labels[2000:]).verdict
     'contradicted'
     """
-    parts = parts_of(
+    parts = tested_parts(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=power,
         sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
     )  # fmt: skip
-    checks = [(part.name, _check(part)) for part in parts.parts]
-    if parts.of_set:
+    checks = [(part.name, part.check()) for part in parts.parts]
+    if parts.is_set:
         return SetCheck.of(checks, alpha=check_alpha(alpha), power=check_power(power), n_unknown=parts.n_unknown)
     return checks[0][1]
-
-
-def _check(part: Part) -> CertificateCheck:
-    model = part.promise.model
-    return part.promise.verdict_on(part.rows.sums(model), part.rows.are_calibration_set_of(model))
 
 
 @shared_docs(check_certificate.__doc__)

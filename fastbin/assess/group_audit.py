@@ -19,7 +19,7 @@ from fastbin._tables import Columns, Table, as_records
 from fastbin._typing import Float64s, Int64s
 from fastbin.assess.certificate_check import check_certificate
 from fastbin.assess.groups import Group, check_groups
-from fastbin.assess.parts import Part, Parts, parts_of
+from fastbin.assess.promise import Part, TestedParts, tested_parts
 from fastbin.assess.samples import rows_of_each
 from fastbin.assess.served_averages import BinSums
 from fastbin.assess.verdict import (
@@ -258,7 +258,7 @@ def audit_groups(
     ('contradicted', [('east', 'contradicted', 0.28), ('west', 'contradicted', 0.25)])
     """
     alpha = check_alpha(alpha)
-    parts = parts_of(
+    parts = tested_parts(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=0.5,
         sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
     )  # fmt: skip
@@ -270,7 +270,7 @@ def audit_groups(
             "made from: take samples that had no part in the fit"
         )
     found = [_Found.of(group, number, parts, places) for number, grouping in enumerate(groupings) for group in grouping]
-    audited = _judge([group for group in found if group.entries], alpha, of_set=parts.of_set)
+    audited = _judge([group for group in found if group.entries], alpha, is_set=parts.is_set)
     in_a_group = np.zeros(len(places.part), bool)
     for grouping in groupings:
         for group in grouping:
@@ -292,7 +292,7 @@ class _Places(NamedTuple):
     at: Int64s
 
     @classmethod
-    def of(cls, parts: Parts) -> _Places:
+    def of(cls, parts: TestedParts) -> _Places:
         part, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)
         for number, own in enumerate(parts.parts):
             part[own.numbers], at[own.numbers] = number, np.arange(len(own.numbers))
@@ -316,7 +316,7 @@ class _Found(NamedTuple):
     entries: list[_Entries]
 
     @classmethod
-    def of(cls, group: Group, grouping: int, parts: Parts, places: _Places) -> _Found:
+    def of(cls, group: Group, grouping: int, parts: TestedParts, places: _Places) -> _Found:
         """The sums over the group's rows in each model's bins."""
         entries, part_of, at = [], places.part[group.rows], places.at[group.rows]
         for own in rows_of_each(part_of):
@@ -330,7 +330,7 @@ class _Found(NamedTuple):
         return cls(group.name, sum(int(own.seen.counts.sum()) for own in entries), entries)
 
 
-def _judge(found: Sequence[_Found], alpha: float, *, of_set: bool) -> list[AuditedGroup]:
+def _judge(found: Sequence[_Found], alpha: float, *, is_set: bool) -> list[AuditedGroup]:
     """Every group at its level: Sidak over the cells of a family, Bonferroni over families."""
     if not found:
         raise InputError("groups holds no row of a cell that the set knows; there is nothing to audit")
@@ -351,7 +351,7 @@ def _judge(found: Sequence[_Found], alpha: float, *, of_set: bool) -> list[Audit
                 p_value=float(adjusted.min()),
                 epsilon=float(joined["radii"].max()),
                 n_samples=group.n_samples,
-                cells=tuple(names) if of_set else None,
+                cells=tuple(names) if is_set else None,
                 verdicts=verdicts,
                 **joined,
             )

@@ -1,4 +1,4 @@
-"""What a model promises about each of its bins, and the test rows that it is held against."""
+"""Promises of a model or of the models of a set about each bin, and the test rows that they are held against."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
+from fastbin._calibrator import Calibrator, as_model, as_model_or_set
+from fastbin._cells import Key
 from fastbin._errors import GuaranteeError, InputError
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha, check_power, check_unit_interval
+from fastbin._native.fit import row_keys
+from fastbin._scalars import check_alpha, check_power, check_seed, check_unit_interval
 from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s
-from fastbin._validation import as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
+from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages
 from fastbin.assess.sizes import Sizes
 from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NOT_CONTRADICTED, CertificateCheck, judged
-from fastbin.guarantees import Certificate
+from fastbin.guarantees import Certificate, SetCertificate
+from fastbin.guarantees.words import name_cells
 from fastbin.intervals import bonferroni
 from fastbin.intervals._tally import around
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 # Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
 COINCIDENCE = 1e-4
@@ -139,21 +143,9 @@ class LabelledRows(NamedTuple):
     """Test samples in the steps of a model, checked."""
 
     scores: Array
-    steps: Array
+    steps: Array | None  # None until it is known whose they are
     labels: UInt8s
     frequencies: Int64s | None
-
-    @classmethod
-    def of(
-        cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, positive: Any, keys: Any, seed: int | None
-    ) -> LabelledRows:
-        """The rows of a test set."""
-        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
-        ones, frequencies = check_outcomes(labels, sample_weight, positive)
-        score_array = as_scores(scores)
-        steps = model.step(score_array, keys=keys, seed=None if keys is not None else seed)
-        check_rows(scores=steps, labels=ones, sample_weight=frequencies)
-        return cls(score_array, steps, ones, frequencies)
 
     def take(self, rows: Any) -> LabelledRows:
         """Some of the rows, by number or mask."""
@@ -175,3 +167,107 @@ class LabelledRows(NamedTuple):
         inside = clip_scores(self.scores, model.score_range, model.out_of_range)
         counts = count_at_edges(model, inside.astype(np.float64), self.labels, self.frequencies)
         return fingerprint_of(counts) == model.fingerprint and chance_of_same_counts(counts) < COINCIDENCE
+
+
+class Part(NamedTuple):
+    """A model, what it promises, and the test rows that it scores."""
+
+    name: Key | None  # of its cell; None for the pool, and for a lone model
+    promise: Promise
+    rows: LabelledRows
+    numbers: Int64s  # of these rows in the test set
+
+    def check(self) -> CertificateCheck:
+        """The verdict of these rows."""
+        model = self.promise.model
+        return self.promise.verdict_on(self.rows.sums(model), self.rows.are_calibration_set_of(model))
+
+
+class TestedParts(NamedTuple):
+    """A model, or those of a set, each with its own rows of a test set."""
+
+    parts: list[Part]
+    is_set: bool
+    n_rows: int
+    n_samples: int  # frequencies counted, those of unknown cells included
+    n_unknown: int  # samples of unknown cells, about which nothing is promised
+    share_rows: bool  # whether the same samples are in several parts, so that these are not independent
+
+
+def check_cells_given(fitted: BinnedModel | ModelSet, cells: Any) -> None:
+    """Refuse a set without cells, and cells beside a lone model."""
+    if fitted.is_set and cells is None:
+        raise InputError("cells is missing; a set scores each row by the model of its cell, so give the key of every row")
+    if not fitted.is_set and cells is not None:
+        raise InputError("cells is given, and model is one model and no set; leave cells out, or pass the set")
+
+
+def tested_parts(
+    model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, alpha: float, power: float,
+    sample_weight: Any, positive: Any, keys: Any, seed: int | None,
+) -> TestedParts:  # fmt: skip
+    """The promise and the test rows of one model, or of every model of a set. O(n log n).
+
+    `alpha` and `power` are those of all together; each of M models that promise something is tested at alpha / M.
+    """
+    fitted, alpha, power = as_model_or_set(model), check_alpha(alpha), check_power(power)
+    check_cells_given(fitted, cells)
+    promises = _promises_of(fitted, certificate, epsilon, alpha, power)
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+    ones, frequencies = check_outcomes(labels, sample_weight, positive)
+    column, numbers = as_scores(scores), fitted.find(cells) if fitted.is_set else None
+    check_rows(scores=column, labels=ones, cells=numbers, sample_weight=frequencies)
+    if fitted.is_set:
+        keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))
+        fitted.assign(column, cells, keys=keys)  # names the first bad score by its row
+    rows = LabelledRows(column, None, ones, frequencies)
+    unknown, *places = _places(numbers, len(promises), len(column))
+    parts = []
+    for (name, own), promise, at in zip(fitted.numbered, promises, places, strict=True):
+        taken = rows if numbers is None else rows.take(at)
+        tie_keys = keys if numbers is None or keys is None else keys[at]
+        steps = own.step(taken.scores, keys=tie_keys, seed=seed if keys is None else None)
+        parts.append(Part(name, promise, taken._replace(steps=steps), at))
+    share_rows = fitted.kind == "class-wise"
+    return TestedParts(parts, fitted.is_set, len(column), rows.n_samples, rows.take(unknown).n_samples, share_rows)
+
+
+def _places(numbers: Any, n_models: int, n_rows: int) -> list[Int64s]:
+    """The rows of no model, then those of each; all are of a lone model, whose rows have no number."""
+    if numbers is None:
+        return [np.empty(0, np.int64), np.arange(n_rows)]
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.searchsorted(numbers[order], np.arange(n_models)))
+
+
+def _promises_of(
+    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, alpha: float, power: float
+) -> list[Promise]:
+    """The promise of each model, tested at its share of alpha and of the power."""
+    if epsilon is not None or not fitted.is_set:
+        if not fitted.is_set and isinstance(certificate, SetCertificate):
+            raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
+        share = _Share.of(alpha, power, len(fitted.numbered))
+        return [Promise.of(model, certificate, epsilon, *share) for _, model in fitted.numbered]
+    promise = fitted.certificate() if certificate is None else certificate
+    if not isinstance(promise, SetCertificate):
+        raise InputError("the certificate is that of one model; take certificate() of the set")
+    own, known = dict(promise.parts), {name for name, _ in fitted.numbered}
+    strange = [name for name in own if name not in known]
+    if strange:
+        raise InputError(f"the certificate is about {name_cells(strange)}, which the set does not have")
+    share = _Share.of(alpha, power, len(own))
+    return [
+        Promise.of(model, own[name], None, *share) if name in own else Promise.about_nothing(model, *share)
+        for name, model in fitted.numbered
+    ]
+
+
+class _Share(NamedTuple):
+    alpha: float
+    power: float
+
+    @classmethod
+    def of(cls, alpha: float, power: float, n_models: int) -> _Share:
+        """Of each of several models, so that all tests err with chance alpha together, and all succeed with this power."""
+        return cls(alpha / max(1, n_models), power ** (1.0 / max(1, n_models)))

@@ -1,4 +1,4 @@
-"""The verdict of a test set on a certificate, and its evidence."""
+"""The verdict of a test set on what a model or a set of models promises, and its evidence."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from fastbin import _html
+from fastbin._cells import Key
 from fastbin._tables import Columns, Table, as_html, as_records
 from fastbin._typing import Bools, Float64s, Int64s
 from fastbin.assess.sizes import Sizes
-from fastbin.guarantees.words import event_words, name_bins, rounded_up, sureness
+from fastbin.guarantees.words import event_words, name_bins, name_cell, name_cells, rounded_up, sureness
 
 CONTRADICTED, CONFIRMED, NOT_CONTRADICTED, NO_CLAIM = "contradicted", "confirmed", "not contradicted", "no claim"
+MOST_NAMED = 4
 # What every verdict says, wherever it is shown; nobody can check it for the reader.
 NEW_ROWS = "The rows must be new: a verdict on rows that the classifier or its calibration has seen says nothing."
 
@@ -28,8 +30,29 @@ def judged(claims: Float64s, intervals: Float64s, is_claimed: Bools, *, reused: 
     return tuple(np.select(conditions, [NO_CLAIM, CONTRADICTED, CONFIRMED], NOT_CONTRADICTED).tolist())
 
 
+class _Check(Table):
+    """Shared by the checks of a model and of a set: how they are shown."""
+
+    verdict: str
+    samples_to_confirm: Any
+    samples_to_contradict: Any
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self)
+
+    def __str__(self) -> str:
+        return f"{self._statement()} {NEW_ROWS}"
+
+    def _statement(self) -> str:
+        """The verdict in a sentence."""
+        raise NotImplementedError
+
+    def _sizes(self) -> dict[str, int | None]:
+        return {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
+
+
 @dataclass(frozen=True, eq=False)
-class CertificateCheck(Table):
+class CertificateCheck(_Check):
     """The verdict of a test set on a promise; made by `check_certificate`. ``str()`` states it in sentences.
 
     The verdict on a bin is what its interval says: "contradicted" where it misses the claim, "confirmed" where it lies within.
@@ -143,18 +166,11 @@ class CertificateCheck(Table):
         words, n_text = super()._words()
         return {interval_title(title, self.interval_alpha): column for title, column in words.items()}, n_text
 
-    def _repr_html_(self) -> str:
-        return verdict_as_html(self)
-
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
         names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
         head = {name: getattr(self, name) for name in names}
-        sizes = {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
-        return {**head, **sizes, "requires": NEW_ROWS, "bins": as_records(self._columns())}
-
-    def __str__(self) -> str:
-        return f"{self._statement()} {NEW_ROWS}"
+        return {**head, **self._sizes(), "requires": NEW_ROWS, "bins": as_records(self._columns())}
 
     def _statement(self) -> str:
         rows, p_value = f"{self.n_samples:,} new rows", shown_p(self.p_value)
@@ -180,6 +196,154 @@ class CertificateCheck(Table):
             seen = f"in {name_bins(unseen)} no difference would have been seen" + (f"; {seen}" if seen else "")
         confirmed = self.bins_with(CONFIRMED)
         return f"Not contradicted by {rows} ({seen})" + (f"; confirmed in {name_bins(confirmed)}." if confirmed else ".")
+
+
+@dataclass(frozen=True, eq=False)
+class SetCheck(_Check):
+    """The verdict of a test set on the promises of all models of a set; made by `check_certificate`. ``str()`` states it.
+
+    Attributes
+    ----------
+    verdict : {"contradicted", "confirmed", "not contradicted"}
+        "contradicted" if the promise of one model is, "confirmed" if those of all models are.
+    alpha : float
+        The chance of any wrong "contradicted" or "confirmed"; each of M models is checked at alpha / M.
+    power : float
+        The chance with which `detectable` would have been seen, and of a verdict for which the sample sizes are computed.
+    p_value : float
+        Of all promises together: Bonferroni over the models.
+    n_samples : int
+        Test samples, without those of unknown cells.
+    n_unknown : int
+        Samples of cells that the set does not know, about which nothing is promised.
+    is_calibration_set : bool
+        Whether a model was given the samples that it was fitted to. Nothing is confirmed then.
+    parts : tuple of (key, CertificateCheck)
+        The check of each model, None for the pool, in the order of the set. A model that promises nothing has "no claim"
+        throughout.
+    """
+
+    verdict: str
+    alpha: float
+    power: float
+    p_value: float
+    n_samples: int
+    n_unknown: int
+    is_calibration_set: bool
+    parts: tuple[tuple[Key | None, CertificateCheck], ...]
+
+    @classmethod
+    def of(cls, checks: list[tuple[Key | None, CertificateCheck]], *, alpha: float, power: float, n_unknown: int) -> SetCheck:
+        """The joint verdict of checks at their shares of alpha."""
+        claiming = [check for _, check in checks if verdict_of(check) != NO_CLAIM]
+        verdicts = [check.verdict for check in claiming]
+        return cls(
+            verdict=next((verdict for verdict in (CONTRADICTED, NOT_CONTRADICTED) if verdict in verdicts), CONFIRMED),
+            alpha=alpha,
+            power=power,
+            p_value=min(1.0, len(claiming) * min(check.p_value for check in claiming)),
+            n_samples=sum(check.n_samples for _, check in checks),
+            n_unknown=n_unknown,
+            is_calibration_set=any(check.is_calibration_set for check in claiming),
+            parts=tuple(checks),
+        )
+
+    @cached_property
+    def detectable(self) -> float:
+        """The least difference in one bin of one model that would have been seen with chance `power`, whichever bin it is.
+
+        As `CertificateCheck.detectable`; infinity where none would have been seen in some bin.
+        """
+        return float(np.nanmax(np.concatenate([check.sizes.detectable(self.power) for check in self._claiming])))
+
+    @cached_property
+    def samples_to_confirm(self) -> float:
+        """A size of the test set that would confirm, if cells and bins keep their shares of this one."""
+        return max(self._of_all("samples_to_confirm"))
+
+    @cached_property
+    def samples_to_contradict(self) -> float:
+        """A size of the test set that would contradict, as for `CertificateCheck`."""
+        return min(self._of_all("samples_to_contradict"))
+
+    @property
+    def _claiming(self) -> list[CertificateCheck]:
+        """The checks of models that promise something."""
+        return [check for _, check in self.parts if verdict_of(check) != NO_CLAIM]
+
+    def _of_all(self, size: str) -> list[float]:
+        """The size of the whole test set that gives each model its own size."""
+        # The share of each cell: as seen, had one sample more come to every one.
+        shares = [(check.n_samples + 1.0) / (self.n_samples + len(self.parts)) for check in self._claiming]
+        return [_ceil(getattr(check, size) / share) for check, share in zip(self._claiming, shares, strict=True)]
+
+    def __getitem__(self, key: Key | None) -> CertificateCheck:
+        """The check of a model, by its key; None for the pool."""
+        return dict(self.parts)[key]
+
+    def names_with(self, verdict: str) -> list[Key | None]:
+        """The keys of the models with this verdict; "no claim" for models that promise nothing."""
+        return [name for name, check in self.parts if verdict_of(check) == verdict]
+
+    def _columns(self) -> Columns:
+        checks = [check for _, check in self.parts]
+        return {
+            "cell": [name for name, _ in self.parts],
+            "verdict": list(map(verdict_of, checks)),
+            **{name: [getattr(check, name) for check in checks] for name in ("p_value", "n_samples")},
+            "detectable": [
+                known(float(np.nanmax(each))) if np.isfinite(each := check.sizes.detectable(self.power)).any() else None
+                for check in checks
+            ],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
+        names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "n_unknown", "is_calibration_set")
+        head = {name: getattr(self, name) for name in names}
+        head |= {"detectable": known(self.detectable), "requires": NEW_ROWS}
+        return {**head, **self._sizes(), "parts": [{"cell": name, **check.to_dict()} for name, check in self.parts]}
+
+    @property
+    def event(self) -> str:
+        """The event that all models are about; "" where it is not known, or models differ."""
+        events = {check.event for _, check in self.parts}
+        return events.pop() if len(events) == 1 else ""
+
+    def _statement(self) -> str:
+        rows, models = f"{self.n_samples:,} new rows", f"{len(self._claiming):,} models"
+        level = f"{sureness(self.alpha)} for all at once"
+        if self.verdict == CONTRADICTED:
+            broken = self.names_with(CONTRADICTED)
+            where = (f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})" for name in broken[:MOST_NAMED])
+            more = f" and {len(broken) - MOST_NAMED:,} more" if len(broken) > MOST_NAMED else ""
+            what = f"the frequencies{of_event(self.event)} lie outside the promised range"
+            return (
+                f"Contradicted by {rows}: of {models}, {what} for {', '.join(where)}{more} "
+                f"({level}; p = {shown_p(self.p_value)} after Bonferroni)."
+            )
+        if self.verdict == CONFIRMED:
+            return f"Confirmed by {rows}: in every bin of {models} the interval lies within what was promised ({level})."
+        if self.is_calibration_set:
+            return (
+                f"Not contradicted, and not confirmed: the {self.n_samples:,} rows are those that a model was fitted to, and a "
+                "promise is not confirmed by what it was made from."
+            )
+        seen = difference_seen(np.array([self.detectable]), self.power, f"one bin of one of {models}")
+        seen = seen or f"in some bins of {models} no difference would have been seen"
+        confirmed = self.names_with(CONFIRMED)
+        return f"Not contradicted by {rows} ({seen})" + (
+            f"; confirmed for {name_cells(confirmed, MOST_NAMED)}." if confirmed else "."
+        )
+
+
+def verdict_of(check: CertificateCheck) -> str:
+    """The verdict on one model of a set; "no claim" for a model that promises nothing."""
+    return NO_CLAIM if set(check.verdicts) == {NO_CLAIM} else check.verdict
+
+
+def _ceil(size: float) -> float:
+    return math.ceil(size) if math.isfinite(size) else size
 
 
 def of_event(event: str) -> str:

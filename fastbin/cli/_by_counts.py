@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 def can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: TableOptions) -> bool:
     """Whether counts say enough: of a step model or a set of them, whose bins need no key, and of rows without weights."""
-    from fastbin.model import BinnedModel
-
     if not table.can_be_read_again or rows.weights is not None:
         return False
-    if not isinstance(model, BinnedModel) and model.kind in CLASS_KINDS:
+    if model.kind in CLASS_KINDS:
         return False
-    models = [model] if isinstance(model, BinnedModel) else [*model.models.values(), model.pool]
-    return all(each is None or (each.kind == "step" and not each.needs_key) for each in models)
+    return all(own.kind == "step" and not own.needs_key for _, own in model.numbered)
 
 
 def assess_by_counts(
@@ -35,13 +32,12 @@ def assess_by_counts(
 ) -> TableAssessment | TableSetAssessment:
     """What the counts of rows by bin and label say; one pass."""
     from fastbin.engines import assess
-    from fastbin.model_set import ModelSet
 
     pa = arrow()
     columns = rows.columns(table)
     schema = pa.schema({"scores": pa.float64(), "labels": pa.float64()})
     segment = None
-    if isinstance(model, ModelSet):
+    if model.is_set:
         segment = table.check_column(str(cells.segment))
         schema = schema.append(pa.field("cells", pa.string() if isinstance(model.keys[0], str) else pa.int64()))
     with errors_in(table, columns), reading(table, "assessing") as watched:

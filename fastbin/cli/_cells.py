@@ -56,10 +56,8 @@ class CellOptions:
 
     def check(self, path: str, model: BinnedModel | ModelSet) -> None:
         """Refuse options that do not go with a model or a set."""
-        from fastbin.model_set import ModelSet
-
         name = display_name(path)
-        if not isinstance(model, ModelSet):
+        if not model.is_set:
             if self.are_given:
                 raise InputError(f"{name} is one model and no set; leave out --segment and --classes")
         elif model.kind in CLASS_KINDS:
@@ -199,9 +197,7 @@ class LabelledColumns:
         texts: Mapping[str, str] = MappingProxyType({}),
         propagate: Collection[str] = (),
     ) -> None:
-        from fastbin.model_set import ModelSet
-
-        self._models = model if isinstance(model, ModelSet) else None
+        self._models = model if model.is_set else None
         self._of_classes = self._models is not None and self._models.kind in CLASS_KINDS
         self._table, self._inputs = table, cells.inputs
         self._options: dict[str, Any] = {"whole": ("sample_weight",)}

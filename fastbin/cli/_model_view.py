@@ -1,4 +1,4 @@
-"""A model in words and as a table."""
+"""A model or a set of models in words and as a table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError
-from fastbin._model_table import bin_words, counted, intervals_of, log_odds, rows_shown, samples_of
-from fastbin._model_table import summary as summary
+from fastbin import _model_table
+from fastbin._model_table import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of
 from fastbin._tables import LONG
 from fastbin._typing import Array, Float64s
 from fastbin.cli._console import text_table
@@ -20,12 +19,29 @@ if TYPE_CHECKING:
 
     from fastbin.guarantees import Certificate, SetCertificate
     from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
 
-def facts(model: BinnedModel) -> Iterator[str]:
-    """What else a user must know about a model, one sentence each."""
-    if model.event:
-        yield f"Values are the probability of {event_words(model.event)}."
+def facts(fitted: BinnedModel | ModelSet) -> Iterator[str]:
+    """Further facts that a user must know about a model or a set, one sentence each."""
+    if fitted.event:
+        yield f"Values are the probability of {event_words(fitted.event)}."
+    yield from _about_cells(fitted) if fitted.is_set else _about_bins(fitted)
+
+
+def _about_cells(models: ModelSet) -> Iterator[str]:
+    pooled = models.pooled_keys
+    if pooled:
+        named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
+        cells = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}"
+        yield f"The pool is the model of {cells} with too few samples for a model of their own: {named}."
+    if models.unknown == "pool":
+        yield "Rows of other cells get the value of the pool, without an interval and without a promise."
+    else:
+        yield "Rows of other cells are refused."
+
+
+def _about_bins(model: BinnedModel) -> Iterator[str]:
     if model.score_range is None:
         yield "Scores may be any finite number."
     else:
@@ -87,23 +103,29 @@ def empty_bins(model: BinnedModel) -> list[int]:
     return np.flatnonzero(model.counts == 0).tolist()
 
 
-def promise(model: BinnedModel, alpha: float) -> tuple[Any, str]:
-    """The certificate and its sentence; or ``None`` and why there is none."""
-    try:
-        certificate = model.certificate(alpha)
-    except GuaranteeError as error:
-        return None, f"No certificate: {error}"
-    return certificate, str(certificate)
+def promise(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[Any, str]:
+    """The certificate, of a set the joint one, and its sentence; or ``None`` and why there is none."""
+    certificate, sentence = _model_table.promise(fitted, alpha)
+    return certificate, sentence + "." if certificate is None and fitted.is_set else sentence
 
 
-def show(out: Console, model: BinnedModel, alpha: float, max_rows: int | None = None) -> None:
-    """Print the facts, the table of bins and the certificate."""
-    for sentence in facts(model):
+def show(out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: int | None = None) -> None:
+    """Print the facts, the table of bins or cells, and the certificate."""
+    for sentence in facts(fitted):
         out.print(sentence)
-    if model.kind != "smooth":
-        print_bins(out, model, intervals_of(model, alpha), alpha, samples_of(model), max_rows)
+    certificate, sentence = promise(fitted, alpha)
+    if fitted.is_set:
+        parts = None if certificate is None else dict(certificate.parts)
+        _print_table(out, cell_words(fitted, parts, f"epsilon ({sureness(alpha)} joint)"), max_rows)
+    elif fitted.kind != "smooth":
+        print_bins(out, fitted, intervals_of(fitted, alpha), alpha, samples_of(fitted), max_rows)
     out.print()
-    print_promise(out, *promise(model, alpha))
+    print_promise(out, certificate, sentence)
+
+
+def _print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None) -> None:
+    out.print()
+    out.print(text_table(list(words), list(zip(*words.values(), strict=True)), max_rows))
 
 
 def print_promise(out: Console, certificate: Certificate | SetCertificate | None, sentence: str) -> None:
@@ -135,7 +157,6 @@ def print_bins(
     """
     most = LONG if max_rows is None else max_rows
     columns = bin_words(model, ends, f"{sureness(alpha)} interval", more, rows=rows_shown(model, most))
-    out.print()
-    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), most))
+    _print_table(out, columns, most)
     if max_rows is None and model.n_bins > most + 2:
         out.print(f"The first {most // 2} and the last {most // 2} of {model.n_bins:,} are shown; inspect --json has all.")

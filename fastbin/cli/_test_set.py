@@ -90,8 +90,6 @@ def _audit(
 
 def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:
     """Refuse to compare one model with a set, or sets of different kinds: their rows are not the same."""
-    from fastbin.model_set import ModelSet
-
-    if isinstance(other, ModelSet) and (not isinstance(loaded, ModelSet) or other.kind != loaded.kind):
-        what = f"a {loaded.kind} set" if isinstance(loaded, ModelSet) else "one model"
+    if other.is_set and (not loaded.is_set or other.kind != loaded.kind):
+        what = f"a {loaded.kind} set" if loaded.is_set else "one model"
         raise InputError(f"{path} is a {other.kind} set and MODEL is {what}; compare with another of its kind")

@@ -100,8 +100,6 @@ def command(
 
 
 def _show(assessment: Assessment | SetAssessment) -> None:
-    from fastbin.report import SetAssessment
-
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
     positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
@@ -113,7 +111,7 @@ def _show(assessment: Assessment | SetAssessment) -> None:
     table.columns[0].justify = "left"
     out.print(table)
     out.print()
-    if isinstance(assessment, SetAssessment):
+    if assessment.is_set:
         _show_cells(assessment)
     if assessment.certificates:
         print_certificate(out, assessment.certificates[0], with_reasons=False)

@@ -123,7 +123,6 @@ def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], 
 def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:
     """An expression in a line of its own; of a set, or with --style join, statements that make tables and then a query."""
     from fastbin import export
-    from fastbin.model_set import ModelSet
 
     if "dialect" not in given:
         given["dialect"] = DEFAULT_DIALECT
@@ -132,7 +131,7 @@ def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str
     tables = {OF_TABLES[name]: given.pop(name) for name in OF_TABLES if name in given}
     if more:
         raise click.UsageError(f"--outputs names {1 + len(more)} outputs; SQL is written for one")
-    if isinstance(model, ModelSet):
+    if model.is_set:
         if "cell" not in given:
             raise click.UsageError(f"{name} is a set of models; say --cell EXPRESSION, the key of the cell of a row")
         if "style" in given:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from fastbin import _model_table
 from fastbin._errors import FastbinWarning, InputError
 from fastbin._scalars import event_of
 from fastbin._typing import Array
-from fastbin.cli import _model_view, _set_view
+from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import counting_passes, note, reading, working
@@ -179,9 +180,8 @@ def command(
     words = {"sample_weight": "weights", **{argument: "probabilities" for argument in columns if argument.startswith("P[")}}
     named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
-    view: Any = _set_view if cells.are_given else _model_view
-    out.messages().print(f"{place}{view.summary(model)} ({named}).")
-    view.show(out.messages(), model, alpha, max_rows=30)
+    out.messages().print(f"{place}{_model_table.summary(model)} ({named}).")
+    _model_view.show(out.messages(), model, alpha, max_rows=30)
 
 
 def _given(ctx: click.Context, configuration: dict[str, Any], method: str) -> dict[str, Any]:

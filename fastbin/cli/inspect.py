@@ -13,7 +13,7 @@ from fastbin import _model_table
 from fastbin._errors import InputError
 from fastbin._provenance import in_words
 from fastbin._typing import Float64s
-from fastbin.cli import _model_view, _set_view
+from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json
 from fastbin.cli._exports import WORDS, Exported, load_or_describe
@@ -21,6 +21,7 @@ from fastbin.cli._streams import display_name
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
 
 @click.command(
@@ -48,30 +49,38 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
     ONNX graph says of it.
     """
-    from fastbin.model_set import ModelSet
-
     loaded, name = load_or_describe(model), display_name(model)
     if isinstance(loaded, Exported):
         _check_options(loaded, name, cell)
         _show_export(loaded, model, name, as_json)
         return
     if cell is not None:
-        if not isinstance(loaded, ModelSet):
+        if not loaded.is_set:
             raise InputError(f"{name} is one model and no set; leave out --cell")
-        own = _set_view.model_of_cell(loaded, cell)
+        own = _model_of_cell(loaded, cell)
         if own is None:
             raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
         loaded, name = own, f"{name}, {cell}"
-    is_set = isinstance(loaded, ModelSet)
     if as_json:
-        content = _set_view.set_as_json(loaded, alpha) if isinstance(loaded, ModelSet) else model_as_json(loaded, alpha)
+        content = _set_as_json(loaded, alpha) if loaded.is_set else model_as_json(loaded, alpha)
         say_json({"path": model, **({} if cell is None else {"cell": cell}), **content})
         return
-    view: Any = _set_view if is_set else _model_view
-    console().print(f"{name}: {view.summary(loaded)}.")
-    view.show(console(), loaded, alpha)
+    console().print(f"{name}: {_model_table.summary(loaded)}.")
+    _model_view.show(console(), loaded, alpha)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
+
+
+def _model_of_cell(models: ModelSet, cell: str) -> BinnedModel | None:
+    """The model of a key as it is typed."""
+    key: int | str = cell
+    if not isinstance(models.keys[0], str):
+        digits = cell.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
+            return None
+        key = int(cell)
+    model: BinnedModel | None = models.get(key)
+    return model
 
 
 def _check_options(export: Exported, name: str, cell: str | None) -> None:
@@ -91,9 +100,30 @@ def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
         console().print(f"{key.removeprefix('fastbin.')}: {value}")
 
 
+def _promise_as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, Any]:
+    certificate, sentence = _model_view.promise(fitted, alpha)
+    return {
+        "alpha": alpha,
+        "certificate": None if certificate is None else {"sentence": sentence, **certificate.to_dict()},
+        "why_no_certificate": sentence if certificate is None else None,
+    }
+
+
+def _set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
+    """Everything that `_model_view.show` prints, unrounded, and every model."""
+    return {
+        **{field: getattr(models, field) for field in (*_model_table.SET_FIELDS, "provenance")},
+        "keys": list(models.keys),
+        "pooled_keys": list(models.pooled_keys),
+        "columns": None if models.columns is None else list(models.columns),
+        "sha256": hashlib.sha256(models.to_bytes()).hexdigest(),
+        "models": [{"cell": name, **model_as_json(model, alpha)} for name, model in models.numbered],
+        **_promise_as_json(models, alpha),
+    }
+
+
 def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded."""
-    certificate, sentence = _model_view.promise(model, alpha)
     ends = _model_table.intervals_of(model, alpha)
     content = {field: getattr(model, field) for field in (*_model_table.FIELDS, "provenance")}
     rates = model.rates
@@ -116,10 +146,7 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     content["steps"] = _steps_as_json(model) if model.has_steps else None
     content["empty_bins"] = _model_view.empty_bins(model)
     content["falls_after_steps" if model.has_steps else "falls_after_bins"] = model.falls.tolist()
-    content["alpha"] = alpha
-    content["certificate"] = None if certificate is None else {"sentence": sentence, **certificate.to_dict()}
-    content["why_no_certificate"] = sentence if certificate is None else None
-    return content
+    return {**content, **_promise_as_json(model, alpha)}
 
 
 def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from fastbin.cli._streams import Output, check_inputs, load_any
 from fastbin.guarantees.words import sureness
 from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
-from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
 
 if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor, MonitorReport
@@ -156,7 +154,7 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
     columns = rows.columns(table)
     source = KeySource(table, keys) if keys.column is not None else None
     reader = ColumnReader(table, columns, label="labels", positive=rows.positive)
-    needs_key = isinstance(monitor.model, BinnedModel) and monitor.model.needs_key
+    needs_key = not monitor.model.is_set and monitor.model.needs_key
     names = list(dict.fromkeys([*reader.names, *([keys.column] if needs_key and keys.column is not None else [])]))
     with reading(table, "counting outcomes") as watched:
         for batch in watched(table.batches(names)):
@@ -170,7 +168,7 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, k
 def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions, cells: CellOptions) -> None:
     """Give the monitor of a set all rows of a table."""
     models = monitor.model
-    assert isinstance(models, ModelSet)
+    assert models.is_set
     if keys.column is not None:
         raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
     n_unknown = 0

@@ -60,7 +60,6 @@ def command(
     that one is; class-wise one column NAME_CLASS for each class.
     """
     from fastbin.cli._scorers import ClassScorer, ModelScorer, Scorer, SegmentScorer
-    from fastbin.model import BinnedModel
 
     check_inputs(MODEL=model, FILE=file)
     out = Output(output, reads=(file, model, *keys.files), is_text=True)
@@ -69,7 +68,7 @@ def command(
     source = KeySource(table, keys)
     settings: dict[str, Any] = {"column": column, "alpha": interval, "nan": nan}
     scorer: Scorer
-    if isinstance(loaded, BinnedModel):
+    if not loaded.is_set:
         scorer = ModelScorer(loaded, table, rows.score_column(table), source, **settings)
     elif loaded.kind in CLASS_KINDS:
         scorer = ClassScorer(loaded, table, cells, source, **settings)

@@ -108,14 +108,13 @@ def _misfits(
 ) -> Iterator[str]:  # fmt: skip
     """Options that say nothing about this model and this file, which would be passed over in silence."""
     from fastbin.export.rows import needs_keys
-    from fastbin.model_set import ModelSet
 
     for name, value in of_sql.items():
         if value is not None and target != "sql":
             yield f"--{name} is not for {target}; it is for sql"
     if alpha is not None and target == "json":
         yield "--alpha is not for json, which has no intervals of its own"
-    if cell is not None and not isinstance(model, ModelSet):
+    if cell is not None and not model.is_set:
         yield "--cell is for a set of models, and MODEL is one; leave it out"
     if keys.column is not None and not needs_keys(model):
         yield "--key is for models that split ties by key, and MODEL compares none; leave it out"
@@ -135,10 +134,9 @@ def _columns(
 ) -> dict[str, Any]:
     """The scores of a file, and where the model asks for them the keys and the cells."""
     from fastbin.export.rows import needs_keys
-    from fastbin.model_set import ModelSet
 
-    is_set, score = isinstance(model, ModelSet), rows.score_column(table)
-    if is_set and cell is None:
+    score = rows.score_column(table)
+    if model.is_set and cell is None:
         raise click.UsageError("say --cell COLUMN, as the model is a set")
     reader, source = ColumnReader(table, {"scores": score}, propagate=["scores"]), KeySource(table, options)
     found: dict[str, list[Any]] = {"scores": [], "keys": [], "cells": []}
@@ -148,7 +146,7 @@ def _columns(
             found["scores"].append(reader.read(batch)["scores"])
             if needs_keys(model):
                 found["keys"].append(_keys(table, batch, first_row, source, options))
-            if isinstance(model, ModelSet) and cell is not None:
+            if model.is_set and cell is not None:
                 text = read_text(table, table.check_column(cell), batch, first_row)
                 with errors_in(table, {"cells": cell}, first_row):
                     keys = as_keys(text, are_text=isinstance(model.keys[0], str))

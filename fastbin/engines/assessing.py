@@ -13,10 +13,9 @@ from fastbin.engines.bin_counts import count_rows, refuse_left_out
 from fastbin.engines.counting import Asked, Tally
 from fastbin.engines.pieces import pieces_of, rows_of
 from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN
-from fastbin.report.assessment import Assessment, assess_model
+from fastbin.report.assessment import Assessment, SetAssessment, assess_model
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut
-from fastbin.report.set_assessment import SetAssessment
 
 NOT_COUNTED = (
     "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
@@ -141,7 +140,7 @@ def assess(
     )  # fmt: skip
     known = {each.name: getattr(about, each.name) for each in fields(about)}
     known.update(left_out=left_out, before=None)
-    if isinstance(about, Assessment):
+    if not about.is_set:
         return TableAssessment(**known)
     known["cells"] = tuple(replace(each, before=None, brier_before=None) for each in about.cells)
     return TableSetAssessment(**known)

@@ -12,15 +12,16 @@ takes the logarithm of 0 on the way to an answer. Branches and names that do not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._errors import InputError
 from fastbin._typing import Float64s
-from fastbin.export.steps import limits_of
+from fastbin.export.steps import SetSteps, Steps, check_outputs, limits_of, require_steps, set_steps_of, steps_of
 from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 # The operations, and the places of their arguments. "<" and "=" are conditions, the first argument of "choose".
 OPERATIONS = {
@@ -94,6 +95,17 @@ def curve_of(model: BinnedModel) -> Curve:
         raise InputError("is of kind 'step', which is a table and no curve", argument="model")
     low, high, clip = limits_of(model)
     return Curve(low, high, clip, *(_straight_lines(model) if model.kind == "linear" else _smooth(model)))
+
+
+def form_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Steps | SetSteps | Curve:
+    """The form that an export is written from: the steps of a model or of a set, or the curve of a model without steps."""
+    if model.is_set:
+        return set_steps_of(model, outputs, alpha)
+    if model.kind == "step":
+        return steps_of(model, outputs, alpha)
+    if check_outputs(outputs, alpha) != ("value",):
+        require_steps(model)
+    return curve_of(model)
 
 
 def written(

@@ -113,7 +113,7 @@ def json(model: Any) -> str:
     True
     """
     fitted = as_model_or_set(model)
-    word = "model" if isinstance(fitted, BinnedModel) else "set"
+    word = "set" if fitted.is_set else "model"
     head = {"fastbin": word, "version": VERSION, "sha256": digest_of(fitted)}
     lines = [
         *(f'"{name}": {_text(value)}' for name, value in head.items()),

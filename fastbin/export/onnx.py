@@ -10,19 +10,15 @@ from fastbin._dependencies import needed_for
 from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_count
-from fastbin.export.curves import Curve, curve_of
+from fastbin.export.curves import Curve, form_of
 from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
 from fastbin.export.steps import (
     ALPHA,
     ENDS,
     SetSteps,
     Steps,
-    check_outputs,
     digest_of,
     promise_of,
-    require_steps,
-    set_steps_of,
-    steps_of,
 )
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -114,7 +110,7 @@ def onnx(
 
     check_count(opset, "opset", LEAST_OPSET, defs.onnx_opset_version())
     checked = as_model_or_set(model)
-    parts = parts_of(checked, outputs, alpha)
+    parts = form_of(checked, outputs, alpha)
     shape = ("n", 1) if column else ("n",)
     inputs = inputs_of(parts, shape, score="score")
     names = {name: TENSORS[name] for name in outputs}
@@ -133,17 +129,6 @@ def onnx(
     )  # fmt: skip
     helper.set_model_props(made, metadata_of(checked, names, alpha))
     return made
-
-
-def parts_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Steps | SetSteps | Curve:
-    """The steps of a model, or of all models of a set, or the curve of a model without steps."""
-    if isinstance(model, ModelSet):
-        return set_steps_of(model, outputs, alpha)
-    if model.kind == "step":
-        return steps_of(model, outputs, alpha)
-    if check_outputs(outputs, alpha) != ("value",):
-        require_steps(model)
-    return curve_of(model)
 
 
 def inputs_of(parts: Steps | SetSteps | Curve, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
@@ -176,8 +161,8 @@ def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: 
     return {
         VERSION_KEY: library_version(),
         SHA256_KEY: digest_of(model),
-        KIND_KEY: "set" if isinstance(model, ModelSet) else model.kind,
-        SCHEME_KEY: model.kind if isinstance(model, ModelSet) else model.scheme,
+        KIND_KEY: "set" if model.is_set else model.kind,
+        SCHEME_KEY: model.kind if model.is_set else model.scheme,
         BINS_KEY: str(model.n_bins),
         SAMPLES_KEY: str(model.n_samples),
         PROMISE_KEY: promise_of(model),

@@ -13,7 +13,8 @@ from fastbin._calibrator import as_model_or_set
 from fastbin._dependencies import needed_for
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
-from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of, parts_of
+from fastbin.export.curves import form_of
+from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of
 from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -105,7 +106,7 @@ def append_onnx(
         from onnx import helper
 
     checked = as_model_or_set(model)
-    parts = parts_of(checked, outputs, alpha)
+    parts = form_of(checked, outputs, alpha)
     made = _read(classifier_graph)
     graph = made.graph
     if any(each.key == SHA256_KEY for each in made.metadata_props):

@@ -59,7 +59,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
     own_keys = None
     if needs_keys(model):
         own_keys = random_keys(n) if keys is None else as_key_array(keys, n)
-    if isinstance(model, BinnedModel):
+    if not model.is_set:
         if cells is not None:
             raise InputError("are given, and the model is no set", "leave them out", argument="cells")
         return RowsToScore(column, own_keys)
@@ -77,7 +77,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
 
 def needs_keys(model: BinnedModel | ModelSet) -> bool:
     """Whether any answer depends on a key."""
-    return any(each.needs_key for each in ([model] if isinstance(model, BinnedModel) else (m for _, m in model.numbered)))
+    return any(own.needs_key for _, own in model.numbered)
 
 
 def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
@@ -89,7 +89,7 @@ def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
 def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
     """Rows where a wrong export shows: at each edge and the four doubles on both sides, with the key of the edge and those next
     to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
-    if isinstance(model, BinnedModel):
+    if not model.is_set:
         return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
     n_spread = MOST_SPREAD // model.n_models
     of_models = [_hard_rows_of(each, needs_keys(model), n_spread) for _, each in model.numbered]
@@ -158,7 +158,7 @@ def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[
 
 
 def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
-    if isinstance(model, BinnedModel):
+    if not model.is_set:
         low, high, _ = limits_of(model)
         return (rows.scores >= low) & (rows.scores <= high)
     assert rows.cells is not None
@@ -169,7 +169,7 @@ def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
 
 
 def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: float) -> Array:
-    of_row: tuple[Any, ...] = (rows.scores,) if isinstance(model, BinnedModel) else (rows.scores, rows.cells)
+    of_row: tuple[Any, ...] = (rows.scores, rows.cells) if model.is_set else (rows.scores,)
     if name in ENDS:
         return np.asarray(model.predict_interval(*of_row, alpha=alpha, keys=rows.keys))[:, ENDS.index(name)]
     return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, keys=rows.keys))

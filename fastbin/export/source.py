@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from fastbin._calibrator import as_model_or_set
 from fastbin._errors import InputError, InputTypeError
 from fastbin._typing import Array, Float64s
-from fastbin.export.curves import Curve, Expression, Name, Named, Operation, curve_of, written
-from fastbin.export.steps import GREATEST, OUTPUTS, check_outputs, description_of, require_steps
+from fastbin.export.curves import Curve, Expression, Name, Named, Operation, form_of, written
+from fastbin.export.steps import GREATEST, OUTPUTS, description_of
 from fastbin.export.tables import Tables, tables_of
-from fastbin.model import BinnedModel
 
 WIDTH = 112
 
@@ -193,13 +192,8 @@ def literal(text: str) -> str:
 
 def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
     """What there is to write of a model, a set or a calibrator, checked."""
-    model = as_model_or_set(model)
-    outputs = check_outputs(outputs, alpha)
-    if isinstance(model, BinnedModel) and model.kind != "step" and outputs == ("value",):
-        return curve_of(model)
-    if isinstance(model, BinnedModel):
-        require_steps(model)
-    return tables_of(model, outputs, alpha)
+    form = form_of(as_model_or_set(model), outputs, alpha)
+    return form if isinstance(form, Curve) else tables_of(form)
 
 
 def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:

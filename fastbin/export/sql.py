@@ -146,7 +146,7 @@ def sql(
     check_choice(what, "what", OUTPUTS)
     check_choice(style, "style", STYLES)
     fitted = as_model_or_set(model)
-    if not isinstance(fitted, BinnedModel):
+    if fitted.is_set:
         raise InputTypeError("is a set of models", "use sql_set, which writes a table and its query", argument="model")
     score = check_expression(score, "score")
     if style != "join":

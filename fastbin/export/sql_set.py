@@ -14,7 +14,6 @@ from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import check_expression, check_key_expression, sought
 from fastbin.export.lookup import FilledTable, Lookup, SqlTables, names_of, require_tables, sql_tables, steps_table
 from fastbin.export.steps import GREATEST, OF_UNKNOWN, OUTPUTS, SetSteps, Steps, description_of, digest_of, set_steps_of
-from fastbin.model_set import ModelSet
 
 
 def sql_set(
@@ -107,7 +106,7 @@ def sql_set(
     require_tables(words)
     check_choice(what, "what", OUTPUTS)
     fitted = as_model_or_set(models)
-    if not isinstance(fitted, ModelSet):
+    if not fitted.is_set:
         raise InputTypeError("is one model", "use sql, which writes one expression", argument="models")
     steps = set_steps_of(fitted, (what,), alpha)
     names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
+from fastbin._errors import InputError, InputTypeError
 from fastbin._keys import ABOVE_EVERY_KEY
+from fastbin._model_table import promise
 from fastbin._native.score import library_version
 from fastbin._provenance import in_words
 from fastbin._scalars import check_alpha
@@ -120,7 +121,7 @@ def digest_of(model: BinnedModel | ModelSet) -> str:
 def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), alpha: float | None = None) -> tuple[str, ...]:
     """What every export says about itself, line by line: the version, the digest, the model with the alpha of the ends of its
     intervals if these are among the outputs, what it promises, of which event p is the probability, and how it came about."""
-    about = f"{len(model)} cells, {model.n_models} models, " if isinstance(model, ModelSet) else f"scheme {model.scheme}, "
+    about = f"{len(model)} cells, {model.n_models} models, " if model.is_set else f"scheme {model.scheme}, "
     ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
     return (
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
@@ -133,10 +134,8 @@ def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), a
 
 def promise_of(model: BinnedModel | ModelSet) -> str:
     """The certificate in one sentence, or why there is none."""
-    try:
-        return str(model.certificate(ALPHA))
-    except GuaranteeError as reason:
-        return f"No certificate: {' '.join(str(reason).split())}"
+    certificate, sentence = promise(model, ALPHA)
+    return sentence if certificate is not None else " ".join(sentence.split())
 
 
 def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | None) -> Steps:

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._typing import Array, Float64s, Int64s, UInt64s
-from fastbin.export.steps import OF_UNKNOWN, Steps, set_steps_of, steps_of
-from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
+from fastbin.export.steps import OF_UNKNOWN, SetSteps, Steps
 
 
 class SetCells(NamedTuple):
@@ -52,11 +50,10 @@ class Tables(NamedTuple):
         return bool((self.clip_lows > self.lows).any() or (self.clip_highs < self.highs).any())
 
 
-def tables_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Tables:
-    """The tables of a model or of a set with these outputs."""
-    if isinstance(model, BinnedModel):
-        return _tables([steps_of(model, outputs, alpha)], None)
-    steps = set_steps_of(model, outputs, alpha)
+def tables_of(steps: Steps | SetSteps) -> Tables:
+    """The tables of a model or of a set."""
+    if isinstance(steps, Steps):
+        return _tables([steps], None)
     models, unknown = list(steps.models), -1
     if steps.unknown is not None:
         # Rows of other keys: one more model, which has the values of the pool's, and neither its bins nor its intervals.

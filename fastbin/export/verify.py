@@ -304,7 +304,7 @@ def _or_none(number: float) -> float | None:
 
 
 def _is_smooth(model: BinnedModel | ModelSet) -> bool:
-    return any(each.kind == "smooth" for each in ([model] if isinstance(model, BinnedModel) else model.models.values()))
+    return any(each.kind == "smooth" for _, each in model.numbered)
 
 
 def _read_json(text: str, model: BinnedModel | ModelSet, rows: RowsToScore) -> Ran:

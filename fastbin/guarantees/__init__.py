@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastbin.guarantees.apriori import epsilon, samples_needed
-from fastbin.guarantees.certificate import Certificate
+from fastbin.guarantees.certificate import Certificate, SetCertificate
 from fastbin.guarantees.certify import certify
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.evidence import Evidence
@@ -11,7 +11,6 @@ from fastbin.guarantees.intervals import interval
 from fastbin.guarantees.joint import certify_set, set_intervals
 from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins
 from fastbin.guarantees.radius import exact_radius
-from fastbin.guarantees.set_certificate import SetCertificate
 from fastbin.guarantees.sets import bin_sets
 from fastbin.guarantees.sharing import common_radius
 

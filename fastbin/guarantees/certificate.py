@@ -1,22 +1,89 @@
-"""A promise about a fitted model, and what it rests on."""
+"""A promise about a fitted model, or about the models of a set together, and what it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin import _html
 from fastbin._errors import GuaranteeError
+from fastbin._tables import Columns, Table, as_html, without_middle
 from fastbin._typing import Bools, Float64s
 from fastbin.guarantees.evidence import Evidence, unwritten_end
-from fastbin.guarantees.words import event_words, name_bins, rounded_up, sureness
+from fastbin.guarantees.words import event_words, name_bins, name_cells, rounded_up, sureness
+
+# For each word for the cells of a set: one of them, and what the values are compared with.
+CELLS = {
+    "cells": ("cell", "the true frequency of {event}"),
+    "segments": ("segment", "the true frequency of {event}"),
+    "predicted classes": ("predicted class", "how often the predicted class is the true one"),
+    "classes": ("class", "how often the class is the true one"),
+}
+
+
+class _Words(NamedTuple):
+    """The parts of the sentence of a certificate that a model and a set fill differently."""
+
+    models: str  # how many of which kind, of a set
+    fine: bool  # whether values are finer than the bins
+    left_out: str
+    truth: str  # what values are compared with
+    every: str = ""  # for what the next sample counts
+
+
+class _Promise:
+    """Shared by the certificates of a model and of a set: the sentence, and what it rests on."""
+
+    epsilon: float
+    alpha: float | None
+    kind: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    n_samples: int
+    n_bins: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    def explain(self) -> str:
+        """The theorem, what epsilon consists of where that is known, and the assumptions: a line for each."""
+        return "\n- ".join([f"Theorem: {self.theorem}.\n{self._sum_of_terms()}Assumptions:", *self.assumptions])
+
+    def _sum_of_terms(self) -> str:
+        return ""
+
+    def _sentence(self) -> _Words:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        samples, distance = f"{self.n_samples:,} calibration samples", rounded_up(self.epsilon)
+        models, fine, left_out, truth, every = self._sentence()
+        of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
+        if self.kind == "expected-ece":
+            return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
+        assert self.alpha is not None
+        sure, within = f"With probability at least {sureness(self.alpha)} over the {samples}", f"within {distance} of {truth}"
+        bins = f"{self.n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"
+        if self.kind == "ece":
+            error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
+            at_once = f"{of_each} at once, and so of all of them," if models else ""
+            return f"{sure}, {error}{at_once} is at most {distance}{left_out}."
+        served = "the average of what is served" if fine else "the predicted probability"
+        if self.kind == "marginal":
+            sure += " and the next sample"
+            if not models and not fine:
+                return f"{sure}, {served} of that sample is {within} in its bin ({bins}{left_out})."
+            return f"{sure}, {served} in the bin of that sample is{every} {within} there ({bins}{of_models}{left_out})."
+        each = "the only bin" if self.n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
+        return f"{sure}, in {each}{left_out}, {served} is {within}."
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(_Promise):
     """What a fitted model promises, with which probability, and on which assumptions.
 
     ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
@@ -96,13 +163,7 @@ class Certificate:
     event: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return plain | {"terms": [list(term) for term in self.terms]}
-
-    def explain(self) -> str:
-        """The theorem, what epsilon consists of where that is known, and the assumptions: a line for each."""
-        return "\n- ".join([f"Theorem: {self.theorem}.\n{self._sum_of_terms()}Assumptions:", *self.assumptions])
+        return super().to_dict() | {"terms": [list(term) for term in self.terms]}
 
     def _sum_of_terms(self) -> str:
         if not self.terms:
@@ -111,55 +172,132 @@ class Certificate:
         return f"Epsilon: {self.epsilon:.5f} = {terms.removeprefix('+ ')}.\n"
 
     def _repr_html_(self) -> str:
-        return _html.notebook(*promise_as_html(self))
+        return _html.notebook(*_promise_as_html(self))
 
-    def __str__(self) -> str:
-        samples = f"{self.n_samples:,} calibration samples"
-        distance = rounded_up(self.epsilon)
+    def _sentence(self) -> _Words:
         left_out = ""
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
-        if self.silent:
-            left_out += f" (nothing is promised {self.silent})"
-        if self.kind == "expected-ece":
-            return f"Averaged over sets of {samples}, the expected calibration error is at most {distance}{left_out}."
-        assert self.alpha is not None
-        if self.n_steps:
-            return self._about_averages(samples, distance, left_out)
-        sure, event = f"With probability at least {sureness(self.alpha)}", event_words(self.event)
-        if self.kind == "ece":
-            return f"{sure} over the {samples}, the expected calibration error is at most {distance}{left_out}."
-        if self.kind == "marginal":
-            return (
-                f"{sure} over the {samples} and the next sample, the predicted probability of that sample is within {distance} "
-                f"of the true frequency of {event} in its bin ({self.n_bins} bins{left_out})."
-            )
-        bins = "the only bin" if self.n_bins == 1 else f"each of the {self.n_bins} bins at once"
-        return (
-            f"{sure} over the {samples}, in {bins}{left_out}, the predicted probability is within {distance} of the true "
-            f"frequency of {event}."
-        )
-
-    def _about_averages(self, samples: str, distance: str, left_out: str) -> str:
-        """The sentence for values that are finer than the bins."""
-        sure, bins = f"With probability at least {sureness(self.alpha or 1.0)}", f"{self.n_bins} evidence bins"
-        event = event_words(self.event)
-        if self.kind == "ece":
-            return f"{sure} over the {samples}, the binned calibration error on the {bins} is at most {distance}{left_out}."
-        if self.kind == "marginal":
-            return (
-                f"{sure} over the {samples} and the next sample, the average of what is served in the bin of that sample is "
-                f"within {distance} of the true frequency of {event} there ({bins}{left_out})."
-            )
-        each = "the only bin" if self.n_bins == 1 else f"each of the {bins} at once"
-        return (
-            f"{sure} over the {samples}, in {each}{left_out}, the average of what is served is within {distance} of the true "
-            f"frequency of {event}."
-        )
+        left_out += f" (nothing is promised {self.silent})" if self.silent else ""
+        return _Words("", bool(self.n_steps), left_out, f"the true frequency of {event_words(self.event)}")
 
 
-def promise_as_html(certificate: Any) -> tuple[str, str]:
+@dataclass(frozen=True)
+class SetCertificate(_Promise, Table):
+    """What the models of a set promise together, with which probability, and on which assumptions.
+
+    ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
+    plain values for programs.
+
+    Attributes
+    ----------
+    epsilon : float
+        The guaranteed distance, the largest of all models.
+    alpha : float or None
+        Failure probability of the promise about all models. None for "expected-ece", which is a statement about a mean.
+    kind : {"conditional", "marginal", "expected-ece", "ece"}
+        As in `Certificate`, for all models at once; for "marginal" about the next sample, whatever its cell is.
+    bound : str
+        Which computation gave epsilon; see `fastbin.guarantees.certify`.
+    theorem : str
+        The results that the promise rests on.
+    assumptions : tuple of str
+        What must be true, one sentence each.
+    cells : {"cells", "segments", "predicted classes", "classes"}
+        What the models are about. "classes" share their rows; the others are disjoint.
+    n_models, n_bins : int
+        Models with samples of their own, and all their bins.
+    n_samples : int
+        Of all fits; of one of them, where the same rows serve all.
+    parts : tuple of (name, Certificate)
+        What each model promises at its share of alpha, in the order of the models. The name is the key of the model, None for
+        the pool.
+    uncovered : tuple of (name, tuple of int)
+        The bins of each model that hold no sample of their own and are left out. A model without samples is not in `parts`.
+
+    Examples
+    --------
+    >>> import fastbin as fb
+    >>> from fastbin.guarantees import certify_set
+    >>> scores = [i / 1000 for i in range(1000)]
+    >>> few, many = ([int(i % 10 < tenths) for i in range(1000)] for tenths in (2, 5))
+    >>> models = [fb.FixedWidthBinning(n_bins=4).fit(scores, labels).model_ for labels in (few, many)]
+    >>> certificate = certify_set(models, names=["north", "south"], cells="segments")
+    >>> print(certificate)
+    With probability at least 90 % over the 2,000 calibration samples, in each of the 8 bins of 2 segments at once, the ...
+    >>> [(name, round(part.epsilon, 3), round(part.alpha, 3)) for name, part in certificate.parts]
+    [('north', 0.07, 0.051), ('south', 0.08, 0.051)]
+    """
+
+    epsilon: float
+    alpha: float | None
+    kind: str
+    bound: str
+    theorem: str
+    assumptions: tuple[str, ...]
+    cells: str
+    n_models: int
+    n_bins: int
+    n_samples: int
+    parts: tuple[tuple[Any, Certificate], ...]
+    uncovered: tuple[tuple[Any, tuple[int, ...]], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = [[name, part.to_dict()] for name, part in self.parts]
+        uncovered = [[name, list(bins)] for name, bins in self.uncovered]
+        return super().to_dict() | {"event": self.event, "parts": parts, "uncovered": uncovered}
+
+    @property
+    def event(self) -> str:
+        """The event that all values are the probability of; "" where it is not known, or models differ."""
+        events = {part.event for _, part in self.parts}
+        return events.pop() if len(events) == 1 else ""
+
+    def _columns(self) -> Columns:
+        columns: dict[str, list[Any]] = {"cell": [name for name, _ in self.parts]}
+        for field in ("epsilon", "alpha", "n_samples", "n_bins"):
+            columns[field] = [getattr(part, field) for _, part in self.parts]
+        return columns
+
+    def _repr_html_(self) -> str:
+        words, _ = self._words()
+        parts = [part for _, part in without_middle(self.parts)]
+        words["epsilon"] = [rounded_up(part.epsilon) for part in parts]
+        words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for part in parts]
+        return _html.notebook(*_promise_as_html(self), as_html(words, n_text=1))
+
+    def _sentence(self) -> _Words:
+        truth = CELLS[self.cells][1].format(event=event_words(self.event))
+        every = " for every class" if self.cells == "classes" else ""
+        return _Words(self._models(), any(part.n_steps for _, part in self.parts), self._left_out(), truth, every)
+
+    def _models(self) -> str:
+        """How many cells of which kind, the pool named apart."""
+        pooled = any(name is None for name, _ in self.parts)
+        n_cells = self.n_models - pooled
+        counted = f"{n_cells:,} {CELLS[self.cells][0] if n_cells == 1 else self.cells}"
+        if pooled:
+            pool = "the pool (as mixed in calibration)"
+            return f"{counted} and {pool}" if n_cells else pool
+        return counted
+
+    def _left_out(self) -> str:
+        """The models without samples by name, and how many single bins."""
+        covered = {name for name, _ in self.parts}
+        whole = [name for name, _ in self.uncovered if name not in covered]
+        n_bins = sum(len(bins) for name, bins in self.uncovered if name in covered)
+        parts = [f"{name_cells(whole)} without samples"] if whole else []
+        if n_bins:
+            parts.append(f"{n_bins:,} {'bin' if n_bins == 1 else 'bins'} without samples of their own")
+        left_out = f", leaving out {' and '.join(parts)}" if parts else ""
+        for where in dict.fromkeys(part.silent for _, part in self.parts if part.silent):
+            silent = [name for name, part in self.parts if part.silent == where]
+            left_out += f" (nothing is promised {where} of {name_cells(silent, 3)})"
+        return left_out
+
+
+def _promise_as_html(certificate: Any) -> tuple[str, str]:
     """The sentence of a certificate, and what it rests on, folded."""
     reasons = _html.paragraph(f"{certificate.theorem}.") + _html.bullets(map(_html.escape, certificate.assumptions))
     return f"<p><strong>{_html.escape(str(certificate))}</strong></p>", _html.folded("theorem and assumptions", reasons)

@@ -15,7 +15,7 @@ from fastbin._typing import Float64s, Int64s
 from fastbin.guarantees.apriori import KINDS
 from fastbin.guarantees.assumptions import assumptions_of
 from fastbin.guarantees.bound_names import check_bound
-from fastbin.guarantees.certificate import Certificate, certificate_of
+from fastbin.guarantees.certificate import CELLS, Certificate, SetCertificate, certificate_of
 from fastbin.guarantees.certify import binomial_law, boundary_shifts, certify
 from fastbin.guarantees.evidence import (
     Evidence,
@@ -29,7 +29,6 @@ from fastbin.guarantees.evidence import (
     require_means,
 )
 from fastbin.guarantees.intervals import check_method, interval_among, interval_of_tally, tally_of
-from fastbin.guarantees.set_certificate import CELLS, SetCertificate
 from fastbin.guarantees.sharing import common_radius, failure_within, share_alpha
 from fastbin.guarantees.two_resolutions import has_steps
 from fastbin.guarantees.words import name_cell

@@ -20,7 +20,7 @@ from fastbin.online.monitor_report import MonitorReport, as_e_value, report_of
 from fastbin.online.monitor_state import MonitorState, log_mean, state_bytes, state_from_bytes
 from fastbin.online.state import State
 from fastbin.online.streaming import StreamingBinning
-from fastbin.online.watched import SET_NOTE, Watched, note_of, watch
+from fastbin.online.watched import SET_NOTE, Watched, note_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -119,7 +119,7 @@ class CalibrationMonitor(State):
     """
 
     def __init__(self, model: Any, alpha: float = 0.05, tolerance: Any = 0.0, *, interval_alpha: float | None = None) -> None:
-        watched = watch(as_model_or_set(model))
+        watched = Watched(as_model_or_set(model))
         alpha = check_alpha(alpha)
         if interval_alpha is not None:
             interval_alpha = check_alpha(interval_alpha, "interval_alpha")
@@ -157,11 +157,11 @@ class CalibrationMonitor(State):
 
     def belongs_to(self, model: BinnedModel | ModelSet) -> bool:
         """Whether this is the monitor of this model or set; one of a set that was read from bytes goes on with it then."""
-        if self._watched is not None or not isinstance(model, ModelSet):
+        if self._watched is not None or not model.is_set:
             return self._watched is not None and self._watched.model == model
         if self._state.stream.partition.note != note_of(model):
             return False
-        self._watched = watch(model)
+        self._watched = Watched(model)
         return True
 
     def _require_watched(self) -> Watched:
@@ -344,13 +344,13 @@ class CalibrationMonitor(State):
         monitor = cls.__new__(cls)
         state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data) if isinstance(data, memoryview) else data)
         partition = state.stream.partition
-        watched = None if partition.note.startswith(SET_NOTE) else watch(partition)
+        watched = None if partition.note.startswith(SET_NOTE) else Watched(partition)
         monitor._set_up(state, mixture, alpha, interval_alpha, watched)
         return monitor
 
     def __reduce__(self) -> tuple[Any, ...]:
         attached = self._watched.model if self._watched is not None else None
-        if isinstance(attached, ModelSet):
+        if attached is not None and attached.is_set:
             return _restored, (type(self), self.to_bytes(), attached)
         return super().__reduce__()
 

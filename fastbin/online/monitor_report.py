@@ -10,7 +10,6 @@ from typing import Any
 from fastbin._typing import Float64s
 from fastbin.guarantees.words import name_cell
 from fastbin.intervals import beta_binomial, sidak
-from fastbin.model_set import ModelSet
 from fastbin.online.monitor_state import MonitorState
 from fastbin.online.watched import Watched
 
@@ -184,7 +183,7 @@ def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, number
         "named_at": (number or None for number in state.named_at.tolist()),
     }
     bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
-    return MonitorReport(bins=bins, n_steps=watched.n_steps, is_set=isinstance(watched.model, ModelSet), **numbers)
+    return MonitorReport(bins=bins, n_steps=watched.n_steps, is_set=watched.model.is_set, **numbers)
 
 
 def as_e_value(log_e: float) -> float:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastbin._calibrator import Estimator, as_model_or_set
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._scalars import check_alpha
-from fastbin._typing import Float64s
+from fastbin._errors import InputError, InputTypeError
+from fastbin._model_table import intervals_of
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model import BinnedModel
@@ -69,7 +68,7 @@ def coarser(table: ReliabilityTable) -> ReliabilityTable:
 
 def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> ReliabilityTable:
     """The bins of a model, or of all models of a set, with the samples of the fit; simultaneous intervals where there are."""
-    models = [own for _, own in model.numbered] if isinstance(model, ModelSet) else [model]
+    models = [own for _, own in model.numbered]
     if any(own.kind != "step" or own.counts is None for own in models):
         raise InputError("the model has no samples by bin to draw", "pass predictions and labels of a test set")
     values = np.concatenate([own.bin_values for own in models])
@@ -80,7 +79,7 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     def column(entries: Any) -> Any:
         return entries[seen][order]
 
-    intervals = _intervals(model, alpha)
+    intervals = intervals_of(model, alpha)
     return ReliabilityTable(
         grouping="values",
         n_bins_asked=len(values),
@@ -99,11 +98,6 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     )
 
 
-def _intervals(model: BinnedModel | ModelSet, alpha: float | None) -> Float64s | None:
-    if alpha is None:
-        return None
-    try:
-        found = model.interval(check_alpha(alpha))
-    except GuaranteeError:
-        return None
-    return np.concatenate(found) if isinstance(model, ModelSet) else found
+def models_by_name(fitted: BinnedModel | ModelSet) -> dict[str, BinnedModel]:
+    """The models of a set by what they are called; a lone model is under the empty name."""
+    return {("pool" if fitted.is_set else "") if name is None else str(name): own for name, own in fitted.numbered}

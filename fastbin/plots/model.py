@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from fastbin._calibrator import Calibrator, as_model_or_set
 from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError
 from fastbin._keys import ABOVE_EVERY_KEY
+from fastbin._model_table import intervals_of
 from fastbin._scalars import check_alpha
 from fastbin._typing import Float64s
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.plots._given import models_by_name
 from fastbin.plots._style import (
     MOST_SERIES,
     Axes,
@@ -79,7 +79,7 @@ def step_plot(
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     look, notes, tops = look_of(ax), [], []
     for index, (name, each) in enumerate(zip(short_names(shown), shown.values(), strict=True)):
-        bands = _bands(each, alpha) if intervals and len(models) == 1 else None
+        bands = intervals_of(each, alpha) if intervals and len(models) == 1 else None
         label = name or "calibrated probability"
         _draw(ax, each, series(index, look), label, _limits(each, low, high), bands, alpha, alone=len(models) == 1)
         tops.append(float(each.values.max()) if len(each.values) else 1.0)
@@ -104,10 +104,7 @@ def _models_by_name(given: Any) -> dict[str, BinnedModel]:
     if isinstance(given, Mapping):
         named = {str(name): as_model_or_set(item, f"model[{name!r}]") for name, item in given.items()}
         return {name: item for name, item in named.items() if isinstance(item, BinnedModel)}
-    fitted = as_model_or_set(given)
-    if isinstance(fitted, ModelSet):
-        return {"pool" if name is None else str(name): own for name, own in fitted.numbered}
-    return {"": fitted}
+    return models_by_name(as_model_or_set(given))
 
 
 def _range_of(model: BinnedModel) -> tuple[float, float]:
@@ -129,14 +126,6 @@ def _limits(model: BinnedModel, low: float, high: float) -> tuple[float, float]:
     """Where the function begins and ends in a plot from `low` to `high`."""
     least, most = model.score_range or (low, high)
     return max(least, low), min(most, high)
-
-
-def _bands(model: BinnedModel, alpha: float) -> Float64s | None:
-    """The simultaneous intervals, where there are any."""
-    if model.kind == "step":
-        with suppress(GuaranteeError):
-            return model.interval(alpha)
-    return None
 
 
 def _draw(

@@ -17,7 +17,7 @@ from fastbin._validation import check_same_length
 from fastbin.assess import reliability_table
 from fastbin.assess.samples import check_samples, rows_of_each
 from fastbin.model_set import ModelSet
-from fastbin.plots._given import coarser, tables_of
+from fastbin.plots._given import coarser, models_by_name, tables_of
 from fastbin.plots._style import Axes, as_label, axes_or_new, draw_diagonal, finish, look_of, series, shortened
 from fastbin.plots.reliability import draw_table, span_of
 
@@ -76,7 +76,7 @@ def small_multiples(
     ['north  (4)', 'south  (4)']
     """
     if isinstance(tables, ModelSet):
-        tables = {"pool" if name is None else str(name): own for name, own in tables.numbered}
+        tables = models_by_name(tables)
     items = {name: coarser(table) for name, table in tables_of(tables, None, "tables", alpha=alpha).items()}
     most = check_count(most, "most")
     largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]

@@ -13,9 +13,8 @@ The page needs no network and no scripts. matplotlib draws its pictures (the ext
 
 from __future__ import annotations
 
-from fastbin.report.assessment import Assessment, assess_model
+from fastbin.report.assessment import Assessment, CellResult, SetAssessment, assess_model
 from fastbin.report.page import render_report, write_report
 from fastbin.report.scorecard import Scorecard
-from fastbin.report.set_assessment import CellResult, SetAssessment
 
 __all__ = ["Assessment", "CellResult", "Scorecard", "SetAssessment", "assess_model", "render_report", "write_report"]

@@ -1,33 +1,35 @@
-"""A fitted model on a test set: what a report shows, and ``fastbin assess`` prints."""
+"""A fitted model or a set of models on a test set: what a report shows, and ``fastbin assess`` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, NamedTuple, overload
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
 
 from fastbin import assess
-from fastbin._calibrator import Calibrator, as_model, as_model_or_set
+from fastbin._calibrator import Calibrator, Estimator, as_model_or_set
+from fastbin._cells import Key
 from fastbin._docstrings import shared_docs
 from fastbin._errors import GuaranteeError
 from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha
+from fastbin._native.fit import row_keys
+from fastbin._scalars import check_alpha, check_seed
 from fastbin._typing import Array, Bools, Float64s, Int64s
 from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
-from fastbin.assess.parts import check_cells_given
-from fastbin.assess.samples import Samples, check_samples
-from fastbin.guarantees import Certificate
+from fastbin.assess.chance import ChanceLevel
+from fastbin.assess.promise import check_cells_given
+from fastbin.assess.reliability import table_of
+from fastbin.assess.samples import Samples, check_samples, rows_of_each
+from fastbin.assess.verdict import verdict_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.report.cautions import cautions_of
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import ComparedBins, LeftOut, Scorecard, n_positive, predictions_given, rows_kept
-from fastbin.report.set_assessment import SetAssessment, assess_set
 
-Predictor = BinnedModel | Calibrator | Any
+Predictor = BinnedModel | Calibrator | ModelSet | Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,67 +62,156 @@ class Assessment(Findings):
         The test of the conditional certificate; None where there is none, or the weights do not allow it.
     """
 
+    is_set: ClassVar[Literal[False]] = False
     model: BinnedModel
-    alpha: float
+    bin_counts: Int64s | None
+
+    @property
+    def fitted(self) -> BinnedModel:
+        """The model."""
+        return self.model
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """How good the model of one cell is; part of a `SetAssessment`.
+
+    Attributes
+    ----------
+    cell : int, str or None
+        The key; None for the pool.
+    n_bins, n_fitted : int
+        Bins of the model, and samples of its fit.
+    after, before : ReliabilityTable or None
+        Of the calibrated probabilities, and of the scores where they are probabilities; None without test samples.
+    n_samples, n_positive : int
+        Test samples of the cell.
+    brier, brier_before : float or None
+    verdict : str or None
+        Of the check of the certificate.
+    """
+
+    cell: Key | None
+    n_bins: int
+    n_fitted: int
     n_samples: int
     n_positive: int
-    is_weighted: bool
-    left_out: LeftOut
-    bin_counts: Int64s | None
-    after: Scorecard
-    before: Scorecard | None
-    others: tuple[Scorecard, ...]
-    certificates: tuple[Certificate, ...]
-    why_no_certificate: str | None
-    check: assess.CertificateCheck | None
+    after: assess.ReliabilityTable | None
+    before: assess.ReliabilityTable | None
+    brier: float | None
+    brier_before: float | None
+    verdict: str | None
 
-    @cached_property
-    def cautions(self) -> tuple[str, ...]:
-        """What a reader should know before relying on the model, a sentence or two each; empty if all is well."""
-        return tuple(cautions_of(self))
+    @property
+    def chance_level(self) -> ChanceLevel | None:
+        """What calibration error a calibrated predictor would show in the bins of this cell."""
+        return None if self.after is None else self.after.chance_level
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
+        """The numbers as plain dicts, lists, strings and numbers, ready for JSON."""
+        names = ("cell", "n_bins", "n_fitted", "n_samples", "n_positive", "verdict")
         return {
-            **{name: getattr(self, name) for name in ("event", "alpha", "n_samples", "n_positive", "is_weighted")},
-            "left_out": self.left_out._asdict(),
-            "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
-            "why_no_certificate": self.why_no_certificate,
-            "check": None if self.check is None else {"sentence": str(self.check), **self.check.to_dict()},
-            "scorecards": [scorecard.to_dict() for scorecard in self.scorecards],
-            "cautions": list(self.cautions),
+            **{name: getattr(self, name) for name in names},
+            "ece": None if self.after is None else self.after.ece(),
+            "ece_by_chance": None if self.chance_level is None else self.chance_level.ece,
+            "ece_by_chance_95": None if self.chance_level is None else self.chance_level.ece_95,
+            "ece_before": None if self.before is None else self.before.ece(),
+            "brier_score": self.brier,
+            "brier_score_before": self.brier_before,
+            "reliability": None if self.after is None else self.after.to_dict(),
         }
 
 
+@dataclass(frozen=True, eq=False)
+class SetAssessment(Findings):
+    """How good a set of models is on a test set; made by `assess_model`.
+
+    Attributes
+    ----------
+    models : ModelSet
+    n_unknown : int
+        Samples of cells that the set does not know. They are scored by the pool, counted here, and nothing is promised of them.
+    cells : tuple of CellResult
+        In the order of the models of the set, the pool last.
+    alpha, n_samples, n_positive, is_weighted, left_out, after, before, others, why_no_certificate
+        As in `Assessment`, of what the set serves.
+    certificates : tuple of SetCertificate
+        Joint: conditional, marginal and for the ECE; none where a model supports none.
+    check : SetCheck or None
+        The test of the conditional certificate; None where there is none, or the weights do not allow it.
+    """
+
+    is_set: ClassVar[Literal[True]] = True
+    models: ModelSet
+    n_unknown: int
+    cells: tuple[CellResult, ...]
+
+    @property
+    def fitted(self) -> ModelSet:
+        """The set."""
+        return self.models
+
+    def _of_cells(self) -> dict[str, Any]:
+        return {"cells": [cell.to_dict() for cell in self.cells]}
+
+
 class _TestSet(NamedTuple):
-    """The test rows that the model can score, checked."""
+    """The test rows that the model or the set can score, checked."""
 
     samples: Samples  # with scores in place of predictions
+    cells: Array | None  # of a set alone, like the next
+    numbers: Array | None  # of the models, -1 for unknown cells
     keys: Array | None
+    seed: int | None  # where there are no keys
     kept: Bools  # of the rows given
     left_out: LeftOut
 
     @classmethod
-    def of(cls, model: BinnedModel, scores: Any, labels: Any, sample_weight: Any, positive: Any, keys: Any) -> _TestSet:
-        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
-        column = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
+    def of(
+        cls, fitted: BinnedModel | ModelSet, scores: Any, labels: Any, cells: Any, sample_weight: Any, positive: Any, keys: Any,
+        seed: int | None,
+    ) -> _TestSet:  # fmt: skip
+        check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+        column, numbers = as_scores(scores), None
+        if fitted.is_set:
+            numbers = fitted.find(cells)
+        else:
+            column = clip_scores(column, fitted.score_range, fitted.out_of_range)
         ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
-        check_same_length(scores=column, labels=ones, sample_weight=weights)
-        kept, left_out = rows_kept(column, *(model.score_range or (-np.inf, np.inf)))
-        samples = Samples(column[kept], ones[kept], None if weights is None else weights[kept])
-        return cls(samples, None if keys is None else as_key_array(keys, len(column))[kept], kept, left_out)
+        check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=weights)
+        if keys is not None:
+            keys = as_key_array(keys, len(column))
+        elif fitted.is_set:
+            keys = row_keys(check_seed(seed), len(column))
+        # Models that clip move scores outside their range themselves. Unknown cells have number -1: the pool is the last model.
+        limits = [None if own.out_of_range == "clip" else own.score_range for _, own in fitted.numbered]
+        ends = np.array([each or (-np.inf, np.inf) for each in limits])
+        kept, left_out = rows_kept(column, *(ends[0] if numbers is None else ends[numbers].T))
+        return cls(
+            samples=Samples(column[kept], ones[kept], None if weights is None else weights[kept]),
+            cells=np.asarray(cells, dtype=object)[kept] if fitted.is_set else None,
+            numbers=None if numbers is None else numbers[kept],
+            keys=None if keys is None else keys[kept],
+            seed=seed if keys is None else None,
+            kept=kept,
+            left_out=left_out,
+        )
 
-    def bins_of(self, model: BinnedModel, seed: int | None) -> Int64s | None:
-        """The bin of each sample; None for a model without bins."""
-        if model.kind != "step":
+    def bins_of(self, fitted: BinnedModel | ModelSet) -> Int64s | None:
+        """The bin of each sample; None for a model without bins, and for a set."""
+        if fitted.is_set or fitted.kind != "step":
             return None
-        return model.assign(self.samples.predictions, keys=self.keys, seed=seed).astype(np.int64)
+        return fitted.assign(self.samples.predictions, keys=self.keys, seed=self.seed).astype(np.int64)
 
-    def predictions_of(self, other: Predictor, seed: int | None, name: str) -> Float64s:
-        """The predictions of another method for the rows that were kept: of a model, or as given for all rows."""
-        if isinstance(other, (BinnedModel, Calibrator)):
-            return as_model(other).predict(self.samples.predictions, keys=self.keys, seed=seed)
-        return predictions_given(other, self.kept, name)
+    def predictions_of(self, other: Predictor, name: str) -> Float64s:
+        """The predictions of a method for the rows that were kept: of a model or a set, or as given for all rows."""
+        if not isinstance(other, (BinnedModel, Estimator, ModelSet)):
+            return predictions_given(other, self.kept, name)
+        fitted = as_model_or_set(other, f"others[{name!r}]")
+        if not fitted.is_set:
+            return fitted.predict(self.samples.predictions, keys=self.keys, seed=self.seed)
+        check_cells_given(fitted, self.cells)
+        return fitted.predict(self.samples.predictions, self.cells, keys=self.keys, seed=self.seed)
 
 
 @overload
@@ -195,55 +286,69 @@ def assess_model(
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     check_cells_given(fitted, cells)
-    if isinstance(fitted, ModelSet):
-        return assess_set(
-            fitted, scores, labels, cells, others=others or {}, sample_weight=sample_weight, positive=positive, alpha=alpha,
-            level=level, n_bins=n_bins, keys=keys, seed=seed,
-        )  # fmt: skip
-    return _assess_one(
-        fitted, scores, labels, others=others or {}, sample_weight=sample_weight, positive=positive, alpha=alpha, level=level,
-        n_bins=n_bins, keys=keys, seed=seed,
-    )  # fmt: skip
-
-
-def _assess_one(
-    model: BinnedModel, scores: Any, labels: Any, *, others: Mapping[str, Predictor], sample_weight: Any, positive: Any,
-    alpha: float, level: float, n_bins: int | None, keys: Any, seed: int | None,
-) -> Assessment:  # fmt: skip
-    """`assess_model` for one model."""
-    seed = None if keys is not None else seed
-    test = _TestSet.of(model, scores, labels, sample_weight, positive, keys)
-    samples = test.samples
-    bins, calibrated = test.bins_of(model, seed), test.predictions_of(model, seed, "calibrated")
-    compared = ComparedBins.of(calibrated, samples, n_bins, bins if model.has_steps else None)
+    test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, keys, seed)
+    samples, bins, served = test.samples, test.bins_of(fitted), test.predictions_of(fitted, "calibrated")
+    compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
     scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
-    certificates, why = _certificates(model, alpha)
-    check = None
-    if certificates and not samples.is_weighted:
+    certificates, why = _certificates(fitted, alpha)
+    check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
+    if certificates and not samples.is_weighted and known.any():
         check = assess.check_certificate(
-            model, samples.predictions, samples.labels, certificate=certificates[0], alpha=level,
-            sample_weight=samples.weights, keys=test.keys, seed=seed,
+            fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], alpha=level,
+            sample_weight=samples.weights, keys=test.keys, seed=test.seed,
         )  # fmt: skip
-    return Assessment(
-        model=model,
-        alpha=alpha,
-        n_samples=samples.n_samples,
-        n_positive=n_positive(samples),
-        is_weighted=samples.is_weighted,
-        left_out=test.left_out,
-        bin_counts=None if bins is None else np.bincount(bins, samples.frequencies, model.n_bins).astype(np.int64),
-        after=scored("calibrated", calibrated, own=True),
-        before=scored("score itself", samples.predictions) if are_probabilities else None,
-        others=tuple(scored(name, test.predictions_of(other, seed, name)) for name, other in others.items()),
-        certificates=certificates,
-        why_no_certificate=why,
-        check=check,
-    )
+    shared: dict[str, Any] = {
+        "alpha": alpha,
+        "n_samples": samples.n_samples,
+        "n_positive": n_positive(samples),
+        "is_weighted": samples.is_weighted,
+        "left_out": test.left_out,
+        "after": scored("calibrated", served, own=True),
+        "before": scored("score itself", samples.predictions) if are_probabilities else None,
+        "others": tuple(scored(name, test.predictions_of(other, name)) for name, other in (others or {}).items()),
+        "certificates": certificates,
+        "why_no_certificate": why,
+        "check": check,
+    }
+    if not fitted.is_set:
+        counts = None if bins is None else np.bincount(bins, samples.frequencies, fitted.n_bins).astype(np.int64)
+        return Assessment(model=fitted, bin_counts=counts, **shared)
+    cells = tuple(_cell_results(fitted, test, served, n_bins, check, alpha=alpha, before=are_probabilities))
+    return SetAssessment(models=fitted, n_unknown=samples.take(~known).n_samples, cells=cells, **shared)
 
 
-def _certificates(model: BinnedModel, alpha: float) -> tuple[tuple[Certificate, ...], str | None]:
+def _certificates(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[tuple[Any, ...], str | None]:
     try:
-        return tuple(model.certificate(alpha=alpha, kind=kind) for kind in ("conditional", "marginal", "ece")), None
+        return tuple(fitted.certificate(alpha=alpha, kind=kind) for kind in ("conditional", "marginal", "ece")), None
     except GuaranteeError as error:
         return (), str(error)
+
+
+def _cell_results(
+    models: ModelSet, test: _TestSet, served: Float64s, n_bins: int | None, check: Any, *, alpha: float, before: bool
+) -> Iterator[CellResult]:  # fmt: skip
+    """What the test samples of each model show, in the order of the set; `before` if scores are probabilities."""
+    samples, numbers = test.samples, np.asarray(test.numbers)
+    rows_of = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
+    nothing = np.empty(0, np.int64)
+    for number, (cell, own) in enumerate(models.numbered):
+        rows = rows_of.get(number, nothing)
+        seen = samples.take(rows)
+        predictions, has_rows = served[rows], seen.n_samples > 0
+        options: dict[str, Any] = {"sample_weight": seen.weights}
+        has_before = has_rows and before
+        bins = ComparedBins.of(predictions, seen, n_bins) if has_rows else None
+        calibrated = Samples(predictions, seen.labels, seen.weights)
+        yield CellResult(
+            cell=cell,
+            n_bins=own.n_bins,
+            n_fitted=own.n_samples,
+            n_samples=seen.n_samples,
+            n_positive=n_positive(seen),
+            after=None if bins is None else table_of(calibrated, bins.groups, bins.n_bins, alpha=alpha),
+            before=table_of(seen, bins.groups.shared(), bins.n_bins, alpha=alpha) if bins is not None and before else None,
+            brier=assess.brier_score(predictions, seen.labels, **options) if has_rows else None,
+            brier_before=assess.brier_score(seen.predictions, seen.labels, **options) if has_before else None,
+            verdict=None if check is None else verdict_of(check[cell]),
+        )

@@ -3,41 +3,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastbin._typing import Bools, Int64s
 from fastbin.assess.verdict import CONTRADICTED
-from fastbin.guarantees.words import moved_by, name_bins
+from fastbin.guarantees.words import moved_by, name_bins, name_cells
 from fastbin.intervals._beta import special_functions
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
-    from fastbin.report.assessment import Assessment
+    from fastbin.report.findings import Findings
     from fastbin.report.scorecard import LeftOut, Scorecard
 
 FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
 SURPRISING = 0.001  # p-value; below it two data sets are said to differ
 
 
-def cautions_of(assessment: Assessment) -> Iterator[str]:
+def cautions_of(assessment: Findings) -> Iterator[str]:
     """A sentence or two for each; none if all is well."""
     if assessment.check is not None and assessment.check.verdict == CONTRADICTED:
         yield f"The certificate is contradicted by the test set. {assessment.check}"
     if assessment.why_no_certificate is not None:
         yield f"There is no certificate: {assessment.why_no_certificate}."
-    yield from about_left_out(assessment.left_out)
+    yield from _about_left_out(assessment.left_out)
+    yield from _about_the_cells(assessment) if assessment.fitted.is_set else _about_the_model(assessment)
+    yield from _about_the_gain(assessment.before, assessment.after)
+
+
+def _about_the_model(assessment: Any) -> Iterator[str]:
+    """Cautions of an `Assessment` about the fit of its model, and about the bins."""
     yield from _about_the_fit(assessment.model)
     if assessment.bin_counts is not None:
         yield from _about_the_bins(assessment.model, assessment.bin_counts)
     if not assessment.is_weighted:
         yield from _about_the_populations(assessment)
-    yield from about_the_gain(assessment.before, assessment.after)
 
 
-def about_left_out(left_out: LeftOut) -> Iterator[str]:
+def _about_the_cells(assessment: Any) -> Iterator[str]:
+    """Cautions of a `SetAssessment` about the cells of its set."""
+    if assessment.n_unknown:
+        yield (
+            f"{assessment.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
+            "and nothing is promised about them."
+        )
+    pooled = assessment.models.pooled_keys
+    if pooled:
+        share = f"{len(pooled):,} of {len(assessment.models):,} cells"
+        yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
+    unseen = [cell.cell for cell in assessment.cells if cell.n_samples == 0]
+    if unseen:
+        yield f"No test sample is of {name_cells(unseen)}: the test says nothing about {_them(unseen)}."
+    few = [cell.cell for cell in assessment.cells if 0 < cell.n_samples < FEW]
+    if few:
+        yield f"Fewer than {FEW} test samples are of {name_cells(few)}: the test says little about {_them(few)}."
+
+
+def _them(cells: Sequence[Any]) -> str:
+    return "it" if len(cells) == 1 else "them"
+
+
+def _about_left_out(left_out: LeftOut) -> Iterator[str]:
     """How many test rows were left out, and why."""
     if left_out.total:
         reasons = ((left_out.missing, "missing"), (left_out.outside, "outside the range of the model"))
@@ -92,7 +120,7 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
         )
 
 
-def _about_the_populations(assessment: Assessment) -> Iterator[str]:
+def _about_the_populations(assessment: Any) -> Iterator[str]:
     """Whether the test set can be a sample of the population that the model was fitted to."""
     model = assessment.model
     positives, sizes = np.array([model.n_positive, assessment.n_positive]), np.array([model.n_samples, assessment.n_samples])
@@ -121,7 +149,7 @@ def _p_homogeneous(table: Int64s) -> float:
     return float(special_functions().chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
 
 
-def about_the_gain(before: Scorecard | None, after: Scorecard) -> Iterator[str]:
+def _about_the_gain(before: Scorecard | None, after: Scorecard) -> Iterator[str]:
     """What the proper scores say against the calibrated probabilities."""
     if math.isinf(after.log_loss):
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."

@@ -12,8 +12,7 @@ from fastbin._dependencies import needed_for
 from fastbin.guarantees.words import name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
 from fastbin.plots._looks import LIGHT_LOOK, follow_page
-from fastbin.report.assessment import Assessment
-from fastbin.report.set_assessment import SetAssessment
+from fastbin.report.assessment import Assessment, SetAssessment
 
 VALIDITY = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
 MOST_PANELS = 12
@@ -22,45 +21,42 @@ INKED = dict.fromkeys(
 ) | {"axes.facecolor": LIGHT_LOOK.paper, "figure.facecolor": LIGHT_LOOK.paper}
 
 
-def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
-    """The step function, validity, and reliability before and after: for each a caption and the picture."""
-    model = assessment.model
-    promise: dict[str, Any] = {}
-    validity = VALIDITY
-    if model.scheme == "umd" and assessment.certificates:  # the scheme of Theorem 4
-        validity += " The grey line is what the number of calibration samples promised before any was seen."
-        if model.n_samples >= 2 * model.n_bins:
-            promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
+def pictures_of(assessment: Assessment | SetAssessment) -> list[tuple[str, str]]:
+    """Validity, and reliability before and after; before it the step function of a model, behind it every cell of a set."""
     curves = {scorecard.name: scorecard.curve for scorecard in assessment.scorecards}
     end = min(1.0, max(0.02, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
-    function = (
+    words, promise = VALIDITY, dict[str, Any]()
+    if not assessment.is_set and assessment.model.scheme == "umd" and assessment.certificates:  # the scheme of Theorem 4
+        model = assessment.model
+        words += " The grey line is what the number of calibration samples promised before any was seen."
+        if model.n_samples >= 2 * model.n_bins:
+            promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
+    validity = _svg((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))
+    shared = [(words, validity), *_reliability(assessment)]
+    return [*shared, *_cells(assessment)] if assessment.is_set else [_function(assessment), *shared]
+
+
+def _function(assessment: Assessment) -> tuple[str, str]:
+    model = assessment.model
+    words = (
         f"The calibrated probability as a function of the score. With {sureness(assessment.alpha)} probability the band holds "
         "the true frequencies of all bins at once."
     )
     if model.has_steps:
-        function += " It is about the average of what is served within a bin (dashes), not about single values."
-    pictures = [
-        (function, _svg((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))),
-        (validity, _svg((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))),
-    ]
-    return pictures + _reliability(assessment)
+        words += " It is about the average of what is served within a bin (dashes), not about single values."
+    return words, _svg((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))
 
 
-def pictures_of_set(assessment: SetAssessment) -> list[tuple[str, str]]:
-    """Validity, reliability before and after, and reliability cell by cell."""
-    curves = {scorecard.name: scorecard.curve for scorecard in assessment.scorecards}
-    end = min(1.0, max(0.02, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
-    pictures = [(VALIDITY, _svg((5.2, 3.6), partial(validity_plot, curves, max_epsilon=end))), *_reliability(assessment)]
+def _cells(assessment: SetAssessment) -> list[tuple[str, str]]:
     tables = {name_cell(cell.cell).strip("'"): cell.after for cell in assessment.cells if cell.after is not None}
-    if tables:
-        rows = -(-min(len(tables), MOST_PANELS) // 4)
-        caption = (
-            "The calibrated probabilities against what happened in the test set, in each cell by itself (its number of test "
-            "samples in brackets). The lines are exact intervals for the bins of one cell."
-        )
-        drawn = _svg((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS))
-        pictures.append((caption, drawn))
-    return pictures
+    if not tables:
+        return []
+    words = (
+        "The calibrated probabilities against what happened in the test set, in each cell by itself (its number of test "
+        "samples in brackets). The lines are exact intervals for the bins of one cell."
+    )
+    rows = -(-min(len(tables), MOST_PANELS) // 4)
+    return [(words, _svg((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS)))]
 
 
 def _reliability(assessment: Assessment | SetAssessment) -> list[tuple[str, str]]:

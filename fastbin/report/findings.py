@@ -1,36 +1,70 @@
-"""What the assessments of a model and of a set of models say in short: in words, printed, in a notebook, as a data frame."""
+"""Shared by the assessments of a model and of a set: their fields, and what they say in words and as a table."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fastbin import _html
 from fastbin._shown import printable
 from fastbin._tables import Columns, Table, as_html, as_text
 from fastbin.assess.reliability import by_chance
-from fastbin.report.scorecard import Scorecard
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+from fastbin.report.cautions import cautions_of
+from fastbin.report.scorecard import LeftOut, Scorecard
 
 
+@dataclass(frozen=True, eq=False)
 class Findings(Table):
-    """What both assessments share. ``str()`` is the short of it; as a data frame, there is a row for each predictor."""
+    """Shared by both assessments. ``str()`` is the short of it; as a data frame, there is a row for each predictor."""
 
+    alpha: float
     n_samples: int
+    n_positive: int
+    is_weighted: bool
+    left_out: LeftOut
     after: Scorecard
     before: Scorecard | None
     others: tuple[Scorecard, ...]
-    certificates: Any
+    certificates: tuple[Any, ...]
+    why_no_certificate: str | None
     check: Any
+
+    @property
+    def fitted(self) -> BinnedModel | ModelSet:
+        """The model or the set that is assessed."""
+        raise NotImplementedError
 
     @property
     def event(self) -> str:
         """The event that the values are the probability of; "" where it is not known."""
-        assessed = self.models if hasattr(self, "models") else self.model  # type: ignore[attr-defined]
-        return str(assessed.event)
+        return str(self.fitted.event)
 
-    @property
+    @cached_property
     def cautions(self) -> tuple[str, ...]:
-        """What a reader should know, a sentence or two each."""
-        raise NotImplementedError
+        """What a reader should know before relying on the model, a sentence or two each; empty if all is well."""
+        return tuple(cautions_of(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
+        own = self._of_cells()
+        names = ("event", "alpha", "n_samples", "n_positive", "is_weighted", *(["n_unknown"] if own else []))
+        return {
+            **{name: getattr(self, name) for name in names},
+            "left_out": self.left_out._asdict(),
+            "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
+            "why_no_certificate": self.why_no_certificate,
+            "check": None if self.check is None else {"sentence": str(self.check), **self.check.to_dict()},
+            "scorecards": [scorecard.to_dict() for scorecard in self.scorecards],
+            **own,
+            "cautions": list(self.cautions),
+        }
+
+    def _of_cells(self) -> dict[str, Any]:
+        """The cells of a set, ready for JSON."""
+        return {}
 
     @property
     def scorecards(self) -> tuple[Scorecard, ...]:

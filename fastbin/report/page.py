@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -12,17 +11,13 @@ from fastbin._docstrings import shared_docs
 from fastbin._files import SupportsWrite, write_bytes
 from fastbin._html import badge, bullets, escape, facts_table, paragraph
 from fastbin._native.score import library_version
-from fastbin._provenance import in_words
-from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html
 from fastbin.assess.verdict import NEW_ROWS
-from fastbin.guarantees.words import event_words, label_words
-from fastbin.model import BinnedModel
-from fastbin.report.assessment import Assessment
-from fastbin.report.figures import pictures_of, pictures_of_set
-from fastbin.report.set_assessment import SetAssessment
+from fastbin.guarantees.words import label_words
+from fastbin.report.assessment import Assessment, SetAssessment
+from fastbin.report.figures import pictures_of
 from fastbin.report.style import STYLE
-from fastbin.report.tables import bins_table, cells_table, set_facts
+from fastbin.report.tables import detail_table, facts_of
 
 
 def render_report(
@@ -67,21 +62,15 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
-    if isinstance(assessment, SetAssessment):
-        about = {"The set": facts_table(set_facts(assessment.models, model_source))}
-        detail, pictures = {"Cell by cell": cells_table(assessment)}, pictures_of_set(assessment)
-    else:
-        about = {"The model": facts_table(_model_facts(assessment.model, model_source))}
-        detail, pictures = {"Bin by bin": bins_table(assessment)}, pictures_of(assessment)
     contents = {
         "In short": _summary(assessment),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
-        **about,
+        "The set" if assessment.is_set else "The model": facts_table(facts_of(assessment.fitted, model_source)),
         "What is promised": _promises(assessment),
         "The test set": facts_table(_test_facts(assessment, test_source)),
-        **detail,
+        "Cell by cell" if assessment.is_set else "Bin by bin": detail_table(assessment),
         "Before and after": as_html(assessment.score_words(), n_text=1),
-        "Pictures": _figures(pictures),
+        "Pictures": _figures(pictures_of(assessment)),
         "How to read this": READING,
     }
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
@@ -148,36 +137,6 @@ def _promises(assessment: Assessment | SetAssessment) -> str:
     )
 
 
-def _model_facts(model: BinnedModel, source: str | None) -> dict[str, str]:
-    size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
-    if model.has_steps:
-        size = f", {model.n_bins:,} evidence bins, {model.n_steps:,} steps"
-    accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
-    if model.out_of_range == "clip":
-        accepted += "; others are clipped to its ends"
-    return {
-        "File": source or "",
-        "Method": SCHEMES[model.scheme].title + size,
-        "Values are the probability of": event_words(model.event),
-        "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with {label_words(model.event)}"
-        if model.n_samples
-        else "",
-        "Scores accepted": accepted,
-        "Ties at boundaries": _ties(model),
-        "Seed": str(model.seed),
-        "Note": model.note,
-        "Made by": in_words(model),
-        "SHA-256 of the model file": hashlib.sha256(model.to_bytes()).hexdigest(),
-    }
-
-
-def _ties(model: BinnedModel) -> str:
-    """Which rule decided about equal scores, and for how many samples."""
-    if model.ties == "none":
-        return ""
-    return f"{model.ties}; {model.n_tied:,} calibration samples tied"
-
-
 def _test_facts(assessment: Assessment | SetAssessment, source: str | None) -> dict[str, str]:
     n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
     return {
@@ -186,7 +145,7 @@ def _test_facts(assessment: Assessment | SetAssessment, source: str | None) -> d
         f"With {label_words(assessment.event)}": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
-        "Of unknown cells": f"{assessment.n_unknown:,}" if isinstance(assessment, SetAssessment) else "",
+        "Of unknown cells": f"{assessment.n_unknown:,}" if assessment.is_set else "",
     }
 
 

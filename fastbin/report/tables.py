@@ -12,10 +12,10 @@ from fastbin._provenance import in_words
 from fastbin._schemes import SCHEMES
 from fastbin._tables import as_html, number_format
 from fastbin.assess import CertificateCheck
-from fastbin.guarantees.words import event_words, name_cell, sureness
+from fastbin.guarantees.words import event_words, label_words, name_cell, sureness
+from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.report.assessment import Assessment
-from fastbin.report.set_assessment import SetAssessment
+from fastbin.report.assessment import Assessment, SetAssessment
 
 # A table of more bins is folded.
 UNFOLDED = 40
@@ -24,6 +24,11 @@ UNFOLDED = 40
 def _range(ends: Iterable[float], form: str) -> str:
     low, high = ends
     return f"{low:{form}} to {high:{form}}"
+
+
+def detail_table(assessment: Assessment | SetAssessment) -> str:
+    """The results of the test set for every bin of a model, or for every cell of a set."""
+    return _cells_table(assessment) if assessment.is_set else bins_table(assessment)
 
 
 def bins_table(assessment: Assessment) -> str:
@@ -83,20 +88,54 @@ def cell_columns(assessment: SetAssessment) -> dict[str, list[str]]:
     return {title: column for title, column in columns.items() if any(column)}
 
 
-def cells_table(assessment: SetAssessment) -> str:
-    """What the test set shows of each cell of a set."""
+def _cells_table(assessment: SetAssessment) -> str:
     cells = assessment.cells
     columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(assessment)}
     table = as_html(columns, n_text=1, most=None)
     return table if len(cells) <= UNFOLDED else _html.folded(f"{len(cells):,} cells", table)
 
 
-def set_facts(models: ModelSet, source: str | None) -> dict[str, str]:
-    """What a set is, by name."""
+def facts_of(fitted: BinnedModel | ModelSet, source: str | None) -> dict[str, str]:
+    """Facts about a model or a set, by name."""
+    return {
+        "File": source or "",
+        **(_about_set(fitted) if fitted.is_set else _about_model(fitted)),
+        "Made by": in_words(fitted),
+        f"SHA-256 of the {'' if fitted.is_set else 'model '}file": hashlib.sha256(fitted.to_bytes()).hexdigest(),
+    }
+
+
+def _about_model(model: BinnedModel) -> dict[str, str]:
+    size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
+    if model.has_steps:
+        size = f", {model.n_bins:,} evidence bins, {model.n_steps:,} steps"
+    accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
+    if model.out_of_range == "clip":
+        accepted += "; others are clipped to its ends"
+    return {
+        "Method": SCHEMES[model.scheme].title + size,
+        "Values are the probability of": event_words(model.event),
+        "Calibration samples": f"{model.n_samples:,}, {model.n_positive:,} of them with {label_words(model.event)}"
+        if model.n_samples
+        else "",
+        "Scores accepted": accepted,
+        "Ties at boundaries": _ties(model),
+        "Seed": str(model.seed),
+        "Note": model.note,
+    }
+
+
+def _ties(model: BinnedModel) -> str:
+    """Which rule decided about equal scores, and for how many samples."""
+    if model.ties == "none":
+        return ""
+    return f"{model.ties}; {model.n_tied:,} calibration samples tied"
+
+
+def _about_set(models: ModelSet) -> dict[str, str]:
     methods = Counter(SCHEMES[model.scheme].title for _, model in models.numbered)
     pooled = f"{len(models.pooled_keys):,} of the cells share one model, the pool" if models.pool is not None else ""
     return {
-        "File": source or "",
         "Cells": f"{len(models):,} ({models.kind})",
         "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
         "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
@@ -104,6 +143,4 @@ def set_facts(models: ModelSet, source: str | None) -> dict[str, str]:
         "Calibration samples": f"{models.n_samples:,}",
         "The pool": pooled,
         "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
-        "Made by": in_words(models),
-        "SHA-256 of the file": hashlib.sha256(models.to_bytes()).hexdigest(),
     }

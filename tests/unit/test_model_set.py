@@ -48,6 +48,11 @@ def test_keys_and_models() -> None:
         TEXT["east"]
 
 
+def test_a_model_reads_as_a_set_of_one_without_a_key() -> None:
+    assert NORTH.numbered == [(None, NORTH)]
+    assert (NORTH.is_set, TEXT.is_set) == (False, True)
+
+
 def test_the_pool_is_the_last_model() -> None:
     assert POOLED.keys == (-20, -3, 7, 12)
     assert POOLED.pooled_keys == (-20, 12)

@@ -162,6 +162,11 @@ def test_scores_and_labels_are_refused_by_their_row() -> None:
         assess.check_certificate(SET["north"], SCORES, LABELS, cells=CELLS)
     with pytest.raises(fb.InputError, match="that of a set of models, and model is one model"):
         assess.check_certificate(SET["north"], SCORES, LABELS, certificate=SET.certificate())
+    smooth = fb.ModelSet({"east": fb.PlattScaling().fit(SCORES, LABELS)})
+    with pytest.raises(fb.InputError, match="the model is of kind 'smooth'"):
+        assess.check_certificate(smooth, SCORES, LABELS, cells=np.full(60, "east"), epsilon=0.1)
+    with pytest.raises(fb.GuaranteeError, match="cell 'east': platt scaling has no"):
+        assess.check_certificate(smooth, SCORES, LABELS, cells=np.full(60, "east"))
     other = fb.ModelSet({"east": model_of([0.2, 0.5])})
     with pytest.raises(fb.InputError, match="the certificate is about 'north', 'south', the pool, which"):
         assess.check_certificate(other, SCORES, LABELS, cells=np.full(60, "east"), certificate=SET.certificate())

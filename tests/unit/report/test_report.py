@@ -120,6 +120,8 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
     complaint = r"others\['short'\] has shape \(3,\); it must hold one prediction for each of 500 rows"
     with pytest.raises(fb.InputError, match=complaint):
         assess_model(model, scores, labels, others={"short": [0.1, 0.2, 0.3]})
+    with pytest.raises(fb.InputError, match="cells is missing"):
+        assess_model(model, scores, labels, others={"set": fb.ModelSet({"north": model})})
 
 
 def test_a_fitted_calibrator_is_accepted_like_its_model() -> None:

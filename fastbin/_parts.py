@@ -1,27 +1,24 @@
-"""How models and sets are printed, shown in notebooks and turned into data frames; nothing of it is imported to score."""
+"""A model and a set of models as one thing: models in a row, each with the key of its cell; and how they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fastbin._shown import printable
 
-
-class View(NamedTuple):
-    """What a kind of model looks like; each function takes the model, and those with an alpha an alpha."""
-
-    text: Callable[[Any], str]
-    html: Callable[[Any], str]
-    columns: Callable[[Any, float | None], dict[str, list[Any]]]
-    plain: Callable[[Any, float | None], dict[str, Any]]
+if TYPE_CHECKING:
+    from fastbin._cells import Key
 
 
-class Shown:
-    """What a model and a set of models have in common for people and for programs around them."""
+class Parts:
+    """A model or a set, as models in a row; scoring imports nothing for it."""
 
-    def _view(self) -> View:
-        """Of this kind of model; imported where it is asked for."""
+    is_set: bool
+    """Whether the models have cells, so that rows come with keys and results say which cell they are about."""
+
+    @property
+    def numbered(self) -> list[tuple[Key | None, Any]]:
+        """Every model with its key, in the order of their numbers. The pool of a set is the last and has none."""
         raise NotImplementedError
 
     def to_pandas(self, alpha: float | None = 0.1) -> Any:
@@ -52,15 +49,15 @@ class Shown:
         0    0.0    0.5      3           0.904
         1    0.5    1.0      3           0.991
         """
-        from fastbin._tables import to_pandas
+        from fastbin import _model_table, _tables
 
-        return to_pandas(self._view().columns(self, alpha))
+        return _tables.to_pandas(_model_table.columns_of(self, alpha))
 
     def to_polars(self, alpha: float | None = 0.1) -> Any:
         """As `to_pandas`, as a Polars DataFrame; MissingDependencyError without Polars."""
-        from fastbin._tables import to_polars
+        from fastbin import _model_table, _tables
 
-        return to_polars(self._view().columns(self, alpha))
+        return _tables.to_polars(_model_table.columns_of(self, alpha))
 
     def to_dict(self, alpha: float | None = 0.1) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers, ready for JSON: the facts, and one dict per bin under "bins".
@@ -70,10 +67,16 @@ class Shown:
         alpha : float or None
             Of the intervals; ``None`` leaves them out, and needs NumPy alone.
         """
-        return self._view().plain(self, alpha)
+        from fastbin import _model_table
+
+        return _model_table.as_dict(self, alpha)
 
     def __str__(self) -> str:
-        return printable(self._view().text(self), keep="\n")
+        from fastbin import _model_table
+
+        return printable(_model_table.in_text(self), keep="\n")
 
     def _repr_html_(self) -> str:
-        return self._view().html(self)
+        from fastbin import _model_table
+
+        return _model_table.in_html(self)
