@@ -27,7 +27,7 @@ test-c:  ## the C library: tests, sanitizers, symbols, install, consumers
 
 .PHONY: lint
 lint:  ## ruff, mypy, cython-lint
-	ruff check . && ruff format --check . && mypy && cython-lint fastbin/_native
+	ruff check . && ruff format --check . && mypy && cython-lint fastbin/_core
 
 .PHONY: bench
 bench:  ## the benchmarks, short form

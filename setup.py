@@ -20,7 +20,7 @@ SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
 HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
 
 EXTENSIONS = ("score", "fit")  # the one that takes longer to compile comes first
-PARTS = sorted(path.as_posix() for path in Path("fastbin/_native").glob("*.px[di]"))
+PARTS = sorted(path.as_posix() for path in Path("fastbin/_core").glob("*.px[di]"))
 JOBS = int(os.environ.get("FASTBIN_BUILD_JOBS") or os.cpu_count() or 1)
 
 # No fast-math, no contraction to fused multiply-add, no -march: results must not depend on the machine that built them.
@@ -99,8 +99,8 @@ class BuildExtensions(build_ext):
 
 def extension(name: str) -> Extension:
     return Extension(
-        f"fastbin._native.{name}",
-        [f"fastbin/_native/{name}.pyx"],
+        f"fastbin._core.{name}",
+        [f"fastbin/_core/{name}.pyx"],
         include_dirs=["csrc/include", "csrc/src"],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.

@@ -48,7 +48,7 @@ fitting brings in Numba, certificates SciPy, each at the first use.
 from __future__ import annotations
 
 try:
-    from fastbin._native.score import library_version as _library_version
+    from fastbin._core.score import library_version as _library_version
 except ImportError as _error:  # pragma: no cover
     raise ImportError(
         "fastbin's compiled part is missing; in a source tree, run `pip install .` (or `pip install -e .`) first"
@@ -57,7 +57,7 @@ except ImportError as _error:  # pragma: no cover
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from fastbin._errors import (
+from fastbin._base.errors import (
     FastbinError,
     FastbinWarning,
     FormatError,
@@ -67,13 +67,12 @@ from fastbin._errors import (
     MissingDependencyError,
     NotFittedError,
 )
-from fastbin._load import load
 from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
+from fastbin.model_set import ModelSet, load
 
 if TYPE_CHECKING:
     from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
-    from fastbin._keys import hash_keys
+    from fastbin._base.tie_keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.explicit import ExplicitBinning
     from fastbin.binning.fixed_width import FixedWidthBinning
@@ -147,7 +146,7 @@ _HOMES = {
     "UniformMassBinning": "fastbin.binning.uniform_mass",
     "choose_n_bins": "fastbin.guarantees",
     "epsilon": "fastbin.guarantees",
-    "hash_keys": "fastbin._keys",
+    "hash_keys": "fastbin._base.tie_keys",
     "merge_venn": "fastbin.binning.venn",
     "monotone_model": "fastbin.binning.monotone",
     "predict_venn": "fastbin.binning.venn",

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from fastbin._dependencies import install_command
-from fastbin._files import TEMPORARIES
+from fastbin._base.dependencies import install_command
+from fastbin._base.files import TEMPORARIES
 
 SHOW_CURSOR = b"\x1b[?25h"  # a spinner may have hidden it
 

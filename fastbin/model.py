@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError
-from fastbin._fields import PARTS, native_parts
-from fastbin._frames import like
-from fastbin._native.score import NativeModel
-from fastbin._parts import Parts
-from fastbin._saved import Saved
-from fastbin._scalars import alpha_by_name, check_alpha
-from fastbin._schemes import (
+from fastbin._base.array_types import Bools, Float64s, Int64s
+from fastbin._base.checks import ScoreRange, alpha_by_name, check_alpha
+from fastbin._base.errors import GuaranteeError
+from fastbin._base.frames import like
+from fastbin._core.fields import PARTS, native_parts
+from fastbin._core.schemes import (
     KINDS,
     MAPS,
     OUT_OF_RANGE,
@@ -30,11 +28,12 @@ from fastbin._schemes import (
     ClassRates,
     rates_of_parts,
 )
-from fastbin._typing import Bools, Float64s, Int64s
-from fastbin._validation import ScoreRange
+from fastbin._core.score import NativeModel
+from fastbin._model.parts import Parts
+from fastbin._model.saved import Saved
 
 if TYPE_CHECKING:
-    from fastbin._cells import Key
+    from fastbin._base.cells import Key
     from fastbin.guarantees import Certificate
 
 
@@ -152,7 +151,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         native = native_parts(**{name: given for name, given in locals().items() if name not in ("cls", "provenance")})
         if provenance is not None:
-            from fastbin._provenance import OF_MODEL, text_of
+            from fastbin._model.provenance import OF_MODEL, text_of
 
             native["provenance"] = text_of(provenance, **{name: native[name] for name in OF_MODEL} | {"event": event})
         return cls._create(**native)
@@ -177,7 +176,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     def _derived(self, function: str, **changes: Any) -> BinnedModel:
         """The same by a function, which is added to the provenance."""
-        from fastbin._provenance import with_step
+        from fastbin._model.provenance import with_step
 
         return self._replace(**changes, provenance=with_step(self._provenance, function))
 

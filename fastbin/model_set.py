@@ -6,20 +6,22 @@ once (`fastbin.guarantees.certify_set`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastbin._cells import Key, check_key, in_order
-from fastbin._errors import InputError, InputTypeError, by_name
-from fastbin._frames import check_same_index, like, read_column
-from fastbin._native.score import NativeModelSet
-from fastbin._parts import Parts
-from fastbin._saved import Saved
-from fastbin._scalars import alpha_by_name, check_alpha, check_choice
-from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s
+from fastbin._base.cells import Key, check_key, in_order
+from fastbin._base.checks import alpha_by_name, check_alpha, check_choice
+from fastbin._base.errors import InputError, InputTypeError, by_name
+from fastbin._base.files import SupportsRead
+from fastbin._base.frames import check_same_index, like, read_column
+from fastbin._core.score import NativeModelSet
+from fastbin._model.parts import Parts
+from fastbin._model.saved import Saved, read_file
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 # With what their cells are called in promises.
 SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes"}
 UNKNOWN = ("refuse", "pool")
+# How the file of a set begins; that of a model, or anything else, is left to its reader.
+SET_MAGIC = b"\x89FBT"
 
 
 class ModelSet(Saved, NativeModelSet, Parts):
@@ -405,3 +409,41 @@ def _as_binned(model: Any, name: str) -> BinnedModel:
     if not isinstance(fitted, BinnedModel):
         raise not_a_model(model, name)
     return fitted
+
+
+def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | Any:
+    """Read a file of a model, or of a set of models.
+
+    Parameters
+    ----------
+    path : str, path-like, or binary file object
+
+    Returns
+    -------
+    BinnedModel or ModelSet
+        Whichever the file holds. To type checkers, a model, or anything: `ModelSet.load` and `BinnedModel.load` are typed.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    FormatError
+        If it is not a model, is damaged, or comes from a newer fastbin.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import fastbin as fb
+    >>> model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "credit.fbm")
+    ...     model.save(path)
+    ...     fb.load(path) == model
+    True
+    """
+    return read_file(path, read)
+
+
+def read(data: bytes | bytearray) -> BinnedModel | ModelSet:
+    """The model or the set in these bytes; FormatError as in `load`."""
+    return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)

@@ -23,7 +23,7 @@ from exported import HardRows, bits, hard_rows, rows_without_answer
 from exported_curves import hard_curve_scores
 
 import fastbin as fb
-from fastbin._calibrator import Calibrator
+from fastbin._fit.calibrator import Calibrator
 from fastbin.export import SqlTables
 from fastbin.model import BinnedModel
 

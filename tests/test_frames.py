@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import fastbin as fb
-from fastbin._validation import as_score_pieces
+from fastbin._base.checks import as_score_pieces
 from fitting import bare
 from fresh_python import run_python
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin import _schemes, model_set
-from fastbin._native.score import status_text
+from fastbin import model_set
+from fastbin._core import schemes
+from fastbin._core.score import status_text
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "csrc/include/fastbin.h"
@@ -186,13 +187,13 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
 @pytest.mark.parametrize(
     ("table", "enum", "prefix"),
     [
-        pytest.param(_schemes.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
-        pytest.param(_schemes.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
-        pytest.param(_schemes.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
-        pytest.param(_schemes.SCHEME_WORDS, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
-        pytest.param(_schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
-        pytest.param(_schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
-        pytest.param(_schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
+        pytest.param(schemes.KINDS, "fastbin_kind", "FASTBIN_", id="kinds"),
+        pytest.param(schemes.MAPS, "fastbin_map", "FASTBIN_MAP_", id="maps"),
+        pytest.param(schemes.TIES, "fastbin_ties", "FASTBIN_TIES_", id="ties"),
+        pytest.param(schemes.SCHEME_WORDS, "fastbin_scheme", "FASTBIN_SCHEME_", id="schemes"),
+        pytest.param(schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
+        pytest.param(schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
+        pytest.param(schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
         pytest.param(dict(enumerate(model_set.SET_KINDS)), "fastbin_set_kind", "FASTBIN_SET_", id="sets"),
         pytest.param(dict(enumerate(model_set.UNKNOWN)), "fastbin_unknown", "FASTBIN_UNKNOWN_", id="unknown keys"),
     ],

@@ -86,7 +86,7 @@ CASES = {
     "spline": "c = fb.SplineScaling(); work = lambda: c.fit(scores, labels)",
     "segments": "c = fb.multi.SegmentedBinning(); work = lambda: c.fit(scores, labels, segments)",
     "many-segments": """
-from fastbin._native.fit import count_codes, number_keys, scatter_rows
+from fastbin._core.fit import count_codes, number_keys, scatter_rows
 keys = draw.integers(0, 2**62, n)
 def work():
     different, codes = number_keys(keys)
@@ -208,6 +208,6 @@ def test_parts_between_two_looks_at_signals_change_nothing(monkeypatch: pytest.M
 
     whole = fits()
     monkeypatch.setattr("fastbin._fit.histogram.ROWS_AT_A_TIME", 777)
-    monkeypatch.setattr("fastbin._kernels.isotonic.KNOTS_AT_A_TIME", 13)
-    monkeypatch.setattr("fastbin._kernels.sums.TERMS_BEFORE_CARRY", 999)
+    monkeypatch.setattr("fastbin._core.kernels.isotonic.KNOTS_AT_A_TIME", 13)
+    monkeypatch.setattr("fastbin._core.kernels.sums.TERMS_BEFORE_CARRY", 999)
     assert fits() == whole

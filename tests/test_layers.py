@@ -117,25 +117,25 @@ def test_the_readers_of_imports_see_them_all(tmp_path: Path) -> None:
     assert list(python_names(python)) == [("fastbin.model", 1), ("fastbin.intervals", 3), ("fastbin.scaling", 3)]
     cython = tmp_path / "sample.pyx"
     cython.write_text(
-        '"""\nfrom fastbin import never\n"""\ncimport numpy as cnp, fastbin.model\nfrom fastbin._native.c cimport *\n'
+        '"""\nfrom fastbin import never\n"""\ncimport numpy as cnp, fastbin.model\nfrom fastbin._core.c cimport *\n'
         "cdef void f():\n    from fastbin.intervals import (\n        sidak as s,\n        wilson,\n    )\n"
     )
     assert sorted(cython_names(cython)) == [
-        ("fastbin._native.c.*", 5), ("fastbin.intervals.sidak", 7), ("fastbin.intervals.wilson", 7), ("numpy", 4),
+        ("fastbin._core.c.*", 5), ("fastbin.intervals.sidak", 7), ("fastbin.intervals.wilson", 7), ("numpy", 4),
     ]  # fmt: skip
 
 
 def test_the_imports_found_are_those_that_are_known() -> None:
     """A few edges of the real graph, one of each kind, so that an empty answer cannot pass for a clean house."""
     edges = {(found.importer, found.imported) for found in imports()}
-    assert {("binning", "model"), ("model", "_native"), ("model", "guarantees"), ("_native", "_errors")} <= edges
+    assert {("binning", "model"), ("model", "_core"), ("model", "guarantees"), ("_core", "_base")} <= edges
 
 
-def test_only_native_sees_the_c_header() -> None:
+def test_only_the_core_sees_the_c_header() -> None:
     seeing = [
         path for path in source_files(".py", ".pyx", ".pxi", ".pxd") if re.search(r"cdef\s+extern", path.read_text("utf8"))
     ]
-    assert {path.parent.name for path in seeing} == {"_native"}
+    assert {path.parent.name for path in seeing} == {"_core"}
 
 
 def test_c_knows_nothing_of_python() -> None:

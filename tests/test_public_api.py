@@ -287,7 +287,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_examples_of_compiled_code_are_found() -> None:
-    titles = [test.name for test in examples_of(importlib.import_module("fastbin._native.score")) if test.examples]
+    titles = [test.name for test in examples_of(importlib.import_module("fastbin._core.score")) if test.examples]
     assert any(title.endswith("NativeModel.predict") for title in titles)
 
 

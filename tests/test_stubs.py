@@ -14,12 +14,12 @@ from pathlib import Path
 import fastbin as fb
 
 ROOT = Path(__file__).resolve().parent.parent
-CYTHON_NAMES = r"fastbin\._native\.\w+\.__(test|pyx_capi|reduce_cython|setstate_cython)__"
-NATIVE = sorted(path.stem for path in (ROOT / "fastbin/_native").glob("*.pyx"))
+CYTHON_NAMES = r"fastbin\._core\.\w+\.__(test|pyx_capi|reduce_cython|setstate_cython)__"
+NATIVE = sorted(path.stem for path in (ROOT / "fastbin/_core").glob("*.pyx"))
 
 
 def test_every_compiled_module_has_a_stub() -> None:
-    assert {path.stem for path in (ROOT / "fastbin/_native").glob("*.pyi")} == set(NATIVE)
+    assert {path.stem for path in (ROOT / "fastbin/_core").glob("*.pyi")} == set(NATIVE)
 
 
 def test_stubs_agree_with_the_compiled_modules(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_stubs_agree_with_the_compiled_modules(tmp_path: Path) -> None:
     allowed = tmp_path / "cython_names.txt"
     allowed.write_text(CYTHON_NAMES)
     options = ["--concise", "--allowlist", str(allowed), "--mypy-config-file", str(ROOT / "pyproject.toml")]
-    modules = [f"fastbin._native.{name}" for name in NATIVE]
+    modules = [f"fastbin._core.{name}" for name in NATIVE]
     command = [sys.executable, "-m", "mypy.stubtest", *options, *modules]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stdout + result.stderr

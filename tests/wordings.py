@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fastbin._errors import ArgumentError
+from fastbin._base.errors import ArgumentError
 
 # One line for each: the problem, and the remedy; * stands for what NumPy says.
 LISTED = Path(__file__).with_name("wordings.txt").read_text(encoding="utf8").splitlines()

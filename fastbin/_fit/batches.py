@@ -6,12 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NoReturn
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.checks import MOST_SAMPLES, ScoreRange, too_many_samples
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.histogram import Histogram, Layout
 from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Plan, Source
 from fastbin._fit.rows import Rows, check_rows, limits_of
-from fastbin._validation import ScoreRange
-from fastbin._weights import MOST_SAMPLES, too_many_samples
 
 Batches = Callable[[], Iterable[tuple[Any, ...]]]
 Progress = Callable[[int, int], object]

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import no_samples
 from fastbin._fit.quantiles import run_starts
 from fastbin._fit.rows import Rows
-from fastbin._typing import Float64s
-from fastbin._weights import no_samples
 
 
 class DistinctScores(NamedTuple):

@@ -22,16 +22,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError, by_name
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.checks import ScoreRange, check_labels, no_samples
+from fastbin._base.errors import InputError, by_name
+from fastbin._base.ranks import boundary_ranks
+from fastbin._core.fit import cut_groups, group_keys, n_tied, rows_digest, split_keys
 from fastbin._fit.fingerprint import fit_fingerprint
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
-from fastbin._native.fit import cut_groups, group_keys, n_tied, rows_digest, split_keys
-from fastbin._ranks import boundary_ranks
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
-from fastbin._validation import ScoreRange, check_labels
-from fastbin._weights import no_samples
 from fastbin.model import BinnedModel
 
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
@@ -168,7 +167,7 @@ def order_cuts(groups: BoundaryGroups, seed: int, rows: Rows | None = None) -> B
 
 
 def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
-    """As `fastbin._native.fit.cut_groups` for groups of these scores, by the keys that the caller brought."""
+    """As `fastbin._core.fit.cut_groups` for groups of these scores, by the keys that the caller brought."""
     assert rows.keys is not None
     at = np.flatnonzero(np.isin(rows.scores, cuts))
     scores, labels, keys = rows.scores[at].astype(np.float64), rows.labels[at].astype(np.int64), rows.keys[at]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fastbin._base.array_types import Float64s, Int64s, UInt8s
+from fastbin._base.checks import ScoreRange
+from fastbin._core.fit import group_fingerprint
 from fastbin._fit.quantiles import BoundaryGroups
-from fastbin._native.fit import group_fingerprint
-from fastbin._typing import Float64s, Int64s, UInt8s
-from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:

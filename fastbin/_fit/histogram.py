@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt32s
+from fastbin._base.errors import InputError
 from fastbin._fit.quantiles import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values, run_starts
-from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt32s
 
-# The kinds of root maps, as in `fastbin._kernels.quantiles`, which scoring and small fits must not import.
+# The kinds of root maps, as in `fastbin._core.kernels.quantiles`, which scoring and small fits must not import.
 LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
 NO_POINTS = np.empty(0)
 MAX_SPLITTERS = 2**11 - 1
@@ -120,7 +120,7 @@ class RootMap(NamedTuple):
     def _starts(self, steps: Int64s, lowest: int, highest: int) -> Int64s:
         """The least code that each step of the linear map or the map by code takes; highest + 1 after the last step."""
         if self.kind == LINEAR:
-            from fastbin._kernels.quantiles import linear_starts
+            from fastbin._core.kernels.quantiles import linear_starts
 
             starts = np.empty(len(steps), np.int64)
             with np.errstate(over="ignore"):
@@ -261,7 +261,7 @@ class Layout:
 
     def locate(self, scores: Float64s) -> Int64s:
         """The root cells of some scores."""
-        from fastbin._kernels.quantiles import locate
+        from fastbin._core.kernels.quantiles import locate
 
         cells = np.empty(len(scores), np.int32)
         bits = np.ascontiguousarray(scores).view(np.int64)
@@ -277,7 +277,7 @@ class Histogram:
     """
 
     def __init__(self, plan: Plan, layout: Layout, n_forks: int = 1, *, weighted: bool = False) -> None:
-        from fastbin._kernels import quantiles
+        from fastbin._core.kernels import quantiles
 
         self._kernels, self._plan, self._layout = quantiles, plan, layout
         self._abandoned = False
@@ -332,7 +332,7 @@ class Histogram:
 
     @property
     def bad_rows(self) -> int:
-        """The bit set of `fastbin._kernels.quantiles.check` over all rows; not 0 if one of them has to be refused."""
+        """The bit set of `fastbin._core.kernels.quantiles.check` over all rows; not 0 if one of them has to be refused."""
         bits = 0
         for seen in self._bad_rows:
             bits |= seen

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fastbin._base.array_types import Float64s, Int64s
 from fastbin._fit.edges import BoundarySamples, Edges, Partition
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import ExactSums, Tally, assign
-from fastbin._typing import Float64s, Int64s
 
 Scaled = Callable[[Float64s], Float64s]
 

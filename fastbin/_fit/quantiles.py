@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._native.fit import group_digest
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
+from fastbin._base.errors import InputError
+from fastbin._core.fit import group_digest
 
 if TYPE_CHECKING:
     from fastbin._fit.rows import Rows
@@ -303,7 +303,7 @@ class _Sought(NamedTuple):
         """Read the ranks of these intervals off their values."""
         if len(intervals) == 0:
             return
-        from fastbin._kernels.quantiles import select_in_slots, sort_by_slot
+        from fastbin._core.kernels.quantiles import select_in_slots, sort_by_slot
 
         bounds = np.concatenate([[0], np.cumsum(np.bincount(values.slot, minlength=2 * int(intervals[-1]) + 2))])
         scores, repeats = np.empty_like(values.score), np.empty_like(values.n_samples)

@@ -14,14 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._errors import InputError, Wording
-from fastbin._fit.histogram import Chunk, Histogram, Layout
-from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, Source, search
-from fastbin._frames import check_same_index
-from fastbin._native.fit import groups_at_ranks, pack_rows
-from fastbin._scalars import event_of
-from fastbin._typing import Array, Float64s, Int64s, UInt8s, UInt64s
-from fastbin._validation import (
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.checks import (
     ScoreRange,
     as_key_array,
     as_labels,
@@ -31,9 +25,15 @@ from fastbin._validation import (
     check_sample_weight,
     check_scores,
     compare_labels,
+    event_of,
     refuse_labels,
     refuse_scores,
 )
+from fastbin._base.errors import InputError, Wording
+from fastbin._base.frames import check_same_index
+from fastbin._core.fit import groups_at_ranks, pack_rows
+from fastbin._fit.histogram import Chunk, Histogram, Layout
+from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, Source, search
 
 BLOCK = 65536
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._cells import Key, TextCells, as_cells
+from fastbin._base.array_types import Bools, Int32s, Int64s
+from fastbin._base.cells import Key, TextCells, as_cells
+from fastbin._base.ranks import boundary_ranks_of_runs
+from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows
+from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._fit.edges import resolve_n_bins
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
-from fastbin._native.fit import count_codes, fit_runs, number_keys, scatter_rows
-from fastbin._ranks import boundary_ranks_of_runs
-from fastbin._schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
-from fastbin._typing import Bools, Int32s, Int64s
 
 
 class CellRows(NamedTuple):

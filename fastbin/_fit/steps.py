@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import ScoreRange
+from fastbin._base.errors import InputError
+from fastbin._base.ranks import boundary_ranks, step_ranks
+from fastbin._core.fit import n_tied
 from fastbin._fit.edges import FittedBins, Partition
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
 from fastbin._fit.whole import whole_bins
-from fastbin._native.fit import n_tied
-from fastbin._ranks import boundary_ranks, step_ranks
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import ScoreRange
 
 
 class FittedSteps(NamedTuple):

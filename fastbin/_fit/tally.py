@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import overflowing_square, refuse_first
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.histogram import Chunk
 from fastbin._fit.quantiles import CHANGED, Plan, Source
 from fastbin._fit.rows import BLOCK, Rows, limits_of
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import refuse_first
-from fastbin._weights import overflowing_square
 
 if TYPE_CHECKING:
     from fastbin._fit.edges import Partition
@@ -63,7 +62,7 @@ class ExactSums:
     """
 
     def __init__(self, n_bins: int) -> None:
-        from fastbin._kernels import sums
+        from fastbin._core.kernels import sums
 
         self._kernels = sums
         self._limbs = np.zeros(n_bins * sums.N_LIMBS, np.int64)

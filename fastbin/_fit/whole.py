@@ -10,7 +10,7 @@ the cut among the samples at the edge, from below. So a promise about it uses it
 edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
 is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out.
 
-The rule itself is compiled (`fastbin._native.fit`), for a fit of many segments places the edges of each.
+The rule itself is compiled (`fastbin._core.fit`), for a fit of many segments places the edges of each.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from operator import add
 
 import numpy as np
 
-from fastbin._errors import InputError, by_name
+from fastbin._base.array_types import Int64s
+from fastbin._base.checks import ScoreRange
+from fastbin._base.errors import InputError, by_name
+from fastbin._base.ranks import boundary_ranks
+from fastbin._core.fit import bins_of_groups, n_tied
 from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW, FittedBins, Partition, order_cuts, split_samples, weigh_rows
 from fastbin._fit.quantiles import BoundaryGroups, groups_at
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, tally_rows
-from fastbin._native.fit import bins_of_groups, n_tied
-from fastbin._ranks import boundary_ranks
-from fastbin._typing import Int64s
-from fastbin._validation import ScoreRange
 
 
 def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:

@@ -6,9 +6,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_alpha, check_power
+from fastbin._base.checks import check_alpha, check_power
+from fastbin._base.docstrings import shared_docs
+from fastbin._fit.calibrator import Calibrator
 from fastbin.assess.promise import Promise, tested_parts
 from fastbin.assess.served_averages import BinSums
 from fastbin.assess.verdict import CertificateCheck, SetCheck

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
 
 MOST_BINS = 1000  # of more, the level is not computed
 LARGEST_EXACT = 100.0  # variance of a label sum

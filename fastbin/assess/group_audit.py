@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._cells import Key
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha
-from fastbin._shown import first_few, printable
-from fastbin._tables import Columns, Table, as_records
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import check_alpha
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.shown import first_few, printable
+from fastbin._base.table import Columns, Table, as_records
+from fastbin._fit.calibrator import Calibrator
 from fastbin.assess.certificate_check import check_certificate
 from fastbin.assess.groups import Group, check_groups
 from fastbin.assess.promise import Part, TestedParts, tested_parts

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._cells import as_cells
-from fastbin._classes import in_one_code
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha
-from fastbin._tables import Columns, Table, as_records
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import check_same_length
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import as_cells
+from fastbin._base.checks import check_alpha, check_same_length
+from fastbin._base.classes import in_one_code
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
+from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_alpha
+from fastbin._base.checks import check_alpha
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Groups, Samples, check_samples, group_samples, grouped_samples
 from fastbin.assess.squared_error import PairSums, jackknife_variance, squared_error_interval

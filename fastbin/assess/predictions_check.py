@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._cells import as_cells
-from fastbin._classes import in_one_code
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha, check_choice
-from fastbin._shown import printable
-from fastbin._tables import Columns, Table, as_records
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import check_same_length
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.cells import as_cells
+from fastbin._base.checks import check_alpha, check_choice, check_same_length
+from fastbin._base.classes import in_one_code
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError
+from fastbin._base.frames import check_same_index
+from fastbin._base.shown import printable
+from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.binomial import chance_at_least, chance_at_most
 from fastbin.assess.samples import check_samples, rows_of_each
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p, verdict_as_html

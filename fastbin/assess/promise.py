@@ -6,15 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model, as_model_or_set
-from fastbin._cells import Key
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s
+from fastbin._base.cells import Key
+from fastbin._base.checks import (
+    as_key_array,
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_power,
+    check_same_length,
+    check_sample_weight,
+    check_seed,
+    check_unit_interval,
+    clip_scores,
+)
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.frames import check_same_index
+from fastbin._core.fit import row_keys
+from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
-from fastbin._frames import check_same_index
-from fastbin._native.fit import row_keys
-from fastbin._scalars import check_alpha, check_power, check_seed, check_unit_interval
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt8s
-from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
-from fastbin._scalars import check_alpha
-from fastbin._tables import Columns, Table, as_records
-from fastbin._typing import Bools, Float64s, Int64s
+from fastbin._base.array_types import Bools, Float64s, Int64s
+from fastbin._base.checks import check_alpha
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.chance import MOST_BINS, ChanceLevel, Noise
 from fastbin.assess.samples import N_BINS, Groups, Samples, grouped_samples
 from fastbin.guarantees.words import sureness

@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import (
+    check_choice,
+    check_count,
+    check_labels,
+    check_same_length,
+    check_sample_weight,
+    check_scores,
+    refuse_first,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
+from fastbin._base.ranks import boundary_ranks
 from fastbin._fit.rows import Rows, RowsSource
-from fastbin._frames import check_same_index
-from fastbin._ranks import boundary_ranks
-from fastbin._scalars import check_choice, check_count
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import check_labels, check_same_length, check_sample_weight, check_scores, refuse_first
 from fastbin.model import BinnedModel
 
 # The one rule of "auto": single values are bins where they are few and each has rows enough to say something.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Float64s, Int64s, UInt8s
+from fastbin._base.array_types import Float64s, Int64s, UInt8s
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.intervals import clopper_pearson

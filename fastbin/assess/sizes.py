@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Bools, Float64s, Int64s
+from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.assess.served_averages import BinSums

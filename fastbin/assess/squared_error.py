@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastbin._typing import Bools, Float64s
+from fastbin._base.array_types import Bools, Float64s
 from fastbin.assess.samples import Groups, Samples
 from fastbin.intervals._beta import special_functions
 

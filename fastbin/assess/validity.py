@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_count, check_unit_interval
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_count, check_unit_interval
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 from fastbin.assess.samples import N_BINS, grouped_samples
 from fastbin.guarantees.apriori import interior_counts

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin import _html
-from fastbin._cells import Key
-from fastbin._tables import Columns, Table, as_html, as_records
-from fastbin._typing import Bools, Float64s, Int64s
+from fastbin._base import html
+from fastbin._base.array_types import Bools, Float64s, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.assess.sizes import Sizes
 from fastbin.guarantees.words import event_words, name_bins, name_cell, name_cells, rounded_up, sureness
 
@@ -377,8 +377,8 @@ def known(number: float) -> float | None:
 def verdict_as_html(check: Any, sentence: str | None = None) -> str:
     """What a notebook shows of a check: the verdict, the sentence and the rows."""
     words, _ = check._words()
-    return _html.notebook(
-        f"<p>{_html.badge(check.verdict)}</p>", _html.paragraph(sentence or str(check)), as_html(words, n_text=2)
+    return html.notebook(
+        f"<p>{html.badge(check.verdict)}</p>", html.paragraph(sentence or str(check)), as_html(words, n_text=2)
     )
 
 

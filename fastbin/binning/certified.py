@@ -7,20 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._base.checks import (
+    ScoreRange,
+    as_scores,
+    check_choice,
+    check_count,
+    check_n_bins,
+    check_score_range,
+    check_scores,
+    check_seed,
+    no_samples,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._base.ranks import MOST_STEPS
 from fastbin._fit.batches import BatchesSource, Progress, as_batches
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._fit.edges import require_samples, samples_needed
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
 from fastbin._fit.whole import ties_cost_bins
-from fastbin._ranks import MOST_STEPS
-from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
-from fastbin._validation import ScoreRange, as_scores, check_scores
-from fastbin._weights import no_samples
 from fastbin.model import BinnedModel
 from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
 

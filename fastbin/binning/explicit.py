@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._docstrings import shared_docs
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import ScoreRange, check_edges, check_score_range
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.shown import first_few
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._fit.edges import Partition
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import RowsSource, check_rows
 from fastbin._fit.tally import require_weight, tally_source
-from fastbin._scalars import check_score_range
-from fastbin._shown import first_few
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import ScoreRange, check_edges
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:

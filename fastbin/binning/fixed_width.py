@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import PARAMETERS
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import ScoreRange, check_n_bins
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._fit.calibrator import PARAMETERS
 from fastbin._fit.edges import resolve_n_bins
 from fastbin._fit.histogram import codes_of, scores_of
 from fastbin._fit.rows import limits_of
-from fastbin._scalars import check_n_bins
-from fastbin._typing import Float64s
-from fastbin._validation import ScoreRange
 from fastbin.binning.explicit import FixedEdges
 from fastbin.model import BinnedModel
 from fastbin.scaling.maps import fitted_scaler

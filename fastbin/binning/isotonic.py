@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._docstrings import shared_docs
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import check_score_range
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.suspicions import around_the_median
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._fit.distinct import DistinctScores, count_scores, weigh_scores
 from fastbin._fit.edges import Partition
 from fastbin._fit.fingerprint import tally_fingerprint
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.tally import exact_sums, tally_rows
-from fastbin._scalars import check_score_range
-from fastbin._suspicions import around_the_median
-from fastbin._typing import Float64s, Int64s
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class IsotonicCalibration(Binning):
 
 def _pool_counts(knots: DistinctScores) -> tuple[Int64s, Float64s]:
     """The first knot of each block, and its value."""
-    from fastbin._kernels import isotonic as kernels
+    from fastbin._core.kernels import isotonic as kernels
 
     starts, counts, sums = (np.empty(len(knots.scores), np.int64) for _ in range(3))
     n_blocks = kernels.pool_counts(knots.counts, knots.label_sums, starts, counts, sums)
@@ -129,7 +129,7 @@ def _pool_counts(knots: DistinctScores) -> tuple[Int64s, Float64s]:
 
 
 def _pool_weights(knots: DistinctScores) -> tuple[Int64s, Float64s]:
-    from fastbin._kernels import isotonic as kernels
+    from fastbin._core.kernels import isotonic as kernels
 
     starts = np.empty(len(knots.scores), np.int64)
     weights, sums = np.empty(len(knots.scores)), np.empty(len(knots.scores))

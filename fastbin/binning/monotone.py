@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.tally import rising
 from fastbin.model import BinnedModel
 

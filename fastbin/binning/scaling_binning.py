@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError, by_name
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import ScoreRange, check_choice, check_count, check_n_bins, check_score_range, check_seed
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError, by_name
+from fastbin._base.suspicions import HARD_LABELS
+from fastbin._core.schemes import SCHEMES
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import (
     FittedBins,
     Split,
@@ -30,11 +34,6 @@ from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
 from fastbin._fit.rows import Rows, check_rows, refuse_idle_keys
 from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
 from fastbin._fit.whole import on_fewer_bins, ties_cost_bins, whole_bins
-from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed
-from fastbin._schemes import SCHEMES
-from fastbin._suspicions import HARD_LABELS
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import ScoreRange
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import SmoothMap, fitted_scaler

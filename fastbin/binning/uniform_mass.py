@@ -5,10 +5,22 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import (
+    ScoreRange,
+    check_choice,
+    check_count,
+    check_n_bins,
+    check_score_range,
+    check_seed,
+    check_unit_interval,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._base.ranks import boundary_ranks
+from fastbin._core.schemes import SCHEMES
 from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._fit.edges import (
     FittedBins,
     bins_between,
@@ -23,11 +35,6 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows, refuse_idle_keys
 from fastbin._fit.tally import require_weight
 from fastbin._fit.whole import on_fewer_bins, share_bins, ties_cost_bins, whole_bins
-from fastbin._ranks import boundary_ranks
-from fastbin._scalars import check_choice, check_count, check_n_bins, check_score_range, check_seed, check_unit_interval
-from fastbin._schemes import SCHEMES
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import ScoreRange
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastbin._calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
+from fastbin._base.checks import check_score_range
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._core.schemes import SCHEMES
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
 from fastbin._fit.distinct import DistinctScores, count_scores
 from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._scalars import check_score_range
-from fastbin._schemes import SCHEMES
-from fastbin._typing import Bools, Float64s, Int64s, UInt64s
 from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
 
@@ -242,7 +242,7 @@ class VennAbers(Binning):
 
 def _knot_pairs(knots: DistinctScores) -> tuple[Float64s, Float64s]:
     """p0 and p1 of a sample whose score is that of each knot."""
-    from fastbin._kernels import isotonic as kernels
+    from fastbin._core.kernels import isotonic as kernels
 
     n_knots = len(knots.scores)
     scratch = np.empty(n_knots + 1, np.int64), np.empty(n_knots + 1, np.int64)

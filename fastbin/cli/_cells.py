@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._typing import Array, Float64s
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.errors import InputError
 from fastbin.cli._console import reading
 from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._streams import display_name
@@ -162,7 +162,7 @@ def matrix_of(arrays: Mapping[str, Array]) -> Array:
 
 def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -> Float64s:
     """Probabilities of all classes of a set, checked."""
-    from fastbin._classes import check_matrix
+    from fastbin._base.classes import check_matrix
 
     return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
 
@@ -232,7 +232,7 @@ class LabelledColumns:
 
 
 def _of_classes(models: ModelSet, read: ReadRows, inputs: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from fastbin._classes import find_columns
+    from fastbin._base.classes import find_columns
     from fastbin.multi.top_label import top_of
 
     texts, classes = dict(read.texts), np.array(models.columns)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fastbin._shown import printable
+from fastbin._base.shown import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import FormatError, InputError
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import FormatError, InputError
 from fastbin.cli._streams import display_name, named, read_file
 from fastbin.export import dialects
 
@@ -64,7 +64,7 @@ def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet:
 
 def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
     """The model or the set in a file, also of JSON; of another export, what it says of the model."""
-    from fastbin._load import read
+    from fastbin.model_set import read
 
     data = read_file(path)
     found = _described(path, data)

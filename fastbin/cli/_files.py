@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import click
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.cli._streams import display_name
 from fastbin.cli._words import subject_of
 from fastbin.io import Table, open_table

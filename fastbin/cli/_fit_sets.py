@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._errors import FastbinWarning, InputError
-from fastbin._scalars import event_of
+from fastbin._base.checks import event_of
+from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli._cells import CellOptions, as_keys, matrix_columns, matrix_of, read_rows
 from fastbin.cli._console import note, working
 from fastbin.cli._files import TableOptions, errors_in

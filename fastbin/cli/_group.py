@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from fastbin._dependencies import install_command
-from fastbin._errors import FastbinError
-from fastbin._native.score import library_version
-from fastbin._shown import printable
+from fastbin._base.dependencies import install_command
+from fastbin._base.errors import FastbinError
+from fastbin._base.shown import printable
+from fastbin._core.score import library_version
 from fastbin.cli._console import discard
 from fastbin.cli._words import message_of
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._keys import GREATEST_KEY, check_salt, hash_key
-from fastbin._native.fit import row_keys
-from fastbin._typing import Bools, UInt64s
-from fastbin._validation import look_like_ids
+from fastbin._base.array_types import Bools, UInt64s
+from fastbin._base.checks import look_like_ids
+from fastbin._base.errors import InputError
+from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key
+from fastbin._core.fit import row_keys
 from fastbin.io.base import arrow, as_plain
 from fastbin.io.parsing import first_true, without_missing
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 
 if TYPE_CHECKING:
-    from fastbin._calibrator import Calibrator
+    from fastbin._fit.calibrator import Calibrator
 
 
 class Method(NamedTuple):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin import _model_table
-from fastbin._model_table import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of
-from fastbin._tables import LONG
-from fastbin._typing import Array, Float64s
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.table import LONG
+from fastbin._model import view
+from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of
 from fastbin.cli._console import text_table
 from fastbin.guarantees.words import event_words, moved_by, sureness
 
@@ -105,7 +105,7 @@ def empty_bins(model: BinnedModel) -> list[int]:
 
 def promise(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[Any, str]:
     """The certificate, of a set the joint one, and its sentence; or ``None`` and why there is none."""
-    certificate, sentence = _model_table.promise(fitted, alpha)
+    certificate, sentence = view.promise(fitted, alpha)
     return certificate, sentence + "." if certificate is None and fitted.is_set else sentence
 
 

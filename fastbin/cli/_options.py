@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from fastbin._errors import FastbinError, InputError
-from fastbin._scalars import check_alpha, check_seed
+from fastbin._base.checks import check_alpha, check_seed
+from fastbin._base.errors import FastbinError, InputError
 from fastbin.cli._cells import CellOptions
 from fastbin.cli._files import TableOptions
 from fastbin.cli._key_column import KeyOptions

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._keys import GREATEST_KEY
-from fastbin._typing import Array, Bools, Float64s, UInt64s
-from fastbin._validation import clip_scores
+from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
+from fastbin._base.checks import clip_scores
+from fastbin._base.errors import InputError
+from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin.cli._cells import CellOptions, as_keys, checked_matrix, in_order_of, matrix_columns, read_text
 from fastbin.cli._console import reading
 from fastbin.cli._files import errors_in

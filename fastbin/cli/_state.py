@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastbin._errors import InputError
-from fastbin._files import TEMPORARIES, is_replaceable, read_saved
+from fastbin._base.errors import InputError
+from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli._streams import display_name
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._errors import FormatError, InputError
-from fastbin._files import is_replaceable, read_saved, replace_file
-from fastbin._shown import printable
+from fastbin._base.errors import FormatError, InputError
+from fastbin._base.files import is_replaceable, read_saved, replace_file
+from fastbin._base.shown import printable
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_file(path: str) -> bytes:
 
 def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
-    from fastbin._load import read
+    from fastbin.model_set import read
 
     data = read_file(path)
     if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.cli._by_counts import assess_by_counts, can_be_counted
 from fastbin.cli._cells import CellOptions, LabelledColumns
 from fastbin.cli._console import note, working

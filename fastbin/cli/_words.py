@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fastbin._errors import ArgumentError
+from fastbin._base.errors import ArgumentError
 
 # Arguments whose options are called otherwise.
 CALLED = {"sample_weight": "weights", "classes": "class_labels"}

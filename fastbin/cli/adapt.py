@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin import _model_table
+from fastbin._model import view
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._cells import read_rows
@@ -101,14 +101,14 @@ def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> Lab
 
 def _show(shift: LabelShift, target: Output, alpha: float) -> None:
     out, rate = target.messages(), shift.rate_
-    out.print(f"{target.name}: {_model_table.summary(shift.model_)}.")
+    out.print(f"{target.name}: {view.summary(shift.model_)}.")
     out.print(f"Moved from {shift.source_rate_:.6g} to {shift.target_rate_:.6g} as the rate of label 1{_origin(shift, alpha)}.")
     if rate.method != "known" and shift.target_rate_ != rate.rate:
         out.print(f"Smoothing moved the estimate {rate.rate:.6g} away from 0 and 1 by half a sample of either label.")
     for sentence in _model_view.facts(shift.model_):
         out.print(sentence)
     certificate, sentence = _model_view.promise(shift.model_, alpha)
-    ends = None if certificate is None else _model_table.intervals_of(shift.model_, alpha)
+    ends = None if certificate is None else view.intervals_of(shift.model_, alpha)
     title = "average before" if shift.model_.has_steps else "value before"
     before = {title: shift.source_model_.bin_values}
     _model_view.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)

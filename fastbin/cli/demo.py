@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from fastbin import _model_table
-from fastbin._typing import Bools, Float64s
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._model import view
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._console import working
@@ -42,7 +42,7 @@ def command(output: str | None, seed: int, alpha: float) -> None:
         before, after = _errors(model, fresh_scores, fresh_labels, seed)
         target.write(model.to_bytes())
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
-    out.print(f"Recalibrated by {_model_table.summary(model)}:")
+    out.print(f"Recalibrated by {view.summary(model)}:")
     _model_view.show(out, model, alpha)
     out.print()
     out.print(

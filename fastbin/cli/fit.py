@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fastbin import _model_table
-from fastbin._errors import FastbinWarning, InputError
-from fastbin._scalars import event_of
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.checks import event_of
+from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._model import view
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._cells import CellOptions
@@ -27,7 +27,7 @@ from fastbin.io.columns import ColumnReader
 from fastbin.io.replay import Replay
 
 if TYPE_CHECKING:
-    from fastbin._calibrator import Calibrator
+    from fastbin._fit.calibrator import Calibrator
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
 
@@ -180,7 +180,7 @@ def command(
     words = {"sample_weight": "weights", **{argument: "probabilities" for argument in columns if argument.startswith("P[")}}
     named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
-    out.messages().print(f"{place}{_model_table.summary(model)} ({named}).")
+    out.messages().print(f"{place}{view.summary(model)} ({named}).")
     _model_view.show(out.messages(), model, alpha, max_rows=30)
 
 

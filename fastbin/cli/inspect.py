@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fastbin import _model_table
-from fastbin._errors import InputError
-from fastbin._provenance import in_words
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.errors import InputError
+from fastbin._model import view
+from fastbin._model.provenance import in_words
 from fastbin.cli import _model_view
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json
@@ -65,7 +65,7 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
         content = _set_as_json(loaded, alpha) if loaded.is_set else model_as_json(loaded, alpha)
         say_json({"path": model, **({} if cell is None else {"cell": cell}), **content})
         return
-    console().print(f"{name}: {_model_table.summary(loaded)}.")
+    console().print(f"{name}: {view.summary(loaded)}.")
     _model_view.show(console(), loaded, alpha)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
@@ -112,7 +112,7 @@ def _promise_as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, 
 def _set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded, and every model."""
     return {
-        **{field: getattr(models, field) for field in (*_model_table.SET_FIELDS, "provenance")},
+        **{field: getattr(models, field) for field in (*view.SET_FIELDS, "provenance")},
         "keys": list(models.keys),
         "pooled_keys": list(models.pooled_keys),
         "columns": None if models.columns is None else list(models.columns),
@@ -124,8 +124,8 @@ def _set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
 
 def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
     """Everything that `_model_view.show` prints, unrounded."""
-    ends = _model_table.intervals_of(model, alpha)
-    content = {field: getattr(model, field) for field in (*_model_table.FIELDS, "provenance")}
+    ends = view.intervals_of(model, alpha)
+    content = {field: getattr(model, field) for field in (*view.FIELDS, "provenance")}
     rates = model.rates
     content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
     content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
@@ -139,7 +139,7 @@ def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
             "parameters": list(parameters),
             "knots": None if model.knots is None else model.knots.tolist(),
             "clip": model.clip,
-            "log_odds": _model_table.log_odds(model),
+            "log_odds": view.log_odds(model),
         }
     )
     content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
@@ -154,12 +154,12 @@ def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[st
     if model.kind == "linear":
         entry = {"knot": row, "score": float(model.edges[row])}
     else:
-        entry["from"], entry["to"] = _model_table.ends_of(model, row)
+        entry["from"], entry["to"] = view.ends_of(model, row)
         if row > 0:  # which of the scores that equal `from` belong here
             entry["from_key"] = int(model.bin_edge_keys[row - 1]) if model.bin_edge_keys is not None else 0
     entry["value"] = float(model.values[row] if model.kind == "linear" else model.bin_values[row])  # the average served
     if model.has_steps:
-        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), _model_table.steps_in_bins(model)[row]
+        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), view.steps_in_bins(model)[row]
     if model.tie_counts is not None:  # of the samples at the lower edge: placed there by ranks, of these label 1, and left out
         entry |= dict(zip(("r", "f", "y"), model.tie_counts[row].tolist(), strict=True))
     for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
@@ -175,7 +175,7 @@ def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
     """The values of a model of two resolutions, each with the scores that it is given to and the samples of the fit there."""
     columns = {"value": model.values, "count": model.step_counts, "unlabelled_count": model.unlabelled_counts}
     known = {name: column.tolist() for name, column in columns.items() if column is not None}
-    ends = [_model_table.ends_of(model, step, steps=True) for step in range(model.n_steps)]
+    ends = [view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
     return [
         {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
         for step, (low, high) in enumerate(ends)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from fastbin._errors import FormatError, InputError
+from fastbin._base.errors import FormatError, InputError
 from fastbin.cli import _options as options
 from fastbin.cli._cells import CellOptions, LabelledColumns
 from fastbin.cli._console import console, note, reading, say_json, text_table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
 from fastbin.cli._cells import as_keys, read_text
 from fastbin.cli._console import reading, say, say_json, working

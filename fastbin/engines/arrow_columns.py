@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputTypeError
-from fastbin._typing import Array, Int64s
-from fastbin._weights import MOST_SAMPLES, too_many_samples
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.checks import MOST_SAMPLES, too_many_samples
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.faults import real_weights
 from fastbin.engines.tables import pyarrow
 from fastbin.io import parsing

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from fastbin import io
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.array_types import Int64s
+from fastbin._base.checks import check_choice
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.table import Columns, Table
 from fastbin._fit.batches import Progress
-from fastbin._scalars import check_choice
-from fastbin._tables import Columns, Table
-from fastbin._typing import Int64s
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.files import stream_to_count

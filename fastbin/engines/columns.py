@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputTypeError
+from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, Labels, ScoreRange, is_missing
+from fastbin._base.errors import InputTypeError
 from fastbin._fit.rows import GREATEST, limits_of
-from fastbin._validation import SAY_POSITIVE, Labels, ScoreRange, is_missing
-from fastbin._weights import MOST_SAMPLES
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, outside, real_weights, refuse, strange_label
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, Frame
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Int64s
-from fastbin._validation import is_missing
-from fastbin._weights import MOST_SAMPLES, too_many_samples
+from fastbin._base.array_types import Int64s
+from fastbin._base.checks import MOST_SAMPLES, is_missing, too_many_samples
 from fastbin.engines.arrow_columns import coded, sum_of, weights_of
 from fastbin.engines.faults import MISSING, NEGATIVE, Fault, refuse
 from fastbin.engines.labels import LabelColumn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from fastbin._errors import InputTypeError
-from fastbin._validation import SAY_POSITIVE
+from fastbin._base.checks import SAY_POSITIVE
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.counting import Asked, Counter, Partition, Tally, pool_of
 from fastbin.engines.faults import real_weights
 from fastbin.engines.queries import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from fastbin._errors import InputError, InputTypeError, Words, joined
-from fastbin._validation import SAY_POSITIVE, ScoreRange
+from fastbin._base.checks import SAY_POSITIVE, ScoreRange
+from fastbin._base.errors import InputError, InputTypeError, Words, joined
 
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
 MISSING, NAN, INFINITE, NEGATIVE = "NULL", "NaN", "infinite", "negative"

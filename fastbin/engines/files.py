@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.engines.arrays import Names
 from fastbin.engines.counting import Asked, Partition
 from fastbin.engines.tables import BATCH_ROWS, Stream, pyarrow

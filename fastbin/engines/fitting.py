@@ -7,11 +7,10 @@ import warnings
 from contextlib import closing
 from typing import Any
 
-from fastbin._calibrator import Calibrator
-from fastbin._errors import FastbinWarning, InputError, InputTypeError
+from fastbin._base.checks import ScoreRange, check_choice, check_score_range, event_of
+from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
 from fastbin._fit.batches import Progress
-from fastbin._scalars import check_choice, check_score_range, event_of
-from fastbin._validation import ScoreRange
+from fastbin._fit.calibrator import Calibrator
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.faults import needs_rows

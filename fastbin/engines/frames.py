@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputTypeError
-from fastbin._typing import Array
-from fastbin._weights import MOST_SAMPLES, too_many_samples
+from fastbin._base.array_types import Array
+from fastbin._base.checks import MOST_SAMPLES, too_many_samples
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import DuckDBTable

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputTypeError
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.arrays import Names
 from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.engines.queries import SparkTable

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import MOST_SAMPLES, ScoreRange, too_many_samples
+from fastbin._base.errors import InputError
 from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import ScoreRange
-from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import no_samples

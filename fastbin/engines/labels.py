@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputTypeError
-from fastbin._typing import Array, Bools
-from fastbin._validation import Labels, is_missing, refuse_words
+from fastbin._base.array_types import Array, Bools
+from fastbin._base.checks import Labels, is_missing, refuse_words
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.arrow_columns import as_numbers, coded, decoded, is_text
 from fastbin.engines.faults import MISSING, NAN, Fault, strange_label
 

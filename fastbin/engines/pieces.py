@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._cells import Key
-from fastbin._errors import InputError
+from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.cells import Key
+from fastbin._base.errors import InputError
 from fastbin._fit.fingerprint import edge_scores
-from fastbin._typing import Float64s, Int64s, UInt8s, UInt64s
 from fastbin.engines.scoring import models_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

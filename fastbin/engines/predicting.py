@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines import queries
 from fastbin.engines.scoring import as_arrow, check_rows, models_of
 from fastbin.engines.tables import ignores_case, is_path, pyarrow, unwrapped

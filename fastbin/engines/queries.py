@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from fastbin._errors import InputTypeError
-from fastbin._weights import MOST_SAMPLES
+from fastbin._base.checks import MOST_SAMPLES
+from fastbin._base.errors import InputTypeError
 from fastbin.engines.scoring import KEY_DIGITS
 from fastbin.engines.tables import package_of
 from fastbin.export.dialects import DIALECTS, Dialect

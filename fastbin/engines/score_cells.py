@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastbin._base.array_types import Bools, Float64s, Int64s
+from fastbin._base.checks import ScoreRange
 from fastbin._fit.rows import GREATEST, limits_of
-from fastbin._typing import Bools, Float64s, Int64s
-from fastbin._validation import ScoreRange
 from fastbin.engines.frames import Frame
 
 LEAST_NORMAL = float(np.finfo(np.float64).tiny)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.engines.arrow_columns import decoded, is_text, scores_of
 from fastbin.engines.tables import pyarrow
 from fastbin.export.steps import limits_of

@@ -13,16 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._cells import Key, in_order
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import Key, in_order
+from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_score_range, too_many_samples
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
-from fastbin._scalars import check_score_range
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import ScoreRange
-from fastbin._weights import MOST_SAMPLES, too_many_samples
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
@@ -238,7 +236,7 @@ def _n_bins(part: CellPart) -> int:
 
 
 def _boundaries_up_to(samples: str, calibrator: Any, rows: SqlTable) -> str:
-    """How many ranks of boundaries (`fastbin._ranks`) are at most so many samples, as an expression."""
+    """How many ranks of boundaries (`fastbin._base.ranks`) are at most so many samples, as an expression."""
     if calibrator.scheme == "umb":
         ranks = rows.integer_division.format(f"({samples} + 1) * r.bins - 1", "r.total")
     else:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NoReturn
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.io import Table
 from fastbin.io.base import sliced
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.errors import InputError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.curves import Curve
 from fastbin.export.source import (
     Language,

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.errors import InputError
 from fastbin.export.steps import SetSteps, Steps, check_outputs, limits_of, require_steps, set_steps_of, steps_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Array, Float64s, UInt64s
+from fastbin._base.array_types import Array, Float64s, UInt64s
 from fastbin.export.steps import Steps
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fastbin._errors import InputError
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.errors import InputError
 
 # The parts of the name of a table, which stands in statements as it is; a project of BigQuery may have dashes.
 PART = "[A-Za-z_][A-Za-z0-9_]*"

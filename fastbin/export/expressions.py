@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.dialects import Dialect
 from fastbin.export.steps import GREATEST
 

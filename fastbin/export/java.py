@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.curves import Curve
 from fastbin.export.source import (
     METHODS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.curves import Curve
 from fastbin.export.source import (
     METHODS,

@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import FormatError, InputError, InputTypeError
-from fastbin._fields import ALWAYS, FIELDS, Field, native_parts
-from fastbin._schemes import RATE_ORIGINS, ClassRate, ClassRates
+from fastbin._base.errors import FormatError, InputError, InputTypeError
+from fastbin._core.fields import ALWAYS, FIELDS, Field, native_parts
+from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.json_faults import fault_of_model, fault_of_set
 from fastbin.export.json_values import (
     BYTES,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import FormatError
-from fastbin._fields import FIELDS, Field, Limit
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.errors import FormatError
+from fastbin._core.fields import FIELDS, Field, Limit
 from fastbin.export.json_values import refused
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import FormatError
+from fastbin._base.errors import FormatError
 
 # Beyond, programs that keep every number as a double lose digits: such integers are written as text.
 EXACT = 2**53

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._keys import ABOVE_EVERY_KEY
+from fastbin._base.errors import InputError
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin.export.cuts import EdgeCuts
 from fastbin.export.dialects import PART, Dialect
 from fastbin.export.expressions import check_source, hex_digits

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._dependencies import needed_for
-from fastbin._native.score import library_version
-from fastbin._provenance import in_words
-from fastbin._scalars import check_count
+from fastbin._base.checks import check_count
+from fastbin._base.dependencies import needed_for
+from fastbin._core.score import library_version
+from fastbin._fit.calibrator import as_model_or_set
+from fastbin._model.provenance import in_words
 from fastbin.export.curves import Curve, form_of
 from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
 from fastbin.export.steps import (

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Float64s
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.curves import form_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of
 from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._keys import ABOVE_EVERY_KEY
-from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
+from fastbin._base.dependencies import needed_for
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin.export.curves import Curve, Expression, Name, Number
 from fastbin.export.steps import GREATEST, OF_UNKNOWN, SetSteps, Steps
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._cells import TextCells, as_cells
-from fastbin._errors import InputError, InputTypeError
-from fastbin._keys import GREATEST_KEY
-from fastbin._typing import Array, Bools, Float64s, Int64s, UInt64s
-from fastbin._validation import as_key_array, as_scores
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin._base.cells import TextCells, as_cells
+from fastbin._base.checks import as_key_array, as_scores
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin.export.steps import ALPHA, ENDS, GREATEST, limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Float64s
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.curves import Curve, Expression, Name, Named, Operation, form_of, written
 from fastbin.export.steps import GREATEST, OUTPUTS, description_of
 from fastbin.export.tables import Tables, tables_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputError, InputTypeError
-from fastbin._scalars import check_choice
+from fastbin._base.checks import check_choice
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.cuts import EdgeCuts, cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.export.curves import Curve, Expression, Named, curve_of, written
 from fastbin.export.dialects import Dialect, comment, said_of_output
 from fastbin.export.expressions import MOST_STEPS, is_answered, tree

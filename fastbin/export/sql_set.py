@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import InputTypeError
-from fastbin._scalars import check_choice
+from fastbin._base.checks import check_choice
+from fastbin._base.errors import InputTypeError
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.cuts import cuts_of
 from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
 from fastbin.export.expressions import check_expression, check_key_expression, sought

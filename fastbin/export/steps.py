@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
-from fastbin._keys import ABOVE_EVERY_KEY
-from fastbin._model_table import promise
-from fastbin._native.score import library_version
-from fastbin._provenance import in_words
-from fastbin._scalars import check_alpha
-from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
+from fastbin._base.checks import check_alpha
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
+from fastbin._core.score import library_version
+from fastbin._model.provenance import in_words
+from fastbin._model.view import promise
 from fastbin.guarantees.words import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

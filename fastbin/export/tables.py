@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Array, Float64s, Int64s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin.export.steps import OF_UNKNOWN, SetSteps, Steps
 
 

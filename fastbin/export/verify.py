@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set
-from fastbin._errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
-from fastbin._scalars import check_alpha, check_choice
-from fastbin._shown import printable
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
+from fastbin._base.shown import printable
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.about import alpha_in, digest_in, gives_in, target_of
 from fastbin.export.dialects import DIALECTS
 from fastbin.export.json import from_json

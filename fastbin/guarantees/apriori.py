@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.bound_names import check_prior
 from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.radius import exact_radius, last_where, worst_failure

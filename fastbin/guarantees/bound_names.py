@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastbin._errors import InputError
-from fastbin._scalars import check_choice
+from fastbin._base.checks import check_choice
+from fastbin._base.errors import InputError
 
 # For each kind of certificate its bounds; the first is the default. "clopper-pearson", "hull" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin import _html
-from fastbin._errors import GuaranteeError
-from fastbin._tables import Columns, Table, as_html, without_middle
-from fastbin._typing import Bools, Float64s
+from fastbin._base import html
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.errors import GuaranteeError
+from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin.guarantees.evidence import Evidence, unwritten_end
 from fastbin.guarantees.words import event_words, name_bins, name_cells, rounded_up, sureness
 
@@ -172,7 +172,7 @@ class Certificate(_Promise):
         return f"Epsilon: {self.epsilon:.5f} = {terms.removeprefix('+ ')}.\n"
 
     def _repr_html_(self) -> str:
-        return _html.notebook(*_promise_as_html(self))
+        return html.notebook(*_promise_as_html(self))
 
     def _sentence(self) -> _Words:
         left_out = ""
@@ -265,7 +265,7 @@ class SetCertificate(_Promise, Table):
         parts = [part for _, part in without_middle(self.parts)]
         words["epsilon"] = [rounded_up(part.epsilon) for part in parts]
         words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for part in parts]
-        return _html.notebook(*_promise_as_html(self), as_html(words, n_text=1))
+        return html.notebook(*_promise_as_html(self), as_html(words, n_text=1))
 
     def _sentence(self) -> _Words:
         truth = CELLS[self.cells][1].format(event=event_words(self.event))
@@ -299,8 +299,8 @@ class SetCertificate(_Promise, Table):
 
 def _promise_as_html(certificate: Any) -> tuple[str, str]:
     """The sentence of a certificate, and what it rests on, folded."""
-    reasons = _html.paragraph(f"{certificate.theorem}.") + _html.bullets(map(_html.escape, certificate.assumptions))
-    return f"<p><strong>{_html.escape(str(certificate))}</strong></p>", _html.folded("theorem and assumptions", reasons)
+    reasons = html.paragraph(f"{certificate.theorem}.") + html.bullets(map(html.escape, certificate.assumptions))
+    return f"<p><strong>{html.escape(str(certificate))}</strong></p>", html.folded("theorem and assumptions", reasons)
 
 
 def certificate_of(

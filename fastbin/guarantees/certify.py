@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError
-from fastbin._scalars import check_alpha, check_choice
-from fastbin._schemes import SCHEMES
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.errors import GuaranteeError
+from fastbin._core.schemes import SCHEMES
 from fastbin.guarantees.apriori import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.assumptions import about_ties, assumptions_of, draws_from, sentences
 from fastbin.guarantees.bound_names import check_bound

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
-from fastbin._scalars import check_count, check_level
-from fastbin._typing import Float64s
-from fastbin._validation import refuse_first
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_count, check_level, refuse_first
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.intervals._beta import beta_quantile
 from fastbin.intervals._tally import as_counts
 

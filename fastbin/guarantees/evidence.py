@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputTypeError
-from fastbin._schemes import SCHEMES, ClassRates
-from fastbin._typing import Bools, Int64s
+from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.errors import GuaranteeError, InputTypeError
+from fastbin._core.schemes import SCHEMES, ClassRates
 from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
@@ -101,7 +101,7 @@ class Interior:
 def as_evidence(model: Any, name: str = "model") -> Evidence:
     """The model itself, or that of a fitted calibrator, whose ``model_`` it is: what takes one takes the other.
 
-    Whoever needs more than evidence (predictions, a file) asks for a `BinnedModel` by `fastbin._calibrator.as_model`, which
+    Whoever needs more than evidence (predictions, a file) asks for a `BinnedModel` by `fastbin._fit.calibrator.as_model`, which
     is this function and a check of the type.
     """
     evidence: Evidence = model.model_ if hasattr(type(model), "model_") else model

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError
-from fastbin._scalars import check_alpha, check_choice
-from fastbin._schemes import ClassRate
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.errors import GuaranteeError
+from fastbin._core.schemes import ClassRate
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 

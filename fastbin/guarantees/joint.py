@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha, check_choice
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.apriori import KINDS
 from fastbin.guarantees.assumptions import assumptions_of
 from fastbin.guarantees.bound_names import check_bound

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError
-from fastbin._scalars import check_alpha, check_count, check_unit_interval
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha, check_count, check_unit_interval
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError
 from fastbin.guarantees.apriori import epsilon as epsilon_of
 from fastbin.guarantees.apriori import samples_needed
 from fastbin.guarantees.bound_names import check_prior

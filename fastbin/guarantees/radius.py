@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_count, check_level, check_unit_interval
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_count, check_level, check_unit_interval
+from fastbin._base.docstrings import shared_docs
 from fastbin.intervals import clopper_pearson
 from fastbin.intervals._beta import special_functions
 

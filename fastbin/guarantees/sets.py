@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._scalars import check_alpha
-from fastbin._typing import Bools, Int64s
+from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.checks import check_alpha
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, require_interior
 
 

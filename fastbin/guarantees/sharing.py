@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._scalars import SMALLEST_ALPHA, check_alpha, check_level
-from fastbin._typing import Float64s
-from fastbin._validation import refuse_first
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_level, refuse_first
+from fastbin._base.errors import InputError
 from fastbin.guarantees.radius import failure_beyond
 from fastbin.intervals import sidak
 from fastbin.intervals._beta import special_functions

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError
-from fastbin._ranks import step_ranks
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.errors import GuaranteeError
+from fastbin._base.ranks import step_ranks
 from fastbin.guarantees.assumptions import assumptions_of
 from fastbin.guarantees.certificate import Certificate, certificate_of, require_samples
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_whole_ties, interior_for_any_law, require_interior
@@ -97,7 +97,7 @@ def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[floa
 class StepMasses:
     """Where the cuts of the steps stand among the samples of each bin, and what that says about E[v | bin].
 
-    The ranks of all cuts are known from the numbers of samples and bins alone (`fastbin._ranks.step_ranks`). A bin that begins
+    The ranks of all cuts are known from the numbers of samples and bins alone (`step_ranks`). A bin that begins
     at a boundary of rank kappa and ends before A samples have those with kappa < rank <= A for its own; among its T samples a
     rank k counts from its lowest one. With ties a cut moves to the first of its equal scores, and several may become one.
     """

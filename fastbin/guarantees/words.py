@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from fastbin._schemes import ClassRate, ClassRates
-from fastbin._shown import first_few, printable
+from fastbin._base.shown import first_few, printable
+from fastbin._core.schemes import ClassRate, ClassRates
 
 # Significant digits of a percentage; below an alpha of 1e-6 more would be needed to tell it from 100.
 _DIGITS = 6
@@ -58,7 +58,7 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
 
     Files of fastbin 0.1.0 do not hold the rates: then they are None.
 
-    >>> from fastbin._schemes import ClassRate, ClassRates
+    >>> from fastbin._core.schemes import ClassRate, ClassRates
     >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
     >>> for part in moved_by(1 / 9, rates).split("; "):
     ...     print(part)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._typing import Bools, Float64s
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.dependencies import needed_for
 
 # How far the tail beyond a quantile may be from the one asked for, relatively. SciPy's inverses can return NaN (small tails),
 # or a point far from the root: betainccinv(1000, 9101, 0.1) is 0.25 for 0.10 in SciPy 1.17, and from parameters of 1e12 on

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError, InputTypeError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_count
-from fastbin._typing import Bools, Float64s, Int64s, UInt8s
-from fastbin._validation import check_labels, check_same_length, check_sample_weight, refuse_first
+from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin._base.checks import check_count, check_labels, check_same_length, check_sample_weight, refuse_first
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import check_same_index
 
 # Above it doubles do not represent every integer.
 MOST_SAMPLES = 2**53

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_level
-from fastbin._typing import Bools, Float64s
-from fastbin._validation import check_labels
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.checks import check_labels, check_level
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.intervals._beta import neighbouring_doubles, special_functions
 from fastbin.intervals._tally import around, as_sums, as_tally
 

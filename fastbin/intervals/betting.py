@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_level, check_seed
-from fastbin._typing import Bools, Float64s
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.checks import check_level, check_seed
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.intervals._tally import WeighedRows, last_rejected
 from fastbin.intervals.weighted import weighted_empirical_bernstein
 

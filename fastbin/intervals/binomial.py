@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_count, check_level
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_count, check_level
+from fastbin._base.docstrings import shared_docs
 from fastbin.intervals._beta import beta_quantile, special_functions
 from fastbin.intervals._tally import around, as_tally
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_level
-from fastbin._typing import Bools, Float64s, UInt8s
+from fastbin._base.array_types import Bools, Float64s, UInt8s
+from fastbin._base.checks import check_level
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.intervals._tally import WeighedRows, around, last_rejected, positive_per_bin, weighted_means
 
 

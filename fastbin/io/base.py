@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, InputTypeError, Wording
-from fastbin._shown import first_few
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError, Wording
+from fastbin._base.shown import first_few
 
 CSV_DELIMITERS = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET_SUFFIXES = (".parquet", ".pq")

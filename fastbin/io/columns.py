@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
 from fastbin.io.base import Table
 from fastbin.io.labels import LabelReader
 from fastbin.io.parsing import read_numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError, Words, joined
-from fastbin._typing import Array, Bools, Int64s
-from fastbin._validation import SAY_POSITIVE, Labels, is_missing
+from fastbin._base.array_types import Array, Bools, Int64s
+from fastbin._base.checks import SAY_POSITIVE, Labels, is_missing
+from fastbin._base.errors import InputError, Words, joined
 from fastbin.io.base import Table, arrow, as_plain
 from fastbin.io.parsing import MISSING, as_number, coded, read_numbers
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.io.base import SUFFIXES, Table, suffixes
 from fastbin.io.parquet import ParquetRows, ParquetTable
 from fastbin.io.partitions import Partitions, names_a_value

@@ -17,8 +17,8 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError, MemoryLimitError, Wording
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, MemoryLimitError, Wording
 from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
 
 # One decodes while a fit counts: 10^7 rows take 0.14 s, and with one thread in all 0.20 s. More would only take more memory, as

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError, Words, joined
-from fastbin._typing import Array, Int64s
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.errors import InputError, Words, joined
 from fastbin.io.base import Table, arrow, as_plain, reopened
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.io.base import Table, arrow
 from fastbin.io.parsing import is_integer
 

@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
 from fastbin.io.base import address_space
 
 Batch = tuple[Array, ...]

@@ -6,7 +6,7 @@ import codecs
 import os
 from collections.abc import Callable
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.io.base import CSV_DELIMITERS, IPC_SUFFIXES, PARQUET_SUFFIXES, Table, suffixes
 from fastbin.io.ipc import IpcTable
 from fastbin.io.many import ManyTables, list_files

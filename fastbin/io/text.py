@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from fastbin._errors import InputError
+from fastbin._base.errors import InputError
 from fastbin.io.base import Table, arrow, open_for_arrow, reopened, sliced, suffixes, uses_threads
 from fastbin.io.parsing import as_number
 

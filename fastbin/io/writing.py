@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._files import is_replaceable
+from fastbin._base.errors import InputError
+from fastbin._base.files import is_replaceable
 from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
 
 if TYPE_CHECKING:

@@ -9,24 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, Estimator
-from fastbin._errors import ArgumentError, FastbinError, InputError, InputTypeError
-from fastbin._fit.rows import Rows
-from fastbin._fit.segments import SegmentRule
-from fastbin._fit.tally import squares_of
-from fastbin._provenance import of_estimator
-from fastbin._scalars import check_count, check_score_range, check_seed
-from fastbin._suspicions import LEVEL
-from fastbin._typing import Array, Int64s
-from fastbin._validation import (
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.checks import (
     UNIT,
     as_scores,
+    check_count,
     check_labels,
     check_same_length,
     check_sample_weight,
+    check_score_range,
     check_scores,
+    check_seed,
     compare_labels,
 )
+from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputTypeError
+from fastbin._base.suspicions import LEVEL
+from fastbin._fit.calibrator import Calibrator, Estimator
+from fastbin._fit.rows import Rows
+from fastbin._fit.segments import SegmentRule
+from fastbin._fit.tally import squares_of
+from fastbin._model.provenance import of_estimator
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel

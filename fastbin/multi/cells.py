@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._cells import Key
-from fastbin._errors import InputError, Wording, by_name
+from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import UNIT, check_same_length
+from fastbin._base.errors import InputError, Wording, by_name
+from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.rows import check_rows
 from fastbin._fit.segments import CellRows, fit_segments
 from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
-from fastbin._suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
-from fastbin._typing import Bools, Int64s
-from fastbin._validation import UNIT, check_same_length
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 from fastbin.multi.binary import BinaryMethod, Given, Told, check_values, count_samples, fit_named

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from fastbin._calibrator import Estimator
-from fastbin._cells import Key
-from fastbin._classes import check_classes, check_matrix, default_classes, divided_by_sums, find_columns, refuse_other_order
-from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, GuaranteeError
-from fastbin._frames import check_same_index, columns_of, like
-from fastbin._scalars import MOST_EVENT_BYTES, alpha_by_name
-from fastbin._suspicions import LEVEL
-from fastbin._typing import Array, Float64s
-from fastbin._validation import check_same_length
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import MOST_EVENT_BYTES, alpha_by_name, check_same_length
+from fastbin._base.classes import (
+    check_classes,
+    check_matrix,
+    default_classes,
+    divided_by_sums,
+    find_columns,
+    refuse_other_order,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import FastbinWarning, GuaranteeError
+from fastbin._base.frames import check_same_index, columns_of, like
+from fastbin._base.suspicions import LEVEL
+from fastbin._fit.calibrator import Estimator
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given, Told, binary_method, check_values, count_samples, fit_named, provenance_of

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from fastbin._calibrator import FIT_PARAMETERS, Estimator
-from fastbin._cells import Key
-from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError, Wording, by_name
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import alpha_by_name, check_choice, event_of
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import FastbinWarning, InputError, Wording, by_name
+from fastbin._base.frames import check_same_index
+from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator
 from fastbin._fit.segments import code_cells
-from fastbin._frames import check_same_index
-from fastbin._scalars import alpha_by_name, check_choice, event_of
-from fastbin._typing import Bools, Float64s
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
 from fastbin.multi.binary import BinaryMethod, Given, binary_method, provenance_of

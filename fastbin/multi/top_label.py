@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from fastbin._calibrator import Estimator
-from fastbin._cells import Key
-from fastbin._classes import check_classes, check_matrix, default_classes, find_columns, refuse_other_order, require_classes
-from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
+from fastbin._base.classes import (
+    check_classes,
+    check_matrix,
+    default_classes,
+    find_columns,
+    refuse_other_order,
+    require_classes,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import FastbinWarning
+from fastbin._base.frames import check_same_index, like
+from fastbin._fit.calibrator import Estimator
 from fastbin._fit.segments import CellRows, code_cells
-from fastbin._frames import check_same_index, like
-from fastbin._scalars import alpha_by_name, check_choice
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import UNIT, as_scores, check_same_length, check_scores
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import Given, binary_method, provenance_of

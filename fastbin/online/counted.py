@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._typing import Float64s, Int64s, UInt64s
-from fastbin._validation import refuse_first
+from fastbin._base.array_types import Float64s, Int64s, UInt64s
+from fastbin._base.checks import refuse_first
 from fastbin.model import BinnedModel
 
 # Of a row that no key decides about; no id looks like it.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_choice
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import check_choice
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
 from fastbin.intervals.anytime import theorem6
 from fastbin.model import BinnedModel

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._dependencies import needed_for
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.dependencies import needed_for
 
 Int32s = npt.NDArray[np.int32]
 

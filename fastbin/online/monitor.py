@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import as_model_or_set, as_model_set
-from fastbin._errors import InputError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha
-from fastbin._typing import Float64s
-from fastbin._validation import as_labels, as_scores, check_labels, check_same_length, compare_labels, refuse_first
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import (
+    as_labels,
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_same_length,
+    compare_labels,
+    refuse_first,
+)
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
+from fastbin._fit.calibrator import as_model_or_set, as_model_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online.mixture import TwoSidedMixture

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import FormatError, InputError
-from fastbin._native.score import read_monitor, write_monitor
-from fastbin._scalars import check_alpha
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import check_alpha
+from fastbin._base.errors import FormatError, InputError
+from fastbin._core.score import read_monitor, write_monitor
 from fastbin.online.mixture import TwoSidedMixture
 from fastbin.online.state import is_json
 from fastbin.online.streaming import StreamingBinning

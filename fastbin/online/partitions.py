@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._errors import GuaranteeError, InputError
+from fastbin._base.checks import MOST_BINS, check_choice, check_count, check_edges, check_score_range, check_scores, check_seed
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._core.schemes import SCHEMES
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.edges import Partition, find_boundaries, order_cuts, without_empty_edges
 from fastbin._fit.rows import Rows
-from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed
-from fastbin._schemes import SCHEMES
-from fastbin._validation import check_edges, check_scores
 from fastbin.model import BinnedModel
 
 

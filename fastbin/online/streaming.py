@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._errors import InputError
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_labels, check_same_length, check_seed
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
+from fastbin._core.score import NativeStream
 from fastbin._fit.tally import check_counts
-from fastbin._frames import check_same_index
-from fastbin._native.score import NativeStream
-from fastbin._scalars import check_alpha, check_seed
-from fastbin._typing import Float64s
-from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length
 from fastbin.model import BinnedModel
 from fastbin.online.counted import add_counts
 from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._cells import Key
-from fastbin._errors import InputError
-from fastbin._native.fit import row_keys
-from fastbin._scalars import check_seed
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import check_seed
+from fastbin._base.errors import InputError
+from fastbin._core.fit import row_keys
 from fastbin.guarantees.words import name_cell
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Estimator, as_model_or_set
-from fastbin._errors import InputError, InputTypeError
-from fastbin._model_table import intervals_of
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import Estimator, as_model_or_set
+from fastbin._model.view import intervals_of
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model import BinnedModel

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError
-from fastbin._shown import printable
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError
+from fastbin._base.shown import printable
 from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, Look
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model_or_set
-from fastbin._docstrings import shared_docs
-from fastbin._keys import ABOVE_EVERY_KEY
-from fastbin._model_table import intervals_of
-from fastbin._scalars import check_alpha
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
+from fastbin._fit.calibrator import Calibrator, as_model_or_set
+from fastbin._model.view import intervals_of
 from fastbin.guarantees.words import sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

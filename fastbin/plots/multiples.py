@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._cells import as_cells
-from fastbin._classes import in_one_code
-from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_count
-from fastbin._typing import Float64s
-from fastbin._validation import check_same_length
+from fastbin._base.array_types import Float64s
+from fastbin._base.cells import as_cells
+from fastbin._base.checks import check_count, check_same_length
+from fastbin._base.classes import in_one_code
+from fastbin._base.docstrings import shared_docs
 from fastbin.assess import reliability_table
 from fastbin.assess.samples import check_samples, rows_of_each
 from fastbin.model_set import ModelSet

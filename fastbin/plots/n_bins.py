@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._dependencies import needed_for
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_count
+from fastbin._base.checks import check_count
+from fastbin._base.dependencies import needed_for
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin.guarantees import epsilon
 from fastbin.model import BinnedModel
 from fastbin.plots._style import MOST_SERIES, Axes, axes_or_new, finish, look_of, series

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._dependencies import needed_for
-from fastbin._docstrings import shared_docs
+from fastbin._base.dependencies import needed_for
+from fastbin._base.docstrings import shared_docs
+from fastbin._fit.calibrator import Calibrator
 from fastbin.assess import ReliabilityTable
 from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.words import sureness

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
+from fastbin._base.docstrings import shared_docs
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
 from fastbin.plots._style import (
     MOST_IN_LARGE,

@@ -10,15 +10,23 @@ from typing import Any, ClassVar, Literal, NamedTuple, overload
 import numpy as np
 
 from fastbin import assess
-from fastbin._calibrator import Calibrator, Estimator, as_model_or_set
-from fastbin._cells import Key
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError
-from fastbin._frames import check_same_index
-from fastbin._native.fit import row_keys
-from fastbin._scalars import check_alpha, check_seed
-from fastbin._typing import Array, Bools, Float64s, Int64s
-from fastbin._validation import as_key_array, as_scores, check_labels, check_same_length, check_sample_weight, clip_scores
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import (
+    as_key_array,
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_same_length,
+    check_sample_weight,
+    check_seed,
+    clip_scores,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError
+from fastbin._base.frames import check_same_index
+from fastbin._core.fit import row_keys
+from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
 from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.promise import check_cells_given
 from fastbin.assess.reliability import table_of

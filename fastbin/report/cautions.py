@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._typing import Bools, Int64s
+from fastbin._base.array_types import Bools, Int64s
 from fastbin.assess.verdict import CONTRADICTED
 from fastbin.guarantees.words import moved_by, name_bins, name_cells
 from fastbin.intervals._beta import special_functions

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fastbin import _html
-from fastbin._shown import printable
-from fastbin._tables import Columns, Table, as_html, as_text
+from fastbin._base import html
+from fastbin._base.shown import printable
+from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin.assess.reliability import by_chance
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -107,6 +107,6 @@ class Findings(Table):
         return printable("\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions]), keep="\n")
 
     def _repr_html_(self) -> str:
-        badge = f"<p>{_html.badge(self.verdict)}</p>"
-        cautions = _html.bullets(map(_html.escape, self.cautions)) if self.cautions else ""
-        return _html.notebook(badge, *map(_html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)
+        badge = f"<p>{html.badge(self.verdict)}</p>"
+        cautions = html.bullets(map(html.escape, self.cautions)) if self.cautions else ""
+        return html.notebook(badge, *map(html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)

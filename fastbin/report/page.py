@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from fastbin._docstrings import shared_docs
-from fastbin._files import SupportsWrite, write_bytes
-from fastbin._html import badge, bullets, escape, facts_table, paragraph
-from fastbin._native.score import library_version
-from fastbin._tables import as_html
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.files import SupportsWrite, write_bytes
+from fastbin._base.html import badge, bullets, escape, facts_table, paragraph
+from fastbin._base.table import as_html
+from fastbin._core.score import library_version
 from fastbin.assess.verdict import NEW_ROWS
 from fastbin.guarantees.words import label_words
 from fastbin.report.assessment import Assessment, SetAssessment

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin import assess
-from fastbin._errors import InputError
-from fastbin._typing import Array, Bools, Float64s, Int64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s
+from fastbin._base.errors import InputError
 from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.metrics import brier_parts_of, squared_ece_of
 from fastbin.assess.reliability import table_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastbin._html import DARK, LIGHT, table_style, themed
+from fastbin._base.html import DARK, LIGHT, table_style, themed
 from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, css_of
 
 PAGE = """

@@ -6,11 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
-from fastbin import _html
-from fastbin._model_table import bin_words
-from fastbin._provenance import in_words
-from fastbin._schemes import SCHEMES
-from fastbin._tables import as_html, number_format
+from fastbin._base import html
+from fastbin._base.table import as_html, number_format
+from fastbin._core.schemes import SCHEMES
+from fastbin._model.provenance import in_words
+from fastbin._model.view import bin_words
 from fastbin.assess import CertificateCheck
 from fastbin.guarantees.words import event_words, label_words, name_cell, sureness
 from fastbin.model import BinnedModel
@@ -45,7 +45,7 @@ def bins_table(assessment: Assessment) -> str:
         tested |= {title: list(c) for title, c in _tested(assessment.check, number_format(model.bin_values.tolist())).items()}
     # Two tables: a page of usual width has no room for the columns of both.
     tables = "".join(as_html({title: list(column) for title, column in each.items()}, most=None) for each in (columns, tested))
-    return tables if model.n_bins <= UNFOLDED else _html.folded(f"{model.n_bins:,} bins", tables)
+    return tables if model.n_bins <= UNFOLDED else html.folded(f"{model.n_bins:,} bins", tables)
 
 
 def _tested(check: CertificateCheck, form: str) -> dict[str, Iterable[str]]:
@@ -92,7 +92,7 @@ def _cells_table(assessment: SetAssessment) -> str:
     cells = assessment.cells
     columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(assessment)}
     table = as_html(columns, n_text=1, most=None)
-    return table if len(cells) <= UNFOLDED else _html.folded(f"{len(cells):,} cells", table)
+    return table if len(cells) <= UNFOLDED else html.folded(f"{len(cells):,} cells", table)
 
 
 def facts_of(fitted: BinnedModel | ModelSet, source: str | None) -> dict[str, str]:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._scalars import check_choice
-from fastbin._typing import Float64s
-from fastbin._validation import ScoreRange
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import ScoreRange, check_choice
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 # Samples whose intermediate results stay in the cache.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
 from fastbin.scaling.maps import FittedMap, SmoothMap
 from fastbin.scaling.samples import PooledSamples
 from fastbin.scaling.value_maps import MapCells, beta_parameters, quadratic_parameters, spline_knots

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError, NotFittedError
-from fastbin._frames import check_same_index
-from fastbin._scalars import event_of
-from fastbin._suspicions import around_the_median
-from fastbin._typing import Float64s
-from fastbin._validation import ScoreRange, as_scores, check_labels, check_sample_weight, compare_labels
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import ScoreRange, as_scores, check_labels, check_sample_weight, compare_labels, event_of
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError, NotFittedError
+from fastbin._base.frames import check_same_index
+from fastbin._base.suspicions import around_the_median
+from fastbin._fit.calibrator import Calibrator
 from fastbin.model import BinnedModel
 from fastbin.scaling.samples import PooledSamples, check_samples, logits
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._errors import InputError
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError
 from fastbin.scaling.likelihood import Feature, Likelihood
 
 # Far out on an exponential tail a Newton step gains 1 in the exponent, and exponents of use end near 40.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, by_name
-from fastbin._scalars import check_choice, check_score_range
-from fastbin._validation import ScoreRange
+from fastbin._base.checks import ScoreRange, check_choice, check_score_range
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, by_name
 from fastbin.scaling.likelihood import Feature
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.maximum import maximise

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._kernels.isotonic import pool_weights
-from fastbin._typing import Array, Float64s, Int64s
-from fastbin._validation import ScoreRange
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import ScoreRange
+from fastbin._core.kernels.isotonic import pool_weights
 from fastbin.scaling.value_maps import MAPS, MapCells
 
 # What stands in each bin without a map: (x - y) / (T - 1), as uniform-mass bins have it, and (x - y + .5) / T.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._typing import Bools, Float64s
+from fastbin._base.array_types import Bools, Float64s
 from fastbin.scaling.likelihood import BLOCK, solve_scaled
 
 MOST_STEPS, MOST_HALVINGS = 200, 60

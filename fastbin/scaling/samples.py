@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import InputError, by_name
+from fastbin._base.array_types import Bools, Float64s, UInt8s
+from fastbin._base.checks import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores, no_samples
+from fastbin._base.errors import InputError, by_name
 from fastbin._fit.quantiles import run_starts
-from fastbin._typing import Bools, Float64s, UInt8s
-from fastbin._validation import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores
-from fastbin._weights import no_samples
 from fastbin.scaling.likelihood import Feature
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._docstrings import shared_docs
-from fastbin._scalars import check_choice, check_score_range
-from fastbin._typing import Float64s
-from fastbin._validation import UNIT, ScoreRange
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import UNIT, ScoreRange, check_choice, check_score_range
+from fastbin._base.dependencies import needed_for
+from fastbin._base.docstrings import shared_docs
 from fastbin.scaling.likelihood import SMALLEST
 from fastbin.scaling.maps import ENDS, FittedMap, SmoothMap
 from fastbin.scaling.samples import PooledSamples, logits

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._errors import FastbinWarning
-from fastbin._kernels.isotonic import pool_weights
-from fastbin._typing import Float64s
-from fastbin._validation import ScoreRange
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import ScoreRange
+from fastbin._base.errors import FastbinWarning
+from fastbin._core.kernels.isotonic import pool_weights
 from fastbin.scaling.ridge import Ridge
 from fastbin.scaling.samples import logits
 

@@ -9,15 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._docstrings import shared_docs
-from fastbin._errors import FastbinWarning, InputError
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import (
+    MOST_BINS,
+    as_key_array,
+    check_choice,
+    check_count,
+    check_features,
+    check_labels,
+    check_same_length,
+    check_score_range,
+    check_scores,
+    check_seed,
+    check_unit_interval,
+    event_of,
+)
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.frames import check_same_index, like
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.rows import Rows
 from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
-from fastbin._frames import check_same_index, like
-from fastbin._scalars import MOST_BINS, check_choice, check_count, check_score_range, check_seed, check_unit_interval, event_of
-from fastbin._typing import Float64s
-from fastbin._validation import as_key_array, check_features, check_labels, check_same_length, check_scores
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.assumptions import about_ties, draws_from
 from fastbin.guarantees.certificate import certificate_from_intervals

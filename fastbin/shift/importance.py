@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator
-from fastbin._dependencies import needed_for
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError, NotFittedError
-from fastbin._scalars import check_count, check_seed
-from fastbin._typing import Float64s
-from fastbin._validation import check_features, refuse_first
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_count, check_features, check_seed, refuse_first
+from fastbin._base.dependencies import needed_for
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError, NotFittedError
+from fastbin._fit.calibrator import Calibrator
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, Wording, by_name
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import as_scores, check_choice, check_labels, check_same_length, check_scores, clip_scores
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, Wording, by_name
+from fastbin._base.frames import check_same_index
+from fastbin._core.schemes import ClassRate, ClassRates
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.tally import check_counts
-from fastbin._frames import check_same_index
-from fastbin._provenance import with_estimator
-from fastbin._scalars import check_choice
-from fastbin._schemes import ClassRate, ClassRates
-from fastbin._typing import Float64s
-from fastbin._validation import as_scores, check_labels, check_same_length, check_scores, clip_scores
+from fastbin._model.provenance import with_estimator
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
 from fastbin.shift.rates import RateEstimate, check_rate, rate_from_counts, rate_from_labels, source_rate_of

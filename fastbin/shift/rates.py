@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import InputError
-from fastbin._scalars import check_alpha, check_unit_interval
-from fastbin._validation import check_labels
+from fastbin._base.checks import check_alpha, check_labels, check_unit_interval
+from fastbin._base.errors import InputError
 from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
 

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._errors import InputError
+from fastbin._base.array_types import Int64s
+from fastbin._base.checks import check_edges
+from fastbin._base.errors import InputError
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.edges import (
     KEY_ABOVE,
     KEY_BELOW,
@@ -22,8 +24,6 @@ from fastbin._fit.edges import (
 )
 from fastbin._fit.rows import Rows
 from fastbin._fit.whole import whole_bins
-from fastbin._typing import Int64s
-from fastbin._validation import check_edges
 from fastbin.model import BinnedModel
 
 # What a model of these bins says of their origin, as other fits do. The fingerprint is left out: it would not tell the weights.

@@ -12,13 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._errors import InputError
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import (
+    as_scores,
+    check_alpha,
+    check_count,
+    check_same_length,
+    check_sample_weight,
+    check_scores,
+    check_seed,
+    check_unit_interval,
+)
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.tally import check_per_bin
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_alpha, check_count, check_seed, check_unit_interval
-from fastbin._typing import Float64s, Int64s
-from fastbin._validation import as_scores, check_same_length, check_sample_weight, check_scores
 from fastbin.model import BinnedModel
 from fastbin.shift.rates import RateEstimate, check_rate
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._calibrator import Calibrator, as_model
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha
-from fastbin._schemes import SCHEMES
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._core.schemes import SCHEMES
+from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin.intervals import (
     betting,
     betting_in_order,

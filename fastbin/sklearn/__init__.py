@@ -11,8 +11,8 @@ import from here.
 
 from __future__ import annotations
 
-from fastbin._dependencies import install_command, needed_for
-from fastbin._errors import MissingDependencyError
+from fastbin._base.dependencies import install_command, needed_for
+from fastbin._base.errors import MissingDependencyError
 
 with needed_for("calibrated classifiers", extra="sklearn"):
     import sklearn

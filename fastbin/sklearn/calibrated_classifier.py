@@ -13,10 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fastbin._classes import divided_by_sums
-from fastbin._errors import FastbinWarning, GuaranteeError
-from fastbin._scalars import check_choice
-from fastbin._typing import Array, Float64s
+from fastbin._base.array_types import Array, Float64s
+from fastbin._base.checks import check_choice
+from fastbin._base.classes import divided_by_sums
+from fastbin._base.errors import FastbinWarning, GuaranteeError
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.top_label import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from fastbin._calibrator import Calibrator
-from fastbin._errors import FastbinWarning, InputError
-from fastbin._typing import Array, Int64s
-from fastbin._validation import UNIT
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.checks import UNIT
+from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._fit.calibrator import Calibrator
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.explicit import ExplicitBinning
 from fastbin.binning.fixed_width import FixedWidthBinning

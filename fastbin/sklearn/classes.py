@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._cells import Key
-from fastbin._errors import InputError
-from fastbin._scalars import MOST_EVENT_BYTES, check_event, event_of
-from fastbin._typing import Array, Int64s
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.cells import Key
+from fastbin._base.checks import MOST_EVENT_BYTES, check_event, event_of
+from fastbin._base.errors import InputError
 
 
 class Side(NamedTuple):

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from fastbin._errors import InputError, InputTypeError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.sklearn.splits import Subset
 
 P = ParamSpec("P")

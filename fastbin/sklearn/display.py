@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fastbin._errors import InputError
-from fastbin._frames import check_same_index
-from fastbin._typing import Array, Bools
+from fastbin._base.array_types import Array, Bools
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.samples import N_BINS
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._classes import check_matrix
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Float64s, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.classes import check_matrix
+from fastbin._base.errors import InputError, InputTypeError
 
 
 def has_probabilities(estimator: Any) -> bool:

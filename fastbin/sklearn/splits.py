@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Array, Int64s
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.errors import InputError, InputTypeError
 
 DEFAULT_SHARE = 0.25
 

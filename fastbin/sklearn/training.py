@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from fastbin._errors import FastbinWarning, InputError
-from fastbin._frames import check_same_index
-from fastbin._typing import Array, Int64s
-from fastbin._validation import check_sample_weight
+from fastbin._base.array_types import Array, Int64s
+from fastbin._base.checks import check_sample_weight
+from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.frames import check_same_index
 from fastbin.sklearn.scores import scores_of
 from fastbin.sklearn.splits import Subset, folds_of
 

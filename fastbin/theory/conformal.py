@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError
-from fastbin._frames import check_same_index
-from fastbin._typing import Bools, Float64s
-from fastbin._validation import check_labels, check_same_length, check_scores, refuse_first
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.checks import check_labels, check_same_length, check_scores, refuse_first
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
+from fastbin._base.frames import check_same_index
 from fastbin.guarantees.evidence import Evidence, as_evidence, refuse_whole_ties, require_interior
 from fastbin.guarantees.sets import bin_sets, rarities, rational
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._scalars import check_level
-from fastbin._typing import Float64s
-from fastbin._validation import refuse_first
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_level, refuse_first
 from fastbin.guarantees.two_resolutions import SHARE_OF_MASSES
 from fastbin.intervals import clopper_pearson
 from fastbin.intervals._tally import as_sums, as_tally

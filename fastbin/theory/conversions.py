@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputError, InputTypeError
-from fastbin._scalars import check_unit_interval
-from fastbin._typing import Bools, Float64s
-from fastbin._validation import check_scores, refuse_first
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.checks import check_scores, check_unit_interval, refuse_first
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin.intervals._tally import around
 
 

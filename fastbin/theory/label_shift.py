@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha, check_count
-from fastbin._typing import Float64s
-from fastbin._validation import check_scores
+from fastbin._base.array_types import Float64s
+from fastbin._base.checks import check_alpha, check_count, check_scores
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.intervals import move_odds
 from fastbin.shift.rates import check_rate
 from fastbin.theory.risk_bounds import risk_bound

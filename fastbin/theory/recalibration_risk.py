@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
-from fastbin._frames import check_same_index
-from fastbin._scalars import check_count
-from fastbin._validation import check_same_length, check_scores
+from fastbin._base.checks import check_count, check_same_length, check_scores
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import check_same_index
 from fastbin.assess.samples import Groups, Samples, check_samples, group_samples
 from fastbin.assess.squared_error import PairSums
 from fastbin.assess.validity import validity_curve

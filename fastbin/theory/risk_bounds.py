@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import GuaranteeError, InputError
-from fastbin._scalars import check_alpha, check_choice, check_count
-from fastbin._typing import Float64s, Int64s
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.checks import check_alpha, check_choice, check_count
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.radius import last_where
 
 

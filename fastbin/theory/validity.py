@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._docstrings import shared_docs
-from fastbin._errors import InputError, InputTypeError
-from fastbin._typing import Float64s
+from fastbin._base.array_types import Float64s
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS
 from fastbin.assess.validity import ValidityCurve, step_at, validity_curve

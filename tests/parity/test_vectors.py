@@ -15,8 +15,8 @@ import pytest
 
 import fastbin as fb
 import reference
-from fastbin._native import fit as native
-from fastbin._native.fit import draw_labels
+from fastbin._core import fit as native
+from fastbin._core.fit import draw_labels
 from fitting import FEWER_BINS, bare
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"

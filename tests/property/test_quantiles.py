@@ -246,7 +246,7 @@ def test_codes_order_like_scores_and_come_back() -> None:
 
 def test_a_root_map_states_the_ends_of_its_cells() -> None:
     """Every kind of map, with and without points: a row lies between the ends of its cell, and cells do not overlap."""
-    from fastbin._kernels.quantiles import locate
+    from fastbin._core.kernels.quantiles import locate
 
     rng = np.random.default_rng(7)
     seen = set()
@@ -297,7 +297,7 @@ def test_a_node_always_makes_progress() -> None:
 
 def test_counters_are_emptied_on_the_way() -> None:
     """More rows than the packed counters take at one go, all of them in two cells."""
-    from fastbin._kernels.quantiles import MAX_PACKED
+    from fastbin._core.kernels.quantiles import MAX_PACKED
 
     n = MAX_PACKED + 70_001
     scores = np.where(np.arange(n) % 3 == 0, 0.25, 0.75)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastbin import InputError, InputTypeError
-from fastbin._cells import TextCells, as_cells, check_key, in_order
+from fastbin._base.cells import TextCells, as_cells, check_key, in_order
 
 
 def read(cells: Any) -> list[Any]:

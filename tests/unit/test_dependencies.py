@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastbin as fb
-from fastbin._dependencies import DISTRIBUTION, install_command, needed_for
+from fastbin._base.dependencies import DISTRIBUTION, install_command, needed_for
 from fresh_python import run_python
 
 ROOT = Path(__file__).resolve().parent.parent.parent

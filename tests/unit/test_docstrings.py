@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from fastbin._docstrings import shared_docs
+from fastbin._base.docstrings import shared_docs
 
 SOURCE = """A source.
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import fastbin as fb
-from fastbin._native.fit import draw_labels
+from fastbin._core.fit import draw_labels
 from reference import keys as reference
 
 N_DRAWS = 20_000

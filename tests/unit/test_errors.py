@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._errors import Wording, by_name
+from fastbin._base.errors import Wording, by_name
 
 InputError = fb.InputError
 FULL: dict[str, Any] = {"argument": "scores", "at": 3, "value": 1.5}

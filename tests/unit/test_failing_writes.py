@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import fastbin as fb
-from fastbin import _files
-from fastbin._files import replace_file
+from fastbin._base import files
+from fastbin._base.files import replace_file
 from fresh_python import environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="errors, rights and links of POSIX")
@@ -69,7 +69,7 @@ def test_the_old_file_stays_and_the_error_names_it(
     assert told.value.filename == os.path.realpath(path)
     assert fb.load(path) == OLD
     assert os.listdir(tmp_path) == ["m.fbm"]
-    assert not _files.TEMPORARIES
+    assert not files.TEMPORARIES
     NEW.save(path)
     assert fb.load(path) == NEW
 

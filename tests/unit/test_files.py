@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import fastbin as fb
-from fastbin import _files
-from fastbin._files import descriptor_of, is_replaceable, replace_file
+from fastbin._base import files
+from fastbin._base.files import descriptor_of, is_replaceable, replace_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights, links and devices of POSIX")
 
@@ -28,7 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
         monkeypatch.setattr(os, "link", refuse_links)
     yield request.param
     assert not [path for path in tmp_path.rglob("*") if path.suffix == ".tmp"]
-    assert not _files.TEMPORARIES
+    assert not files.TEMPORARIES
 
 
 def refuse_links(*_: Any, **__: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._native.fit import draw_labels
+from fastbin._core.fit import draw_labels
 from reference.keys import draw_labels as drawn_by_reference
 from reference.keys import group_digest
 

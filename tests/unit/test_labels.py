@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fastbin as fb
-from fastbin._validation import check_labels, compare_labels
+from fastbin._base.checks import check_labels, compare_labels
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.random(400)

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._files import replace_file
-from fastbin._schemes import KINDS, SCHEMES, TIES
+from fastbin._base.files import replace_file
+from fastbin._core.schemes import KINDS, SCHEMES, TIES
 from fresh_python import run_python
 
 PARTS: dict[str, Any] = {

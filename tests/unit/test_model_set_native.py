@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin import _cells
+from fastbin._base import cells
 
 RNG = np.random.default_rng(5)
 TEXTS = sorted(["", *"aZz", "ab", "é", "\U0001f600", "Zürich", "b" * 1024, "é" * 512, "x" * 8])[1:]
@@ -267,9 +267,9 @@ def test_columns_of_texts_need_no_python_objects(monkeypatch: pytest.MonkeyPatch
     def never(cells: Any) -> Any:
         raise AssertionError(cells)
 
-    monkeypatch.setattr("fastbin._native.score.as_cells", never)
-    for cells in (texts(), np.array(texts()), np.array(texts(), object)):
-        TEXT_SET._find(cells)
+    monkeypatch.setattr("fastbin._core.score.as_cells", never)
+    for column in (texts(), np.array(texts()), np.array(texts(), object)):
+        TEXT_SET._find(column)
     with pytest.raises(AssertionError):
         TEXT_SET._find(["a", ""])
 
@@ -316,6 +316,6 @@ def test_large_columns_of_every_layout() -> None:
 
 def test_the_reading_of_keys_is_that_of_cells() -> None:
     """Where both can read a column, they say the same."""
-    known = _cells.as_cells(texts(50))
-    assert isinstance(known, _cells.TextCells)
+    known = cells.as_cells(texts(50))
+    assert isinstance(known, cells.TextCells)
     assert [TEXT_SET._find_one(text) for text in known.texts] == TEXT_SET._find(known.texts).tolist()

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 import fastbin as fb
-from fastbin import _html, _tables, assess
-from fastbin._files import write_bytes
+from fastbin import assess
+from fastbin._base import html, table
+from fastbin._base.files import write_bytes
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000)
@@ -141,7 +142,7 @@ def test_html_of_a_method_without_guarantee_says_why() -> None:
 def test_html_of_many_bins_shows_the_first_and_the_last() -> None:
     model = fb.UniformMassBinning(n_bins=200).fit(SCORES, LABELS).model_
     page = model._repr_html_()
-    assert page.count("<tr>") == _tables.MOST_ROWS + 2
+    assert page.count("<tr>") == table.MOST_ROWS + 2
     assert f"<td>{model.n_bins - 1}</td>" in page
     assert len(page) < 8000
 
@@ -158,7 +159,7 @@ def test_a_million_bins_are_shown_at_once() -> None:
         assert "999999" in text
     table = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")
     words, _ = table._words()
-    assert {len(column) for column in words.values()} == {_tables.LONG}
+    assert {len(column) for column in words.values()} == {table.LONG}
     assert words["count"][0] == "1"
 
 
@@ -171,7 +172,7 @@ def test_html_of_a_check_begins_with_its_verdict(assessment: Any) -> None:
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_colours_are_legible(is_dark: bool) -> None:
     """On the usual papers of notebooks: a contrast of 4.5 and more, as WCAG asks for text."""
-    declared = dict(each.split(":") for each in (_html.DARK if is_dark else _html.LIGHT).split(";"))
+    declared = dict(each.split(":") for each in (html.DARK if is_dark else html.LIGHT).split(";"))
     papers = ("#111111", "#1f1f1f") if is_dark else ("#ffffff", "#f7f7f7")
     for name in ("--good", "--bad", "--open", "--quiet"):
         for paper in papers:
@@ -202,9 +203,9 @@ def test_a_printed_model_shows_its_bins_in_aligned_columns(model: fb.BinnedModel
 def test_a_printed_model_of_many_bins_is_short() -> None:
     model = fb.UniformMassBinning(n_bins=200).fit(SCORES, LABELS).model_
     lines = str(model).splitlines()
-    assert len(lines) == _tables.MOST_ROWS + 4
+    assert len(lines) == table.MOST_ROWS + 4
     assert lines[-1].split()[0] == "199"
-    assert set(lines[3 + _tables.MOST_ROWS // 2].split()) == {"..."}
+    assert set(lines[3 + table.MOST_ROWS // 2].split()) == {"..."}
 
 
 def test_no_two_bins_of_equal_edges_look_the_same() -> None:
@@ -387,12 +388,12 @@ def test_a_fitted_calibrator_shows_its_model(estimator: Any) -> None:
     """Before its fit it shows its configuration; printed it is as it was."""
     name = repr(estimator)
     unfitted = estimator._repr_html_()
-    assert _html.escape(name) in unfitted
+    assert html.escape(name) in unfitted
     assert "<table" not in unfitted
     segments = [np.where(SCORES > 0.5, "<b>", "low")] if isinstance(estimator, fb.multi.SegmentedBinning) else []
     estimator.fit(SCORES, LABELS, *segments)
     shown = estimator._repr_html_()
-    assert _html.escape(name) in shown
+    assert html.escape(name) in shown
     assert estimator.model_._repr_html_() in shown
     assert repr(estimator) == name
     assert "<b>" not in shown

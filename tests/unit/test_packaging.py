@@ -126,9 +126,9 @@ wheels_take_long = pytest.mark.slow  # compiling everything anew
 def test_wheel_holds_the_package(wheel: set[str]) -> None:
     assert not tree(".py", ".pyi", ".pxd", below=["fastbin"]) - wheel
     assert "fastbin/py.typed" in wheel
-    for source in (ROOT / "fastbin/_native").glob("*.pyx"):
+    for source in (ROOT / "fastbin/_core").glob("*.pyx"):
         compiled = [
-            name for name in wheel if name.startswith(f"fastbin/_native/{source.stem}.") and name.endswith((".so", ".pyd"))
+            name for name in wheel if name.startswith(f"fastbin/_core/{source.stem}.") and name.endswith((".so", ".pyd"))
         ]
         assert len(compiled) == 1
 
@@ -168,8 +168,8 @@ def test_extensions_keep_the_library_to_themselves() -> None:
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm is not on the path (binutils, which come with every C compiler)")
-    extensions = [path for path in (Path(fb.__file__).parent / "_native").iterdir() if path.suffix == ".so"]
-    assert len(extensions) == len(list((ROOT / "fastbin/_native").glob("*.pyx")))
+    extensions = [path for path in (Path(fb.__file__).parent / "_core").iterdir() if path.suffix == ".so"]
+    assert len(extensions) == len(list((ROOT / "fastbin/_core").glob("*.pyx")))
     for extension in extensions:
         printed = subprocess.run([nm, "-D", "--defined-only", extension], capture_output=True, text=True, check=True).stdout
         exported = {line.split()[-1] for line in printed.splitlines()}

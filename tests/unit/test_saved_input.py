@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._files import PIECE_BYTES, START_BYTES, read_saved
+from fastbin._base.files import PIECE_BYTES, START_BYTES, read_saved
 from fresh_python import environment
 
 HUGE = 12 * 2**30

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fields import native_parts
+from fastbin._core.fields import native_parts
 from reference.keys import fmix
 
 PARTS: dict[str, Any] = {"edges": [0.5], "values": [0.1, 0.9], "counts": [10, 10], "label_sums": [1, 9]}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin._shown import printable
+from fastbin._base.shown import printable
 
 COMMANDS = {
     "\x1b]0;owned\x07": r"\x1b]0;owned\x07",

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import hypergeom
 
 import fastbin as fb
-from fastbin._suspicions import LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
+from fastbin._base.suspicions import LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.random(600)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fields import PARTS
+from fastbin._core.fields import PARTS
 from fitting import bare
 from reference.keys import row_key
 from reference.step_model import bin_of

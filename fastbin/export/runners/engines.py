@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._dependencies import needed_for
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
+from fastbin._base.dependencies import needed_for
 from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
 from fastbin.export.rows import RowsToScore
 from fastbin.export.runners.ran import CannotRun, Failed, Ran, SqlNames

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastbin._typing import Array
+from fastbin._base.array_types import Array
 
 
 class SqlNames(NamedTuple):

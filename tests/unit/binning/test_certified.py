@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._ranks import boundary_ranks, step_ranks
+from fastbin._base.ranks import boundary_ranks, step_ranks
 from fastbin.guarantees.two_resolutions import StepMasses
 from fastbin.intervals import clopper_pearson, sidak
 

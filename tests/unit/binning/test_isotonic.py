@@ -9,7 +9,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin._kernels import isotonic as kernels
+from fastbin._core.kernels import isotonic as kernels
 from oracle import Case, close
 
 

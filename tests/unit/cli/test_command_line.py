@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin import __main__ as entry
-from fastbin._dependencies import install_command
+from fastbin._base.dependencies import install_command
 from fastbin.cli import command_line
 from fresh_python import environment
 

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin import guarantees, theory
-from fastbin._native.fit import row_keys
+from fastbin._core.fit import row_keys
 from fastbin.cli import command_line
 
 N = 3000

@@ -9,7 +9,7 @@ import click
 import pytest
 
 import fastbin as fb
-from fastbin._errors import by_name
+from fastbin._base.errors import by_name
 from fastbin.cli import command_line
 from fastbin.cli._words import message_of, subject_of
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin._fields import native_parts
+from fastbin._core.fields import native_parts
 from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS
 from fastbin.export.steps import digest_of
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fastbin._base.ranks import boundary_ranks, boundary_ranks_of_runs
 from fastbin._fit.segments import CellRows, code_cells
-from fastbin._ranks import boundary_ranks, boundary_ranks_of_runs
 
 RNG = np.random.default_rng(20)
 N = 5000

@@ -9,7 +9,7 @@ import pytest
 from simulation.evidence import fitted, uniform_mass
 
 from fastbin import GuaranteeError, InputError, guarantees
-from fastbin._schemes import ClassRate, ClassRates
+from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.intervals import move_odds
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from reference import bounds as reference

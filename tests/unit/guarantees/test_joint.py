@@ -16,7 +16,7 @@ from simulation.evidence import Fitted, fitted, uniform_mass
 
 import fastbin as fb
 from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals
-from fastbin._schemes import ClassRate, ClassRates
+from fastbin._core.schemes import ClassRate, ClassRates
 from reference import joint as reference
 
 # ---------------------------------------------------------------------------------------------- one certificate

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import fastbin as fb
-from fastbin._dependencies import install_command
+from fastbin._base.dependencies import install_command
 from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
 from fastbin.io.parquet import ParquetRows

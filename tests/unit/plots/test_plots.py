@@ -13,7 +13,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess, plots, theory
-from fastbin._dependencies import install_command
+from fastbin._base.dependencies import install_command
 from fastbin.guarantees import epsilon
 from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
 from fastbin.plots._style import series

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fastbin._dependencies import install_command
+from fastbin._base.dependencies import install_command
 from fresh_python import run_python
 
 FAKE = """

@@ -1,0 +1,1 @@
+"""What every other part of fastbin uses: errors with fields, checks, names for arrays, text and frames."""

@@ -1,0 +1,53 @@
+"""The ranks at which bins and steps are cut: functions of numbers alone, so that they cost no guarantee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastbin._base.array_types import Int64s
+
+# Steps of a two-resolution model, in all. Fewer and longer ones, 50 a bin of at least 4 samples, narrow the certificate by 2 %,
+# and cost .6 % of Brier score on average and up to 14 % where scores change within few samples (bench/calarena).
+MOST_STEPS = 1000
+
+
+def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
+    """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers.
+
+    "umd" and "ze": ceil(b (n + 1) / B) (Gupta & Ramdas 2021, Algorithm 1); "ums", for n samples of the part that places the
+    boundaries: ceil(b n / B); "umb": floor(b n / B) (Sun, Song & Hero 2023, Definition 6).
+    """
+    # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, Python's integers do.
+    b = np.arange(1, n_bins, dtype=np.int64 if n < 2**31 else object)
+    return _ranks(b, n, n_bins, scheme).astype(np.int64, copy=False)
+
+
+def _ranks(b: Any, n: Any, n_bins: Any, scheme: str) -> Any:
+    return b * n // n_bins if scheme == "umb" else -(-b * (n if scheme == "ums" else n + 1) // n_bins)
+
+
+def boundary_ranks_of_runs(n: Int64s, n_bins: Int64s, scheme: str) -> tuple[Int64s, Int64s]:
+    """The same for runs of `n` samples each, less than 2**38: all ranks, and where those of each run begin, and the end."""
+    first = np.append(0, np.cumsum(n_bins - 1))
+    run = np.repeat(np.arange(len(n)), n_bins - 1)
+    b = np.arange(len(run)) - first[run] + 1
+    return _ranks(b, n[run], n_bins[run], scheme), first
+
+
+def step_ranks(n: int, n_bins: int) -> Int64s:
+    """The ranks, from 1, ascending, of the samples that cut n samples into the steps of a two-resolution model.
+
+    Among them are all ranks of `boundary_ranks` for "umd". Between two of these, and before and after them, the samples are cut
+    into m steps of nearly equal size: the j-th begins at position floor(j N / m) of N, from 0, the lower boundary sample
+    included. m = max(1, min(1000 div B, samples strictly between the boundaries)).
+    """
+    starts = np.concatenate([[0], boundary_ranks(n, n_bins, "umd") - 1])  # positions, from 0
+    ends = np.append(starts[1:], n)
+    inside = ends - starts - (np.arange(n_bins) > 0)
+    steps = np.maximum(1, np.minimum(MOST_STEPS // n_bins, inside))
+    of_bin = np.repeat(np.arange(n_bins), steps)
+    j = np.arange(len(of_bin)) - np.repeat(np.cumsum(steps) - steps, steps)
+    positions = starts[of_bin] + (ends - starts)[of_bin] * j // steps[of_bin]
+    return positions[1:] + 1

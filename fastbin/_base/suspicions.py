@@ -1,0 +1,111 @@
+"""Rows that can be fitted and are probably not what was meant: told in words, and fitted as they are.
+
+Scores of the other class are looked for by Fisher's exact test of the two halves of the fit's own tally, against labels that
+fall as scores rise: so a fit to scores that say nothing warns with probability at most `LEVEL`, whatever the number of samples.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+
+import numpy as np
+
+from fastbin._base.array_types import Array, Bools, Int64s
+
+LEVEL = 0.01
+FALLS = "labels fall as scores rise"
+HARD_LABELS = (
+    "all scores are exactly 0 or 1: these look like predicted labels, which say nothing of how sure the classifier is; pass "
+    "probabilities, such as column 1 of predict_proba"
+)
+# Fewer scores may be 0 and 1 by chance, or in an example.
+MANY = 50
+# Up to here lists are faster than arrays; up to there the logarithm of a factorial is good to 1e-5.
+FEW_BINS, MOST_EXACT = 64, 2**30
+
+
+def are_hard_labels(scores: Array) -> bool:
+    """Whether there are many scores, and all are exactly 0 or 1. O(1) for most columns of probabilities."""
+    if len(scores) < MANY or scores[0] not in (0.0, 1.0) or scores[-1] not in (0.0, 1.0):
+        return False
+    return bool(((scores == 0.0) | (scores == 1.0)).all())
+
+
+def on_falling(counts: Array, ones: Array, level: float = LEVEL) -> str | None:
+    """What to say where labels fall from the lower to the upper half of the samples; ``None`` where the test sees nothing.
+
+    Parameters
+    ----------
+    counts, ones : int64 (n_bins,)
+        Samples, and samples with label 1, in bins of ascending scores. Halves are whole bins, as equal as these allow.
+    level : float
+        Of the one-sided test.
+    """
+    n_lower, ones_lower, n, n_ones = _lower_half(counts, ones)
+    n_upper, ones_upper = n - n_lower, n_ones - ones_lower
+    if ones_lower * n_upper <= ones_upper * n_lower:  # where one half is empty, too
+        return None
+    p = falling_p(n_lower, ones_lower, n, n_ones)
+    if p > level:
+        return None
+    return (
+        f"{FALLS}: the share of label 1 is {ones_lower / n_lower:.3g} among the {n_lower:,} lower scores and "
+        f"{ones_upper / n_upper:.3g} among the {n_upper:,} upper ones (Fisher's exact test, one-sided: p = {p:.2g}); these "
+        "look like the scores of the other class: pass column 1 of predict_proba, or 1 - scores; fastbin never flips scores"
+    )
+
+
+def _lower_half(counts: Array, ones: Array) -> tuple[int, int, int, int]:
+    """Samples and ones of the lower half, and of all."""
+    if len(counts) <= FEW_BINS:
+        below, below_ones = list(accumulate(counts.tolist())), list(accumulate(ones.tolist()))
+        n = below[-1]
+        at = min(range(len(below)), key=lambda b: abs(2 * below[b] - n))
+        return below[at], below_ones[at], n, below_ones[-1]
+    sums, sums_of_ones = np.cumsum(counts), np.cumsum(ones)
+    n = int(sums[-1])
+    at = int(np.argmin(np.abs(2 * sums - n)))
+    return int(sums[at]), int(sums_of_ones[at]), n, int(sums_of_ones[-1])
+
+
+def falling_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
+    """The chance that a draw of `n_lower` of n samples, `n_ones` of them with label 1, has at least `ones_lower` of these.
+
+    The exact hypergeometric tail, above the mean of the draw; of more than 2**30 samples Hoeffding's bound on it, by relative
+    entropy (W. Hoeffding, 1963, Theorem 1 and section 6). O(sqrt(n)).
+    """
+    if n > MOST_EXACT:
+        share, mean = ones_lower / n_lower, n_ones / n
+        gain = share * math.log(share / mean) + (math.log((1.0 - share) / (1.0 - mean)) * (1.0 - share) if share < 1.0 else 0.0)
+        return min(1.0, math.exp(-n_lower * max(gain, 0.0)))
+    n_zeros = n - n_ones
+    term = math.exp(_log_choices(n_ones, ones_lower) + _log_choices(n_zeros, n_lower - ones_lower) - _log_choices(n, n_lower))
+    total, k = 0.0, ones_lower
+    while term > total * 1e-17:
+        total += term
+        term *= (n_ones - k) * (n_lower - k) / ((k + 1) * (n_zeros - n_lower + k + 1))
+        k += 1
+    return min(1.0, total)
+
+
+def _log_choices(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def around_the_median(scores: Array, is_one: Bools, frequencies: Int64s | None = None) -> tuple[Int64s, Int64s]:
+    """Counts and ones of the samples below the median score, at it, and above it: bins for `on_falling`. O(n)."""
+    if frequencies is None:
+        middle = np.partition(scores, len(scores) // 2)[len(scores) // 2]
+    else:
+        order = np.argsort(scores, kind="stable")
+        sums = np.cumsum(frequencies[order])
+        middle = scores[order][np.searchsorted(sums, sums[-1] // 2, side="right") if sums[-1] else 0]
+    bins = (scores >= middle).astype(np.int64) + (scores > middle)
+    cells = 2 * bins + is_one
+    if frequencies is None:
+        table = np.bincount(cells, minlength=6)
+    else:
+        table = np.zeros(6, np.int64)
+        np.add.at(table, cells, frequencies)
+    return table[0::2] + table[1::2], table[1::2]

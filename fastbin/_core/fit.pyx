@@ -1,0 +1,40 @@
+"""What fits need at ranks of sorted rows: groups of equal scores, their order by keys, the bins between them, many segments.
+
+C scores and saves (score.pyx), and Numba sorts and counts large inputs (kernels/). The parts below are one extension,
+as each of its own would cost the build a run of Cython and of the compiler, and the process an import.
+"""
+
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcpy, memmove, memset
+
+import numpy as np
+
+from fastbin._base.errors import InputError
+
+from fastbin._core.cfastbin cimport (
+    FASTBIN_OK, fastbin_draw_labels, fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key,
+    fastbin_split_key,
+)
+
+cdef extern from "keys.h":
+    uint64_t chain(uint64_t state, uint64_t word) noexcept nogil
+    uint64_t mix(uint64_t z) noexcept nogil
+    uint64_t row_word(double score, uint64_t label, double weight) noexcept nogil
+
+cnp.import_array()
+
+
+cdef int look_at_signals() except -1 with gil:
+    """Ctrl-C ends the work here."""
+    PyErr_CheckSignals()
+    return 0
+
+
+include "arrays.pxi"
+include "groups.pxi"
+include "whole.pxi"
+include "ties.pxi"
+include "segments.pxi"

@@ -1,0 +1,166 @@
+from typing import Any, Final, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from fastbin._base.array_types import Array, Float64s, Int32s, Int64s, SeriesT, UInt8s, UInt64s
+
+_Rate = tuple[int, float, int, int]
+
+def library_version() -> str: ...
+def status_text(status: int) -> str: ...
+
+@disjoint_base
+class ModelOwner:
+    edges: Final[Float64s]
+    edge_keys: Final[UInt64s]
+    values: Final[Float64s]
+    counts: Final[Int64s]
+    label_sums: Final[Int64s]
+    weight_sums: Final[Float64s]
+    weighted_label_sums: Final[Float64s]
+    weight_square_sums: Final[Float64s]
+    n_bins: Final[int]
+    n_steps: Final[int]
+    step_counts: Final[Int64s | None]
+    unlabelled_counts: Final[Int64s | None]
+    tie_counts: Final[Int64s | None]
+    edges_share: Final[float]
+    clip: Final[float]
+    knots: Final[Float64s | None]
+    n_bins_asked: Final[int]
+    n_samples: Final[int]
+    n_positive: Final[int]
+    n_tied: Final[int]
+    seed: Final[int]
+    delta: Final[float]
+    odds_ratio: Final[float]
+    _codes: Final[tuple[int, int, int, int]]
+    _map_parameters: Final[tuple[float, ...]]
+    score_range: Final[tuple[float, float] | None]
+    _note: Final[bytes]
+    needs_key: Final[bool]
+    pairs: Final[Float64s | None]
+    fingerprint: Final[int]
+    _rate_parts: Final[tuple[_Rate, _Rate]]
+    _policies: Final[tuple[int, int]]
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @classmethod
+    def _create(
+        cls, *, edges: Array | None, values: Array | None, edge_keys: Array | None = None, counts: Array | None = None,
+        label_sums: Array | None = None, weight_sums: Array | None = None, weighted_label_sums: Array | None = None,
+        weight_square_sums: Array | None = None, pairs: Float64s | None = None, kind: int = 0, scheme: int = 0, ties: int = 0,
+        n_bins_asked: int = 0, score_min: float = ..., score_max: float = ..., delta: float = 0.0, odds_ratio: float = 1.0,
+        seed: int = 0, n_samples: int = 0, n_positive: int = 0, n_tied: int = 0, map: int = 0,
+        map_parameters: tuple[float, ...] = (), note: bytes = b"", source_rate: _Rate = ..., target_rate: _Rate = ...,
+        out_of_range: int = 0, weights: int = 0, fingerprint: int = 0, first_step: Array | None = None,
+        step_counts: Array | None = None, unlabelled_counts: Array | None = None, tie_counts: Array | None = None,
+        edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None,
+        event: bytes = b"", provenance: bytes = b"",
+    ) -> Self: ...  # fmt: skip
+    def _read_into(self, data: bytes | memoryview) -> None: ...
+    def to_bytes(self) -> bytes: ...
+
+_Owner = TypeVar("_Owner", bound=ModelOwner)
+
+@disjoint_base
+class NativeModel(ModelOwner):
+    def predict_one(self, score: float, key: int | None = None) -> float: ...
+    def assign_one(self, score: float, key: int | None = None) -> int: ...
+    @overload
+    def predict(
+        self, scores: SeriesT, *, keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"
+    ) -> SeriesT: ...
+    @overload
+    def predict(
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> Float64s: ...
+    def assign(
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> npt.NDArray[np.int32]: ...
+    def lookup(
+        self, scores: Any, table: Float64s, *, keys: Any = None, seed: int | None = None, nan: str = "error"
+    ) -> Float64s: ...
+    def step_one(self, score: float, key: int | None = None) -> int: ...
+    def step(
+        self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+    ) -> npt.NDArray[np.int32]: ...
+    event: Final[str]
+    _provenance: Final[bytes]
+    def _with_texts(self, event: bytes, provenance: bytes) -> Self: ...
+    has_steps: Final[bool]
+    first_step: Final[Int64s]
+    bin_edges: Final[Float64s]
+    bin_edge_keys: Final[UInt64s]
+    bin_values: Final[Float64s]
+
+@disjoint_base
+class SetOwner:
+    n_models: Final[int]
+    event: Final[str]
+    _provenance: Final[bytes]
+    _codes: Final[tuple[int, int, int]]
+    _pool: Final[int]
+    _int_keys: Final[Int64s | None]
+    _text_keys: Final[list[str] | None]
+    _model_of_key: Final[Int32s]
+    _columns: Final[Int32s | None]
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def _fill(
+        self, models: list[Any], keys: Int64s | list[str], model_of_key: Int32s | None = None, *, kind: int = 0,
+        unknown: int = 0, pool: int = -1, columns: Int32s | None = None, provenance: bytes = b"",
+    ) -> None: ...  # fmt: skip
+    @classmethod
+    def _create_flat(
+        cls, keys: Int64s | list[str], model_of_key: Int32s | None, n_bins_each: Int64s, *, edges: Float64s, edge_keys: UInt64s,
+        values: Float64s, counts: Int64s, label_sums: Int64s, tie_counts: Int64s | None, ties: Int32s, n_bins_asked: Int64s,
+        n_samples: Int64s, n_positive: Int64s, n_tied: Int64s, fingerprints: UInt64s, scheme: int, seed: int, score_min: float,
+        score_max: float, out_of_range: int, edges_share: float, kind: int = 0, unknown: int = 0, pool: int = -1,
+        columns: Int32s | None = None, event: bytes = b"", provenance: bytes = b"",
+    ) -> Self: ...  # fmt: skip
+    def _read_into(self, data: bytes | memoryview) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def _model(self, number: int, model_class: Any) -> Any: ...
+
+@disjoint_base
+class NativeModelSet(SetOwner):
+    def _find_one(self, cell: Any) -> int: ...
+    def _find(self, cells: Any) -> Int32s: ...
+    def predict_one(self, score: float, cell: int | str, key: int | None = None) -> float: ...
+    def _predict(self, numbers: Int32s, scores: Any, keys: Any, seed: int | None, out: Any, nan: str) -> Float64s: ...
+    def _assign(self, numbers: Int32s, scores: Any, keys: Any, seed: int | None, nan: str) -> Int32s: ...
+
+@disjoint_base
+class NativeStream:
+    counts: Final[Int64s]
+    label_sums: Final[Int64s]
+    running_variances: Final[Float64s | None]
+    n_bins: Final[int]
+    n_samples: Final[int]
+    seed: Final[int]
+    def _begin(self, model: ModelOwner, with_tally: bool) -> None: ...
+    def _resume(self, data: bytes | memoryview) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def _partition(self, cls: type[_Owner]) -> _Owner: ...
+    def _snapshot(self, cls: type[_Owner]) -> _Owner: ...
+    def update_one(self, score: float, label: int | bool, key: int | None = None) -> int: ...
+    def _update(
+        self, scores: npt.NDArray[np.floating[Any]], labels: UInt8s, keys: UInt64s | None, seed: int | None
+    ) -> npt.NDArray[np.int32]: ...
+    def _merge(self, data: bytes) -> None: ...
+    def tally(self) -> tuple[Int64s, Int64s, Float64s | None]: ...
+
+def write_monitor(
+    stream: NativeStream,
+    *,
+    alpha: float,
+    interval_alpha: float,
+    tolerated: Float64s,
+    max_log_mean: float,
+    alarm_at: int,
+    max_log_e: Float64s,
+    named_at: Int64s,
+    seen: bytes,
+) -> bytes: ...
+def read_monitor(data: bytes | bytearray | memoryview) -> dict[str, Any]: ...

@@ -1,0 +1,201 @@
+"""How a model came about: what of that no other part of its file says, as canonical JSON.
+
+`made_by` lists the steps in their order, the calibrator that was fitted first, each with its whole configuration. Clock time,
+names of columns and files, threads and batches do not belong here: the same rows give the same bytes wherever they are counted.
+csrc/FORMAT.md ("Provenance") is the specification.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from operator import attrgetter, is_
+from typing import Any
+
+import numpy as np
+
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.shown import printable
+from fastbin._core.score import library_version
+
+# What the file may hold, and from how many entries on an array is told by its digest.
+MOST_BYTES, MOST_ENTRIES = 2**16, 64
+
+# Characters of the steps, as a line shows them.
+MOST_SHOWN = 1_000
+
+# Members that the model says itself, each in one place.
+OF_MODEL = ("event", "fingerprint", "n_positive", "n_samples", "seed")
+
+# The configuration that each class had last, and its text: writing it takes as long as half the fit of a small sample.
+_LAST: dict[type, tuple[tuple[Any, ...], bytes]] = {}
+
+
+def of_estimator(estimator: Any, seed: int | None = None, **said: Any) -> bytes:
+    """The provenance of what an estimator has fitted, with the seed that was used.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    seed : int, optional
+        That of the fit: the one that was drawn, where the configuration has none.
+    **said
+        Parameters as they were used, in place of those that were given.
+    """
+    kind: Any = type(estimator)
+    values = _values_of(kind)(estimator)
+    kept = _LAST.get(kind)
+    if kept is not None and not said and all(map(is_, kept[0], values)):
+        return kept[1]
+    given = {**estimator.get_params(), **said}
+    drawn = given.get("seed", 0) is None
+    text = _text([_step(kind.__name__, {**given, "seed": seed} if drawn else given)])
+    if not (said or drawn) and all(map(_is_plain, values)):
+        _LAST[kind] = values, text
+    return text
+
+
+@cache
+def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives all parameters of an estimator at once."""
+    names = kind._parameter_names()
+    return attrgetter(*names) if len(names) > 1 else lambda estimator: tuple(getattr(estimator, name) for name in names)
+
+
+def with_step(text: bytes, function: str) -> bytes:
+    """A provenance with one more step; what nothing is known of stays so."""
+    stated = stated_by(text)
+    if stated is None:
+        return b""
+    return _text([*_steps_of(stated), {"function": function}])
+
+
+def with_estimator(text: bytes, estimator: Any, **said: Any) -> bytes:
+    """A provenance with the step of an estimator that was given a model."""
+    stated, own = stated_by(text), stated_by(of_estimator(estimator, **said))
+    return b"" if stated is None or own is None else _text([*_steps_of(stated), *_steps_of(own)])
+
+
+def stated_by(text: bytes) -> dict[str, Any] | None:
+    """What a provenance says; ``None`` for none. What is no JSON object, in a file from elsewhere, is shown as it is."""
+    import json
+
+    if not text:
+        return None
+    try:
+        stated = json.loads(text)
+    except (ValueError, RecursionError):
+        stated = None
+    return stated if isinstance(stated, dict) else {"text": text.decode("utf8", errors="replace")}
+
+
+def in_words(model: Any) -> str:
+    """How a model or a set came about, in one line; "" where that is not known."""
+    stated = model.provenance
+    if stated is None:
+        return ""
+    steps = [_step_in_words(step) for step in _steps_of(stated)]
+    told = [f"seed {model.seed}", f"fingerprint {model.fingerprint:016x}"] if hasattr(model, "fingerprint") else []
+    version = [f"fastbin {stated['version']}"] if "version" in stated else []
+    return printable(", ".join([_short(" > ".join(steps), MOST_SHOWN), *told, *version]))
+
+
+def _step_in_words(step: Any) -> str:
+    if not isinstance(step, dict) or not isinstance(step.get("configuration", {}), dict):
+        return repr(step)
+    if "calibrator" not in step:
+        return str(step.get("function", step))
+    return f"{step['calibrator']}({', '.join(f'{name}={value!r}' for name, value in step.get('configuration', {}).items())})"
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def text_of(provenance: Any, **of_model: Any) -> bytes:
+    """The text of what `from_parts` is given; members that the model says itself must agree with it, and are left out."""
+    if provenance is None or isinstance(provenance, bytes):
+        return provenance or b""
+    if not isinstance(provenance, Mapping):
+        remedy = "pass a dict, as model.provenance shows it"
+        raise InputTypeError(f"is of type {type(provenance).__name__}", remedy, argument="provenance")
+    for name in OF_MODEL:
+        if name in provenance and provenance[name] != of_model[name]:
+            raise InputError(f"says {name}={provenance[name]!r}, and the model has {of_model[name]!r}", argument="provenance")
+    return canonical({name: value for name, value in provenance.items() if name not in OF_MODEL})
+
+
+def canonical(value: Mapping[str, Any]) -> bytes:
+    """A JSON object in the one way to write it: members in order, no blanks, UTF-8, finite numbers."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"is not what JSON can hold: {error}", argument="provenance") from None
+    if len(text) > MOST_BYTES:
+        raise InputError(f"is {len(text)} bytes of JSON", f"a model holds at most {MOST_BYTES}", argument="provenance")
+    return text
+
+
+def _text(steps: list[dict[str, Any]]) -> bytes:
+    return canonical({"made_by": steps, "version": library_version()})
+
+
+def _steps_of(stated: dict[str, Any]) -> list[Any]:
+    """The steps so far; of a text from elsewhere all of it is one."""
+    steps = stated.get("made_by")
+    return steps if isinstance(steps, list) else [stated]
+
+
+def _step(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
+    return {"calibrator": name, "configuration": {name: _plain(value) for name, value in configuration.items()}}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether this value cannot change, so that the same object is the same value."""
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON: objects by their configuration, models by their digest, long arrays by length and digest."""
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, (np.generic, float)):
+        return _plain_number(value.item() if isinstance(value, np.generic) else value)
+    if hasattr(value, "to_bytes"):
+        return {"sha256": _sha256(value.to_bytes())}
+    if hasattr(type(value), "_parameter_names"):
+        said = _step(type(value).__name__, value.get_params())
+        fitted = value.__dict__.get("_model")
+        return said if fitted is None else {**said, "sha256": _sha256(fitted.to_bytes())}
+    if isinstance(value, (tuple, list, np.ndarray)) or hasattr(value, "__array__"):
+        return _plain_entries(value)
+    return {"type": type(value).__qualname__}
+
+
+def _plain_number(number: Any) -> Any:
+    """A number as JSON: whole ones without a fraction, as (0, 1) and (0.0, 1.0) are the same range."""
+    if not isinstance(number, float):
+        return number
+    if not math.isfinite(number):
+        return repr(number)
+    return int(number) if number.is_integer() and abs(number) < 2.0**53 else number
+
+
+def _plain_entries(values: Any) -> Any:
+    array = np.asarray(values)
+    if array.size <= MOST_ENTRIES:
+        return [_plain(each) for each in array.tolist()]
+    numbers = np.ascontiguousarray(array, "<f8") if array.dtype.kind in "iuf" else None
+    data = repr(array.tolist()).encode("utf8", "surrogatepass") if numbers is None else numbers.tobytes()
+    return {"length": len(array), "sha256": _sha256(data)}
+
+
+def _sha256(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
