@@ -1,6 +1,6 @@
 """Sentences that are turned around: `python tests/prose.py [PATH ...]` prints where, and fails if there are any.
 
-The patterns: "is no <noun>" in place of "is not a <noun>"; a sentence that begins with "Of"; a docstring whose subject is "what".
+The patterns: "is no <noun>" for "is not a <noun>"; a sentence that begins with "Of"; a docstring that begins with "what".
 They are sought in comments, docstrings and messages of the code, in the comments of C, and in all pages.
 """
 
