@@ -21,8 +21,7 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
-from fastbin.assess.group_audit import AuditedGroup, GroupAudit, audit_groups
-from fastbin.assess.groups import GroupTable, group_table
+from fastbin.assess.groups import AuditedGroup, GroupAudit, GroupTable, audit_groups, group_table
 from fastbin.assess.metrics import (
     BrierDecomposition,
     SquaredEce,

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from fastbin._base.checks import check_alpha, check_power
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s
+from fastbin._base.cells import Key
+from fastbin._base.checks import (
+    as_key_array,
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_power,
+    check_same_length,
+    check_sample_weight,
+    check_seed,
+    check_unit_interval,
+    clip_scores,
+)
 from fastbin._base.docstrings import shared_docs
-from fastbin._fit.calibrator import Calibrator
-from fastbin.assess.promise import Promise, tested_parts
-from fastbin.assess.served_averages import BinSums
-from fastbin.assess.verdict import CertificateCheck, SetCheck
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.frames import check_same_index
+from fastbin._core.fit import row_keys
+from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
+from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
+from fastbin.assess.bin_tests import BinSums, BoundedMean, Frequency, Sizes, claims_on_averages, tests_of_averages
+from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NOT_CONTRADICTED, CertificateCheck, SetCheck, judged
 from fastbin.guarantees import Certificate, SetCertificate
+from fastbin.guarantees.words import name_cells
+from fastbin.intervals import bonferroni
+from fastbin.intervals.binomial import around
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -175,3 +194,252 @@ def samples_to_check(
     nothing = np.zeros(len(counts))
     expected = BinSums(counts, np.zeros_like(counts), nothing, nothing)
     return promise.sizes(expected, max(1, int(promise.is_claimed.sum()))).samples_to_confirm()
+
+
+# ------------------------------------------------------------------------------------------------- promises of a model or of
+
+
+# Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
+COINCIDENCE = 1e-4
+
+
+class Promise(NamedTuple):
+    """A promise about each bin, and the levels at which it is tested.
+
+    In a model of one value per bin a claim says where the frequency lies. In a model of two resolutions it says where the
+    mean of label - served value lies, and is tested as such, but for bins whose values are all the same.
+    """
+
+    model: BinnedModel
+    claims: Float64s  # (n_bins, 2): all that is possible, for a bin that the promise leaves out
+    is_claimed: Bools  # whether the promise is about the bin
+    tests: tuple[Frequency | BoundedMean, ...]
+    alpha: float
+    power: float
+
+    @classmethod
+    def of(
+        cls, model: BinnedModel | Calibrator, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
+    ) -> Promise:
+        """The promise of a certificate, by default the model's own, or of an epsilon."""
+        model = as_model(model)
+        if model.kind != "step":
+            raise InputError(
+                f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
+                "its predictions with reliability_table)"
+            )
+        if certificate is not None and epsilon is not None:
+            raise InputError("certificate and epsilon are both given; give the promise to check once")
+        is_claimed = np.ones(model.n_bins, bool)
+        if epsilon is not None:
+            radii: Any = check_unit_interval(epsilon, "epsilon")
+        else:
+            promise = model.certificate() if certificate is None else certificate
+            if promise.kind != "conditional":
+                raise InputError(
+                    f"the certificate is of kind {promise.kind!r}; only a conditional one makes a promise about each bin that "
+                    "one test set can contradict: take certificate(kind='conditional')"
+                )
+            if promise.n_bins != model.n_bins:
+                raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
+            radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
+            is_claimed[list(promise.uncovered_bins)] = False
+        return cls.within(model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(alpha), check_power(power))
+
+    @classmethod
+    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, alpha: float, power: float) -> Promise:
+        """The promise that what is served in the claimed bins is within these radii of the truth."""
+        if model.has_steps:
+            tests = tests_of_averages(model, radii)
+            return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
+        claims = around(model.values, radii)
+        claims[~is_claimed] = 0.0, 1.0
+        rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
+        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
+
+    @classmethod
+    def about_nothing(cls, model: BinnedModel, alpha: float, power: float) -> Promise:
+        """No claim about any bin, as of a model without samples."""
+        return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
+
+    def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
+        """What other test sets would tell, where so many bins share the level."""
+        return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.alpha, n_tested), self.power)
+
+    def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:
+        """The verdict of a test set with these sums; samples that the fit has used confirm nothing."""
+        n_tested = max(1, int(np.count_nonzero(self.is_claimed & (seen.counts > 0))))
+        sizes, has_steps = self.sizes(seen, n_tested), self.model.has_steps
+        rows = zip(self.tests, seen.totals(self.tests).tolist(), seen.counts.tolist(), strict=True)
+        p_values = np.array([test.p_value(*row) for test, *row in rows])
+        intervals = seen.intervals(self.tests, has_steps, sizes.alpha)
+        verdicts = judged(self.claims, intervals, self.is_claimed, reused=reused)
+        return CertificateCheck(
+            verdict=next((verdict for verdict in (CONTRADICTED, NOT_CONTRADICTED) if verdict in verdicts), CONFIRMED),
+            alpha=self.alpha,
+            power=self.power,
+            p_value=min(1.0, n_tested * float(p_values.min())),
+            claims=self.claims,
+            intervals=intervals,
+            interval_alpha=sizes.alpha,
+            counts=seen.counts,
+            label_sums=seen.label_sums,
+            p_values=p_values,
+            verdicts=verdicts,
+            n_samples=int(seen.counts.sum()),
+            sizes=sizes,
+            is_calibration_set=reused,
+            event=self.model.event,
+            mean_served=seen.mean_served if has_steps else None,
+        )
+
+
+def check_outcomes(labels: Any, sample_weight: Any, positive: Any) -> tuple[UInt8s, Int64s | None]:
+    """Labels and frequencies; real weights are refused."""
+    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
+    if weights is not None and weights.dtype == np.float64:
+        raise GuaranteeError(
+            "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
+            "reliability_table, or give integers if the weights are frequencies"
+        )
+    return ones, weights
+
+
+def check_rows(**columns: Array | None) -> None:
+    """Refuse columns of several lengths, and a test set without rows."""
+    if check_same_length(**columns) == 0:
+        raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
+
+
+class LabelledRows(NamedTuple):
+    """Test samples in the steps of a model, checked."""
+
+    scores: Array
+    steps: Array | None  # None until it is known whose they are
+    labels: UInt8s
+    frequencies: Int64s | None
+
+    def take(self, rows: Any) -> LabelledRows:
+        """Some of the rows, by number or mask."""
+        return LabelledRows(*(None if column is None else column[rows] for column in self))  # type: ignore[arg-type]
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, repetitions included."""
+        return len(self.labels) if self.frequencies is None else int(self.frequencies.sum())
+
+    def sums(self, model: BinnedModel) -> BinSums:
+        """The sums over the rows of each bin."""
+        return BinSums.of(model, self.steps, self.labels, self.frequencies)
+
+    def are_calibration_set_of(self, model: BinnedModel) -> bool:
+        """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
+        if model.fingerprint == 0:
+            return False
+        inside = clip_scores(self.scores, model.score_range, model.out_of_range)
+        counts = count_at_edges(model, inside.astype(np.float64), self.labels, self.frequencies)
+        return fingerprint_of(counts) == model.fingerprint and chance_of_same_counts(counts) < COINCIDENCE
+
+
+class Part(NamedTuple):
+    """A model, what it promises, and the test rows that it scores."""
+
+    name: Key | None  # of its cell; None for the pool, and for a lone model
+    promise: Promise
+    rows: LabelledRows
+    numbers: Int64s  # of these rows in the test set
+
+    def check(self) -> CertificateCheck:
+        """The verdict of these rows."""
+        model = self.promise.model
+        return self.promise.verdict_on(self.rows.sums(model), self.rows.are_calibration_set_of(model))
+
+
+class TestedParts(NamedTuple):
+    """A model, or those of a set, each with its own rows of a test set."""
+
+    parts: list[Part]
+    is_set: bool
+    n_rows: int
+    n_samples: int  # frequencies counted, those of unknown cells included
+    n_unknown: int  # samples of unknown cells, about which nothing is promised
+    share_rows: bool  # whether the same samples are in several parts, so that these are not independent
+
+
+def check_cells_given(fitted: BinnedModel | ModelSet, cells: Any) -> None:
+    """Refuse a set without cells, and cells beside a lone model."""
+    if fitted.is_set and cells is None:
+        raise InputError("cells is missing; a set scores each row by the model of its cell, so give the key of every row")
+    if not fitted.is_set and cells is not None:
+        raise InputError("cells is given, and model is one model and no set; leave cells out, or pass the set")
+
+
+def tested_parts(
+    model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, alpha: float, power: float,
+    sample_weight: Any, positive: Any, keys: Any, seed: int | None,
+) -> TestedParts:  # fmt: skip
+    """The promise and the test rows of one model, or of every model of a set. O(n log n).
+
+    `alpha` and `power` are those of all together; each of M models that promise something is tested at alpha / M.
+    """
+    fitted, alpha, power = as_model_or_set(model), check_alpha(alpha), check_power(power)
+    check_cells_given(fitted, cells)
+    promises = _promises_of(fitted, certificate, epsilon, alpha, power)
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+    ones, frequencies = check_outcomes(labels, sample_weight, positive)
+    column, numbers = as_scores(scores), fitted.find(cells) if fitted.is_set else None
+    check_rows(scores=column, labels=ones, cells=numbers, sample_weight=frequencies)
+    if fitted.is_set:
+        keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))
+        fitted.assign(column, cells, keys=keys)  # names the first bad score by its row
+    rows = LabelledRows(column, None, ones, frequencies)
+    unknown, *places = _places(numbers, len(promises), len(column))
+    parts = []
+    for (name, own), promise, at in zip(fitted.numbered, promises, places, strict=True):
+        taken = rows if numbers is None else rows.take(at)
+        tie_keys = keys if numbers is None or keys is None else keys[at]
+        steps = own.step(taken.scores, keys=tie_keys, seed=seed if keys is None else None)
+        parts.append(Part(name, promise, taken._replace(steps=steps), at))
+    share_rows = fitted.kind == "class-wise"
+    return TestedParts(parts, fitted.is_set, len(column), rows.n_samples, rows.take(unknown).n_samples, share_rows)
+
+
+def _places(numbers: Any, n_models: int, n_rows: int) -> list[Int64s]:
+    """The rows of no model, then those of each; all are of a lone model, whose rows have no number."""
+    if numbers is None:
+        return [np.empty(0, np.int64), np.arange(n_rows)]
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.searchsorted(numbers[order], np.arange(n_models)))
+
+
+def _promises_of(
+    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, alpha: float, power: float
+) -> list[Promise]:
+    """The promise of each model, tested at its share of alpha and of the power."""
+    if epsilon is not None or not fitted.is_set:
+        if not fitted.is_set and isinstance(certificate, SetCertificate):
+            raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
+        share = _Share.of(alpha, power, len(fitted.numbered))
+        return [Promise.of(model, certificate, epsilon, *share) for _, model in fitted.numbered]
+    promise = fitted.certificate() if certificate is None else certificate
+    if not isinstance(promise, SetCertificate):
+        raise InputError("the certificate is that of one model; take certificate() of the set")
+    own, known = dict(promise.parts), {name for name, _ in fitted.numbered}
+    strange = [name for name in own if name not in known]
+    if strange:
+        raise InputError(f"the certificate is about {name_cells(strange)}, which the set does not have")
+    share = _Share.of(alpha, power, len(own))
+    return [
+        Promise.of(model, own[name], None, *share) if name in own else Promise.about_nothing(model, *share)
+        for name, model in fitted.numbered
+    ]
+
+
+class _Share(NamedTuple):
+    alpha: float
+    power: float
+
+    @classmethod
+    def of(cls, alpha: float, power: float, n_models: int) -> _Share:
+        """Of each of several models, so that all tests err with chance alpha together, and all succeed with this power."""
+        return cls(alpha / max(1, n_models), power ** (1.0 / max(1, n_models)))

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import as_cells
+from fastbin._base.cells import Key, as_cells
 from fastbin._base.checks import check_alpha, check_same_length
 from fastbin._base.classes import in_one_code
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import first_few, printable
 from fastbin._base.table import Columns, Table, as_records
+from fastbin._fit.calibrator import Calibrator
+from fastbin.assess.bin_tests import BinSums
+from fastbin.assess.certificate_check import Part, TestedParts, check_certificate, tested_parts
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
-from fastbin.guarantees.words import sureness
+from fastbin.assess.verdict import (
+    CONFIRMED,
+    CONTRADICTED,
+    NEW_ROWS,
+    NO_CLAIM,
+    NOT_CONTRADICTED,
+    judged,
+    shown_p,
+    verdict_as_html,
+)
+from fastbin.guarantees import Certificate, SetCertificate
+from fastbin.guarantees.words import name_bins, name_cell, sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 
 class Group(NamedTuple):
@@ -221,3 +238,352 @@ def _row(samples: Samples, grouping: str, n_bins: int) -> dict[str, Any]:
         "brier_scores": brier_score(predictions, labels, sample_weight=weights),
         "log_losses": log_loss(predictions, labels, sample_weight=weights),
     }
+
+
+# ------------------------------------------------------------------------------------------------- is the promise of a model
+
+
+MOST_NAMED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedGroup(Table):
+    """One group of a `GroupAudit`, bin by bin; bins without a test sample of the group are left out.
+
+    Attributes
+    ----------
+    name : str
+    verdict : {"contradicted", "confirmed", "not contradicted", "no claim"}
+        Whether the promise holds in this group. "no claim" where it leaves out all bins that the group has samples in.
+    p_value : float
+        Of the promise in this group, adjusted for all cells of the audit.
+    epsilon : float
+        The distance that these samples certify by themselves: in every bin, what is served is within it of the group's true
+        frequency (in a model of two resolutions, the average of what is served).
+    n_samples : int
+        Test samples of the group.
+    cells : tuple of int, str or None; or None
+        Of a set, the key of each entry's model, None for the pool. None for one model.
+    bins : int64 (n_entries,)
+        The bins that hold samples of the group, ascending within each model.
+    counts, label_sums : int64 (n_entries,)
+        Of the test samples.
+    mean_served : float64 (n_entries,)
+        What was served on average: the value of the bin, unless the model has two resolutions.
+    claims : float64 (n_entries, 2)
+        Where the promise puts the true frequency; of a model of two resolutions the mean of label - served value.
+    intervals : float64 (n_entries, 2)
+        Where these samples put it.
+    radii : float64 (n_entries,)
+        The largest distance of what is served from an end of the interval.
+    p_values : float64 (n_entries,)
+        Of each claim, not adjusted.
+    verdicts : tuple of str
+    """
+
+    name: str
+    verdict: str
+    p_value: float
+    epsilon: float
+    n_samples: int
+    cells: tuple[Key | None, ...] | None
+    bins: Int64s
+    counts: Int64s
+    label_sums: Int64s
+    mean_served: Float64s
+    claims: Float64s
+    intervals: Float64s
+    radii: Float64s
+    p_values: Float64s
+    verdicts: tuple[str, ...]
+
+    def _columns(self) -> Columns:
+        cells = {} if self.cells is None else {"cell": self.cells}
+        return {**cells, **{word: getattr(self, name).tolist() for word, name in COLUMNS.items()}, "verdict": self.verdicts}
+
+    def _about(self) -> str:
+        return f"{printable(self.name)}: {self.verdict}, {self.n_samples:,} test samples"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as plain dicts, lists, strings and numbers, ready for JSON."""
+        head = {name: getattr(self, name) for name in ("name", "verdict", "p_value", "epsilon", "n_samples")}
+        return {**head, "bins": as_records(self._columns())}
+
+    def _where(self, verdict: str) -> str:
+        """The bins with this verdict, in words."""
+        bins = [b for b, own in zip(self.bins.tolist(), self.verdicts, strict=True) if own == verdict]
+        if self.cells is None:
+            return name_bins(bins)
+        cells = [cell for cell, own in zip(self.cells, self.verdicts, strict=True) if own == verdict]
+        shown = [f"bin {b} of {name_cell(cell)}" for cell, b in zip(cells, bins, strict=True)]
+        return first_few(shown, MOST_NAMED)
+
+
+# The word of each column in a record.
+COLUMNS = {
+    "bin": "bins", "count": "counts", "label_sum": "label_sums", "mean_served": "mean_served", "claim": "claims",
+    "interval": "intervals", "radius": "radii", "p_value": "p_values",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAudit(Table):
+    """The promise of a model in each group of a population; made by `audit_groups`. ``str()`` states it in sentences.
+
+    Attributes
+    ----------
+    verdict : {"contradicted", "confirmed", "not contradicted", "no claim"}
+        "contradicted" if it is in one group, "confirmed" if it is in all that it makes a claim about.
+    alpha : float
+        The chance of any wrong "contradicted" or "confirmed", and that any of the groups' own distances,
+        `AuditedGroup.epsilon`, is too small.
+    p_value : float
+        Of "the promise holds in every group".
+    n_samples : int
+        Test samples that are in a group, each once.
+    n_unknown : int
+        Samples of cells that the set does not know, about which nothing is promised; they are left out.
+    groups : tuple of AuditedGroup
+    """
+
+    verdict: str
+    alpha: float
+    p_value: float
+    n_samples: int
+    n_unknown: int
+    groups: tuple[AuditedGroup, ...]
+
+    def __getitem__(self, name: str) -> AuditedGroup:
+        """The group of this name."""
+        return {group.name: group for group in self.groups}[name]
+
+    def _columns(self) -> Columns:
+        fields = {"group": "name", "verdict": "verdict", "n_samples": "n_samples", "p_value": "p_value", "epsilon": "epsilon"}
+        return {word: [getattr(group, field) for group in self.groups] for word, field in fields.items()}
+
+    def _repr_html_(self) -> str:
+        return verdict_as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The audit as plain dicts, lists, strings and numbers, ready for JSON."""
+        head = {name: getattr(self, name) for name in ("verdict", "alpha", "p_value", "n_samples", "n_unknown")}
+        return {**head, "requires": NEW_ROWS, "groups": [group.to_dict() for group in self.groups]}
+
+    def __str__(self) -> str:
+        return f"{self._statement()} {NEW_ROWS}"
+
+    def _statement(self) -> str:
+        found = [group for group in self.groups if group.verdict == CONTRADICTED]
+        p_value = shown_p(self.p_value)
+        worst = max(self.groups, key=lambda group: group.epsilon)
+        certified = (
+            f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
+            f"largest is that of {printable(worst.name)}), with probability at least {100.0 * (1.0 - self.alpha):g} %."
+        )
+        if found:
+            where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
+            more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+            of_all = f"{len(found)} of {len(self.groups)} groups"
+            return f"Contradicted in {of_all}: {where}{more} (p = {p_value}, level {self.alpha:g}). {certified}"
+        if self.verdict == CONFIRMED:
+            return f"Confirmed in all {len(self.groups)} groups (level {self.alpha:g}). {certified}"
+        if self.verdict == NO_CLAIM:
+            return f"No claim: the promise leaves out every bin that holds test samples. {certified}"
+        n_confirmed = sum(group.verdict == CONFIRMED for group in self.groups)
+        return (
+            f"Not contradicted in any of {len(self.groups)} groups (p = {p_value}, level {self.alpha:g}), and confirmed in "
+            f"{n_confirmed} of them. {certified}"
+        )
+
+
+@shared_docs(check_certificate.__doc__, check_groups.__doc__)
+def audit_groups(
+    model: BinnedModel | Calibrator | ModelSet,
+    scores: Any,
+    labels: Any,
+    groups: Any,
+    *,
+    cells: Any = None,
+    certificate: Certificate | SetCertificate | None = None,
+    epsilon: float | None = None,
+    alpha: float = 0.05,
+    sample_weight: Any = None,
+    positive: Any = None,
+    keys: Any = None,
+    seed: int | None = 0,
+) -> GroupAudit:
+    """Does what a model promises on the whole hold in every group, and which distance do test samples certify there?
+
+    A certificate is about the population that the model was fitted to. To read it as a promise about each group is wrong: a
+    group whose frequencies differ is served the same values, and simulated groups broke such a reading in every run. So the
+    promise is compared, bin by bin in each group, with test samples that were not used in the fit.
+
+    Parameters
+    ----------
+    {model}
+    {scores}
+    {labels}
+    {groups}
+    {cells}
+    {certificate}
+    {epsilon}
+    alpha : float
+        The chance of any wrong "contradicted", and of any interval that misses, from 1e-100 to 1/2.
+    {sample_weight}
+    {positive}
+    keys, seed
+        For scores that tie with an edge, as in `BinnedModel.assign`.
+
+    Returns
+    -------
+    GroupAudit
+
+    {Raises}
+
+    Notes
+    -----
+    Given the scores and the groups of the test samples, the label sums of all (group, bin) cells of disjoint groups are
+    independent and binomial. Each cell that holds samples is tested at Sidak's level over all of them, and gets a
+    Clopper-Pearson interval at that level; several groupings, which may overlap, share alpha by Bonferroni, and so do the
+    classes of a class-wise set. A cell is "contradicted" where its interval misses the claim and "confirmed" where it lies
+    within it; a group is confirmed if all its cells are. In a model of two resolutions what is tested is the mean of
+    label - served value, by Hoeffding's inequality, as in `check_certificate`.
+
+    Groups are part of the question: choose them before looking at the labels. O(n log n + n_groups n_bins) time.
+
+    Examples
+    --------
+    >>> import fastbin as fb, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores, group = rng.random(12000), rng.choice(["east", "west"], 12000)
+    >>> labels = rng.random(12000) < np.where(group == "east", 1.3, 0.7) * scores / 1.3
+    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:6000], labels[:6000]).model_
+    >>> audit = fb.assess.audit_groups(model, scores[6000:], labels[6000:], group[6000:])
+    >>> audit.verdict, [(part.name, part.verdict, round(part.epsilon, 2)) for part in audit.groups]
+    ('contradicted', [('east', 'contradicted', 0.28), ('west', 'contradicted', 0.25)])
+    """
+    alpha = check_alpha(alpha)
+    parts = tested_parts(
+        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=0.5,
+        sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
+    )  # fmt: skip
+    places = _Places.of(parts)
+    groupings = check_groups(groups, places.part >= -1, scores=scores, labels=labels)
+    if any(part.rows.are_calibration_set_of(part.promise.model) for part in parts.parts):
+        raise GuaranteeError(
+            "scores and labels are the calibration set (they have its fingerprint); a promise is not audited on what it was "
+            "made from: take samples that had no part in the fit"
+        )
+    found = [_Found.of(group, number, parts, places) for number, grouping in enumerate(groupings) for group in grouping]
+    audited = _judge([group for group in found if group.entries], alpha, is_set=parts.is_set)
+    in_a_group = np.zeros(len(places.part), bool)
+    for grouping in groupings:
+        for group in grouping:
+            in_a_group[group.rows] = True
+    return GroupAudit(
+        verdict=_joint([group.verdict for group in audited]),
+        alpha=alpha,
+        p_value=min(group.p_value for group in audited),
+        n_samples=sum(part.rows.take(in_a_group[part.numbers]).n_samples for part in parts.parts),
+        n_unknown=parts.n_unknown,
+        groups=tuple(audited),
+    )
+
+
+class _Places(NamedTuple):
+    """For each row of the test set the part that scores it, -1 for none, and its position there."""
+
+    part: Int64s
+    at: Int64s
+
+    @classmethod
+    def of(cls, parts: TestedParts) -> _Places:
+        part, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)
+        for number, own in enumerate(parts.parts):
+            part[own.numbers], at[own.numbers] = number, np.arange(len(own.numbers))
+        return cls(part, at)
+
+
+class _Entries(NamedTuple):
+    """The bins of one model that hold samples of a group."""
+
+    part: Part
+    seen: BinSums
+    bins: Int64s
+    family: tuple[int, int]  # cells of one family are independent
+
+
+class _Found(NamedTuple):
+    """A group, and what was found of it."""
+
+    name: str
+    n_samples: int
+    entries: list[_Entries]
+
+    @classmethod
+    def of(cls, group: Group, grouping: int, parts: TestedParts, places: _Places) -> _Found:
+        """The sums over the group's rows in each model's bins."""
+        entries, part_of, at = [], places.part[group.rows], places.at[group.rows]
+        for own in rows_of_each(part_of):
+            number = int(part_of[own[0]])
+            if number >= 0:
+                part = parts.parts[number]
+                seen = part.rows.take(at[own]).sums(part.promise.model)
+                family = grouping, number if parts.share_rows else 0
+                entries.append(_Entries(part, seen, np.flatnonzero(seen.counts), family))
+        entries = [own for own in entries if len(own.bins)]
+        return cls(group.name, sum(int(own.seen.counts.sum()) for own in entries), entries)
+
+
+def _judge(found: Sequence[_Found], alpha: float, *, is_set: bool) -> list[AuditedGroup]:
+    """Every group at its level: Sidak over the cells of a family, Bonferroni over families."""
+    if not found:
+        raise InputError("groups holds no row of a cell that the set knows; there is nothing to audit")
+    sizes = Counter[tuple[int, int]]()
+    for group in found:
+        for own in group.entries:
+            sizes[own.family] += len(own.bins)
+    audited = []
+    for group in found:
+        columns = [_columns(own, sizes, alpha) for own in group.entries]
+        joined = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+        adjusted, verdicts = joined.pop("adjusted"), tuple(joined.pop("verdicts").tolist())
+        names = [own.part.name for own in group.entries for _ in own.bins]
+        audited.append(
+            AuditedGroup(
+                name=group.name,
+                verdict=_joint(verdicts),
+                p_value=float(adjusted.min()),
+                epsilon=float(joined["radii"].max()),
+                n_samples=group.n_samples,
+                cells=tuple(names) if is_set else None,
+                verdicts=verdicts,
+                **joined,
+            )
+        )
+    return audited
+
+
+def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], alpha: float) -> dict[str, Any]:
+    """The columns of an `AuditedGroup` for the bins of one model, and the p-values adjusted for all cells."""
+    promise, bins, n_cells = own.part.promise, own.bins, sizes[own.family]
+    has_steps, claimed = promise.model.has_steps, promise.is_claimed[bins]
+    counts, totals = own.seen.counts[bins], own.seen.totals(promise.tests)[bins]
+    rows = zip(bins.tolist(), totals.tolist(), counts.tolist(), strict=True)
+    inside = np.array([promise.tests[b].p_value(total, count) for b, total, count in rows])
+    with np.errstate(divide="ignore"):
+        adjusted = np.minimum(1.0, -len(sizes) * np.expm1(n_cells * np.log1p(-inside)))
+    intervals = own.seen.intervals(promise.tests, has_steps, sidak(bonferroni(alpha, len(sizes)), n_cells))[bins]
+    served = own.seen.mean_served[bins] if has_steps else promise.model.values[bins]
+    centre = 0.0 if has_steps else served
+    return {
+        "bins": bins, "counts": counts, "label_sums": own.seen.label_sums[bins], "mean_served": served,
+        "claims": promise.claims[bins], "intervals": intervals, "p_values": inside, "adjusted": adjusted,
+        "radii": np.maximum(intervals[:, 1] - centre, centre - intervals[:, 0]),
+        "verdicts": judged(promise.claims[bins], intervals, claimed),
+    }  # fmt: skip
+
+
+def _joint(verdicts: Sequence[str]) -> str:
+    """What several verdicts say together, where no claim is none."""
+    return next((word for word in (CONTRADICTED, NOT_CONTRADICTED, CONFIRMED) if word in verdicts), NO_CLAIM)

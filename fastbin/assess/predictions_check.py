@@ -16,10 +16,10 @@ from fastbin._base.errors import GuaranteeError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
-from fastbin.assess.binomial import chance_at_least, chance_at_most
+from fastbin.assess.bin_tests import chance_at_least, chance_at_most
 from fastbin.assess.samples import check_samples, rows_of_each
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p, verdict_as_html
-from fastbin.intervals._beta import special_functions
+from fastbin.intervals.binomial import special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
 ALL = "all"

@@ -16,9 +16,9 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 from fastbin.assess.samples import N_BINS, grouped_samples
-from fastbin.guarantees.apriori import interior_counts
-from fastbin.guarantees.bound_names import check_prior
-from fastbin.guarantees.radius import worst_failure
+from fastbin.guarantees.certificate import check_prior
+from fastbin.guarantees.law import worst_failure
+from fastbin.guarantees.n_bins import interior_counts
 
 
 def _check_epsilon(epsilon: Any) -> Float64s:

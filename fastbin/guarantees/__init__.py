@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from fastbin.guarantees.apriori import epsilon, samples_needed
 from fastbin.guarantees.certificate import Certificate, SetCertificate
 from fastbin.guarantees.certify import certify
-from fastbin.guarantees.ece import ece_bound
 from fastbin.guarantees.evidence import Evidence
-from fastbin.guarantees.intervals import interval
-from fastbin.guarantees.joint import certify_set, set_intervals
-from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins
-from fastbin.guarantees.radius import exact_radius
-from fastbin.guarantees.sets import bin_sets
-from fastbin.guarantees.sharing import common_radius
+from fastbin.guarantees.intervals import bin_sets, interval
+from fastbin.guarantees.law import ece_bound, exact_radius
+from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins, epsilon, samples_needed
+from fastbin.guarantees.simultaneous import certify_set, common_radius, set_intervals
 
 __all__ = [
     "Certificate",

@@ -1,4 +1,4 @@
-"""A promise about a fitted model, or about the models of a set together, and what it rests on."""
+"""The statement of a promise: its kinds and bounds by name, the assumptions, and the certificate of a model or of a set."""
 
 from __future__ import annotations
 
@@ -10,10 +10,131 @@ import numpy as np
 
 from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.checks import check_choice
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.table import Columns, Table, as_html, without_middle
-from fastbin.guarantees.evidence import Evidence, unwritten_end
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, unwritten_end
 from fastbin.guarantees.words import event_words, name_bins, name_cells, rounded_up, sureness
+
+# For each kind of certificate its bounds; the first is the default. "clopper-pearson", "hull" and "data" depend on the labels.
+CERTIFICATE_BOUNDS = {
+    "conditional": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
+    "marginal": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
+    "ece": ("data", "a-priori", "hoeffding"),
+    "expected-ece": ("a-priori", "hoeffding"),
+}
+# What can be computed before any label is seen.
+PRIOR_BOUNDS = ("a-priori", "hoeffding")
+
+_HINTS = {
+    "clopper-pearson": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
+    "hull": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
+    "data": "it is about the kind 'ece' alone, for the labels of a fitted model",
+}
+
+
+def check_bound(bound: Any, kind: str, names: tuple[str, ...] | None = None) -> str:
+    """The name of a bound for this kind of promise; None stands for the first of `names`."""
+    names = CERTIFICATE_BOUNDS[kind] if names is None else names
+    if bound is None:
+        return names[0]
+    if isinstance(bound, str) and bound in names:
+        return bound
+    message = f"bound is {bound!r}; for kind={kind!r} choose one of {', '.join(map(repr, names))}"
+    if bound == "exact":
+        message = f"bound is 'exact', which meant several things; here, for kind={kind!r}, it is called {names[0]!r}"
+    elif isinstance(bound, str) and bound in _HINTS:
+        message = f"{message} ({bound!r}: {_HINTS[bound]})"
+    raise InputError(message)
+
+
+def check_prior(kind: Any, bound: Any, kinds: tuple[str, ...] = ("conditional", "marginal")) -> tuple[str, str]:
+    """The names of a kind of promise, and of a bound for it that is known before any label is seen."""
+    kind = check_choice(kind, "kind", kinds)
+    return kind, check_bound(bound, kind, PRIOR_BOUNDS)
+
+
+# ------------------------------------------------------------------------------------------------- the assumptions
+
+
+class Assumption(NamedTuple):
+    """A sentence of a certificate, the certificates that have it, and what helps where it does not hold."""
+
+    sentence: str
+    where: str
+    otherwise: str
+
+
+ASSUMPTIONS = {
+    "draws": Assumption(
+        "the calibration samples are independent draws from the population that will be scored: one row an obligor, no "
+        "repeated customers, overlapping windows or common shocks",
+        "every one (after label shift: from the source population)",
+        "repeated customers, overlapping windows: sample whole clusters, and keep one row of each, chosen at random; common "
+        "shocks: a smaller alpha gives wider intervals, as a margin and not as a proof; a population that changes: `fb.online` "
+        "detects it, `fb.shift` corrects known kinds",
+    ),
+    "training": Assumption(
+        "the scores were trained on other data",
+        "every one",
+        "hold rows out, as `fb.sklearn.CalibratedClassifier` does",
+    ),
+    "no atoms": Assumption(
+        "no score at an edge has a positive probability of its own; no two samples share one there",
+        "edges at scores that no other sample has (`n_tied` = 0); nothing about ties where the hull is used (`n_tied` > 0, "
+        'or `bound="hull"`)',
+        '`bound="hull"` holds for any distribution',
+    ),
+    "keys": Assumption(
+        "a score that equals an edge is scored with a key that is uniform and independent of the sample",
+        '`ties="random"`',
+        '`ties="whole"`, the default, has no keys',
+    ),
+    "random values": Assumption(
+        "values are randomised with keys that are uniform and independent of the sample",
+        "`delta` > 0",
+        "`delta=0`, the default",
+    ),
+    "unlabelled": Assumption(
+        "the scores without labels are draws of the same population, and labels had no part in who has one",
+        "`fit(..., unlabelled=)`",
+        "fit to the labelled samples alone",
+    ),
+    "bins": Assumption(
+        "frequencies are taken given the bin where several bins share one value",
+        '`kind="marginal"`',
+        "",
+    ),
+}
+
+
+def sentences(*names: str) -> list[str]:
+    """The sentences of these assumptions."""
+    return [ASSUMPTIONS[name].sentence for name in names]
+
+
+def draws_from(population: str) -> str:
+    """The first assumption about another population than the one that will be scored."""
+    return ASSUMPTIONS["draws"].sentence.replace("the population that will be scored", population)
+
+
+def about_ties(evidence: Evidence, bound: str = "") -> list[str]:
+    """The assumptions about scores at edges."""
+    if evidence.ties in ("random", "isolate"):
+        return sentences("keys")
+    return sentences("no atoms") if assumes_no_atoms(evidence) and bound != "hull" else []
+
+
+def assumptions_of(evidence: Evidence, kind: str, bound: str = "") -> tuple[str, ...]:
+    """The assumptions of a promise of this kind about the bins of this model."""
+    has_unlabelled = getattr(evidence, "unlabelled_counts", None) is not None
+    found = sentences("draws", "training", *["unlabelled"] * has_unlabelled) + about_ties(evidence, bound)
+    return (*found, *sentences(*["random values"] * (evidence.delta > 0.0), *["bins"] * (kind == "marginal")))
+
+
+# ------------------------------------------------------------------------------------------------- the certificates
+
 
 # For each word for the cells of a set: one of them, and what the values are compared with.
 CELLS = {
@@ -27,23 +148,25 @@ CELLS = {
 class _Words(NamedTuple):
     """The parts of the sentence of a certificate that a model and a set fill differently."""
 
-    models: str  # how many of which kind, of a set
+    models: str  # how many of which kind, in a set
+    n_samples: int
+    n_bins: int
     fine: bool  # whether values are finer than the bins
     left_out: str
     truth: str  # what values are compared with
     every: str = ""  # for what the next sample counts
 
 
+@dataclass(frozen=True)
 class _Promise:
-    """Shared by the certificates of a model and of a set: the sentence, and what it rests on."""
+    """Shared by the certificates of a model and of a set: the sentence, what it rests on, and how both are shown."""
 
     epsilon: float
     alpha: float | None
     kind: str
+    bound: str
     theorem: str
     assumptions: tuple[str, ...]
-    n_samples: int
-    n_bins: int
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
@@ -59,15 +182,23 @@ class _Promise:
     def _sentence(self) -> _Words:
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        reasons = html.paragraph(f"{self.theorem}.") + html.bullets(map(html.escape, self.assumptions))
+        sentence = f"<p><strong>{html.escape(str(self))}</strong></p>"
+        return html.notebook(sentence, html.folded("theorem and assumptions", reasons), *self._tables())
+
+    def _tables(self) -> tuple[str, ...]:
+        return ()
+
     def __str__(self) -> str:
-        samples, distance = f"{self.n_samples:,} calibration samples", rounded_up(self.epsilon)
-        models, fine, left_out, truth, every = self._sentence()
+        models, n_samples, n_bins, fine, left_out, truth, every = self._sentence()
+        samples, distance = f"{n_samples:,} calibration samples", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
         sure, within = f"With probability at least {sureness(self.alpha)} over the {samples}", f"within {distance} of {truth}"
-        bins = f"{self.n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"
+        bins = f"{n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"
         if self.kind == "ece":
             error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
             at_once = f"{of_each} at once, and so of all of them," if models else ""
@@ -78,13 +209,13 @@ class _Promise:
             if not models and not fine:
                 return f"{sure}, {served} of that sample is {within} in its bin ({bins}{left_out})."
             return f"{sure}, {served} in the bin of that sample is{every} {within} there ({bins}{of_models}{left_out})."
-        each = "the only bin" if self.n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
+        each = "the only bin" if n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
         return f"{sure}, in {each}{left_out}, {served} is {within}."
 
 
 @dataclass(frozen=True)
 class Certificate(_Promise):
-    """What a fitted model promises, with which probability, and on which assumptions.
+    """The promise of a fitted model: a distance, its probability, and the assumptions.
 
     ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
     plain values for programs.
@@ -106,7 +237,7 @@ class Certificate(_Promise):
         "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the
         weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
-        The result that the promise rests on.
+        The results that the promise rests on.
     assumptions : tuple of str
         What must be true, one sentence each.
     scheme : str
@@ -127,7 +258,6 @@ class Certificate(_Promise):
     silent : str
         Scores of the outermost bin about which nothing is promised, as it has no edge there: "below the lowest calibration
         score" (whole ties). Mostly empty.
-
     event : str
         What the values are the probability of; "" where it is not known: label 1.
 
@@ -146,12 +276,6 @@ class Certificate(_Promise):
     - frequencies are taken given the bin where several bins share one value
     """
 
-    epsilon: float
-    alpha: float | None
-    kind: str
-    bound: str
-    theorem: str
-    assumptions: tuple[str, ...]
     scheme: str
     n_samples: int
     n_bins: int
@@ -171,24 +295,21 @@ class Certificate(_Promise):
         terms = " ".join(f"{'-' if size < 0 else '+'} {abs(size):.5f} ({name})" for name, size in self.terms)
         return f"Epsilon: {self.epsilon:.5f} = {terms.removeprefix('+ ')}.\n"
 
-    def _repr_html_(self) -> str:
-        return html.notebook(*_promise_as_html(self))
-
     def _sentence(self) -> _Words:
         left_out = ""
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         left_out += f" (nothing is promised {self.silent})" if self.silent else ""
-        return _Words("", bool(self.n_steps), left_out, f"the true frequency of {event_words(self.event)}")
+        return _Words(
+            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, f"the true frequency of {event_words(self.event)}"
+        )
 
 
+@shared_docs(Certificate.__doc__)
 @dataclass(frozen=True)
 class SetCertificate(_Promise, Table):
-    """What the models of a set promise together, with which probability, and on which assumptions.
-
-    ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
-    plain values for programs.
+    """The promise of all models of a set together; ``str()``, `explain` and `to_dict` give it as for a `Certificate`.
 
     Attributes
     ----------
@@ -198,12 +319,9 @@ class SetCertificate(_Promise, Table):
         Failure probability of the promise about all models. None for "expected-ece", which is a statement about a mean.
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         As in `Certificate`, for all models at once; for "marginal" about the next sample, whatever its cell is.
-    bound : str
-        Which computation gave epsilon; see `fastbin.guarantees.certify`.
-    theorem : str
-        The results that the promise rests on.
-    assumptions : tuple of str
-        What must be true, one sentence each.
+    {bound}
+    {theorem}
+    {assumptions}
     cells : {"cells", "segments", "predicted classes", "classes"}
         What the models are about. "classes" share their rows; the others are disjoint.
     n_models, n_bins : int
@@ -230,12 +348,6 @@ class SetCertificate(_Promise, Table):
     [('north', 0.07, 0.051), ('south', 0.08, 0.051)]
     """
 
-    epsilon: float
-    alpha: float | None
-    kind: str
-    bound: str
-    theorem: str
-    assumptions: tuple[str, ...]
     cells: str
     n_models: int
     n_bins: int
@@ -260,17 +372,18 @@ class SetCertificate(_Promise, Table):
             columns[field] = [getattr(part, field) for _, part in self.parts]
         return columns
 
-    def _repr_html_(self) -> str:
+    def _tables(self) -> tuple[str, ...]:
         words, _ = self._words()
         parts = [part for _, part in without_middle(self.parts)]
         words["epsilon"] = [rounded_up(part.epsilon) for part in parts]
         words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for part in parts]
-        return html.notebook(*_promise_as_html(self), as_html(words, n_text=1))
+        return (as_html(words, n_text=1),)
 
     def _sentence(self) -> _Words:
         truth = CELLS[self.cells][1].format(event=event_words(self.event))
         every = " for every class" if self.cells == "classes" else ""
-        return _Words(self._models(), any(part.n_steps for _, part in self.parts), self._left_out(), truth, every)
+        fine = any(part.n_steps for _, part in self.parts)
+        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, every)
 
     def _models(self) -> str:
         """How many cells of which kind, the pool named apart."""
@@ -295,12 +408,6 @@ class SetCertificate(_Promise, Table):
             silent = [name for name, part in self.parts if part.silent == where]
             left_out += f" (nothing is promised {where} of {name_cells(silent, 3)})"
         return left_out
-
-
-def _promise_as_html(certificate: Any) -> tuple[str, str]:
-    """The sentence of a certificate, and what it rests on, folded."""
-    reasons = html.paragraph(f"{certificate.theorem}.") + html.bullets(map(html.escape, certificate.assumptions))
-    return f"<p><strong>{html.escape(str(certificate))}</strong></p>", html.folded("theorem and assumptions", reasons)
 
 
 def certificate_of(

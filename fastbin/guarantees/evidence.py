@@ -11,7 +11,6 @@ import numpy as np
 from fastbin._base.array_types import Bools, Int64s
 from fastbin._base.errors import GuaranteeError, InputTypeError
 from fastbin._core.schemes import SCHEMES, ClassRates
-from fastbin.guarantees.bound_names import CERTIFICATE_BOUNDS
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
 LEAVE_A_CUT_OUT = ("umd", "certified")
@@ -255,19 +254,3 @@ def _whole_interior(evidence: Evidence, counts: Int64s, label_sums: Int64s) -> I
         counts, label_sums = counts + (sure > 0), label_sums + left_out
     first = Reading(counts, label_sums)
     return Interior(first, Reading(counts - sure, label_sums - sure_ones), np.zeros(counts.shape, dtype=np.bool_))
-
-
-def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
-    """Raise where the values are not the means of the bins' labels, which a bound known before the labels is about."""
-    counts = np.asarray(evidence.counts, dtype=np.int64)
-    known = counts > 0
-    means = np.asarray(evidence.label_sums)[known] / counts[known]
-    changed = np.flatnonzero(np.asarray(evidence.values, dtype=np.float64)[known] != means)
-    if changed.size:
-        first = int(np.flatnonzero(known)[changed[0]])
-        remedy = "kind='ece' with bound='data'" if kind == "expected-ece" else f"bound={CERTIFICATE_BOUNDS[kind][0]!r}"
-        raise GuaranteeError(
-            f"{bound_name} is about the mean label of each bin, and the value of bin {first} is "
-            f"{float(evidence.values[first])!r}, not its mean {float(means[changed[0]])!r} (scaling or monotone values); "
-            f"{remedy} certifies the values as they are"
-        )

@@ -22,9 +22,8 @@ miss, not the level of confidence. Counts are at most 2**53. Outside these range
 from __future__ import annotations
 
 from fastbin.intervals.anytime import beta_binomial, stitched
-from fastbin.intervals.betting import betting, betting_in_order
 from fastbin.intervals.binomial import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
-from fastbin.intervals.weighted import self_normalised_hoeffding, weighted_empirical_bernstein
+from fastbin.intervals.weighted import betting, betting_in_order, self_normalised_hoeffding, weighted_empirical_bernstein
 
 __all__ = [
     "beta_binomial",

@@ -12,8 +12,7 @@ from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_labels, check_level
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin.intervals._beta import neighbouring_doubles, special_functions
-from fastbin.intervals._tally import around, as_sums, as_tally
+from fastbin.intervals.binomial import around, as_sums, as_tally, neighbouring_doubles, special_functions
 
 # The polynomial stitched boundary of Howard, Ramdas, McAuliffe & Sekhon (2021, Theorem 1) with eta = e, s = 1.4, m = 1 and
 # c = 1. Gupta, Podkopaev & Ramdas 2020 print (sqrt(e) + 1) / sqrt(2) for the second constant: safe, but looser.

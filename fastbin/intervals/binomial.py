@@ -6,15 +6,18 @@ And the level of each of several bins, by which they share one failure probabili
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_count, check_level
+from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin._base.checks import check_count, check_labels, check_level, check_same_length, check_sample_weight, refuse_first
+from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
-from fastbin.intervals._beta import beta_quantile, special_functions
-from fastbin.intervals._tally import around, as_tally
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import check_same_index
 
 
 def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
@@ -212,3 +215,209 @@ def bonferroni(alpha: float, n_bins: int) -> float:
     0.01
     """
     return check_level(alpha) / check_count(n_bins, "n_bins")
+
+
+# ------------------------------------------------------------------------------------------------- quantiles of the beta dist
+
+
+# How far the tail beyond a quantile may be from the one asked for, relatively. SciPy's inverses can return NaN (small tails),
+# or a point far from the root: betainccinv(1000, 9101, 0.1) is 0.25 for 0.10 in SciPy 1.17, and from parameters of 1e12 on
+# they stop standard deviations short. Its forward functions are right there, so they verify the inverses.
+_NEAR = 1e-6
+# Where both parameters are above this, the forward functions lose digits, and a series about the normal law gains them: its
+# error is of the order of (z / sqrt(parameter))^3, in standard deviations.
+_HUGE = 1e11
+
+
+@cache
+def special_functions() -> Any:
+    """`scipy.special`, imported at the first use; an error with the remedy where SciPy is missing or too old."""
+    with needed_for("intervals and certificates", extra="fit"):
+        from scipy import special
+        from scipy.special import betainccinv  # noqa: F401  # since SciPy 1.12
+    return special
+
+
+def neighbouring_doubles(low: Float64s, high: Float64s, stays_low: Callable[[Float64s], Bools]) -> tuple[Float64s, Float64s]:
+    """Bisection, elementwise, until no double lies between `low`, where the predicate holds, and `high`, where it does not."""
+    while True:
+        middle = low + (high - low) / 2.0
+        is_open = (low < middle) & (middle < high)
+        if not is_open.any():
+            return low, high
+        holds = stays_low(middle)
+        low, high = np.where(is_open & holds, middle, low), np.where(is_open & ~holds, middle, high)
+
+
+def beta_quantile(a: Float64s, b: Float64s, tail: float, *, upper: bool) -> Float64s:
+    """The p with P(Beta(a, b) <= p) = tail, or, where `upper`, P(Beta(a, b) > p) = tail; elementwise, a and b above 0.
+
+    For tails from 1e-300 to 1/2 and a + b up to 2**53 + 1. Where doubles are too coarse for the tail, the next one outwards.
+    """
+    special = special_functions()
+    points: Float64s = np.atleast_1d((special.betainccinv if upper else special.betaincinv)(a, b, tail))
+    huge = np.minimum(a, b) > _HUGE
+    usual = np.flatnonzero(~huge)
+    points[usual] = _verified(points[usual], a[usual], b[usual], tail, upper)
+    if huge.any():
+        points[huge] = _by_series(a[huge], b[huge], tail, upper)
+    return points
+
+
+def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
+    """The points; those that are not a root are replaced in place, by bisection down to neighbouring doubles, outwards."""
+    special = special_functions()
+
+    def beyond(p: Float64s, of: Any) -> Float64s:
+        return np.asarray((special.betaincc if upper else special.betainc)(a[of], b[of], p))
+
+    with np.errstate(invalid="ignore"):
+        wrong = ~(np.abs(beyond(points, slice(None)) - tail) <= _NEAR * tail)  # NaN is wrong too
+    if not wrong.any():
+        return points
+
+    def stays_low(p: Float64s) -> Bools:
+        return ~(beyond(p, wrong) <= tail if upper else beyond(p, wrong) >= tail)
+
+    low, high = neighbouring_doubles(np.zeros_like(points[wrong]), np.ones_like(points[wrong]), stays_low)
+    points[wrong] = high if upper else low
+    return points
+
+
+def _by_series(a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
+    """The quantile by Cornish & Fisher's expansion to the second order (1938), from the beta law's skewness and kurtosis."""
+    total, z = a + b, float(special_functions().ndtri(tail)) * (-1.0 if upper else 1.0)
+    deviation = np.sqrt(a / total * (b / total) / (total + 1.0))
+    skewness = 2.0 * ((b - a) / (total + 2.0)) * np.sqrt((total + 1.0) / a / b)
+    kurtosis = 6.0 * ((a - b) ** 2 / a / b * (total + 1.0) / (total + 2.0) - 1.0) / (total + 3.0)
+    steps = (
+        z + skewness * (z * z - 1.0) / 6.0 + kurtosis * (z**3 - 3.0 * z) / 24.0 - skewness**2 * (2.0 * z**3 - 5.0 * z) / 36.0
+    )
+    return np.asarray(np.clip(a / total + steps * deviation, 0.0, 1.0))
+
+
+# ------------------------------------------------------------------------------------------------- counts, label sums, weight
+
+
+# Above it doubles do not represent every integer.
+MOST_SAMPLES = 2**53
+
+
+def as_counts(values: Any, name: str) -> Int64s:
+    """Integers, one per bin, as int64; at most 2**53."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        problem = f"must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}"
+        raise InputTypeError(problem, argument=name)
+    remedy = f"above 2**53 = {MOST_SAMPLES} doubles do not represent every count, and no interval is computed"
+    refuse_first(array > MOST_SAMPLES, name, array, remedy)
+    return array.astype(np.int64, copy=False)
+
+
+def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Float64s:
+    """Sums of numbers that are not negative, one per bin; of this shape, where one is given."""
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1 or (shape is not None and array.shape != shape):
+        bins = "" if shape is None else f" for {shape[0]} bins"
+        raise InputError(f"has shape {array.shape}{bins}", "every bin needs one", argument=name)
+    bad = ~((array >= 0.0) & np.isfinite(array))
+    refuse_first(bad, name, array, "it must be finite and not negative")
+    return array
+
+
+class BinTally(NamedTuple):
+    """The tally of the bins; where a bin is empty, it has a harmless size and mean."""
+
+    sums: Int64s
+    counts: Int64s
+    filled: Int64s  # the counts, 1 for an empty bin
+    means: Float64s
+
+
+def as_tally(label_sums: Any, counts: Any) -> BinTally:
+    """`label_sums` and `counts` as int64 of one length, with 0 <= label_sums <= counts <= 2**53. O(n_bins)."""
+    sizes, sums = as_counts(counts, "counts"), as_counts(label_sums, "label_sums")
+    if sums.shape != sizes.shape:
+        remedy = "every bin needs one of each"
+        raise InputError(f"lengths differ: label_sums has {sums.shape[0]}, counts has {sizes.shape[0]}", remedy)
+    remedy = "a bin's label sum counts its samples with label 1, so it lies between 0 and the count"
+    bad = (sums < 0) | (sums > sizes)
+    refuse_first(bad, "label_sums", sums, remedy, lambda b: f"is {sums[b]} and counts[{b}] is {sizes[b]}")
+    filled = np.maximum(sizes, 1)
+    return BinTally(sums, sizes, filled, sums / filled)
+
+
+def around(centres: Float64s, radii: Float64s | float) -> Float64s:
+    """The intervals centre +- radius, cut to [0, 1]: a frequency lies there whatever the data say. Shape (n_bins, 2)."""
+    return np.stack([np.clip(centres - radii, 0.0, 1.0), np.clip(centres + radii, 0.0, 1.0)], axis=1)
+
+
+class WeighedRows:
+    """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
+
+    def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
+        check_same_index(weights=weights, labels=labels, bins=bins)
+        checked = check_sample_weight(weights, "weights")
+        if checked is None:
+            raise InputError("is None", "without weights use clopper_pearson", argument="weights")
+        self.weights = checked.astype(np.float64)
+        self.labels = check_labels(labels)
+        self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
+        check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
+        if self.bins.dtype.kind not in "iu":
+            raise InputTypeError(f"has dtype {self.bins.dtype}", "bin numbers are integers from 0", argument="bins")
+        self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
+        remedy = f"with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
+        refuse_first((self.bins < 0) | (self.bins >= self.n_bins), "bins", self.bins, remedy)
+        self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)
+        self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
+        bounds, remedy = self.bounds[self.bins], "the bound must hold in the whole population"
+        refuse_first(
+            self.weights > bounds, "weights", self.weights, remedy,
+            lambda i: f"is {self.weights[i]}, above the weight_bound {bounds[i]} of its bin",
+        )  # fmt: skip
+
+    def sums(self, values: Float64s) -> Float64s:
+        """The sum of `values` over each bin."""
+        return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
+
+    def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
+        """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
+        order = np.lexsort((self.labels, self.weights, self.bins))
+        ends = np.cumsum(self.counts)[:-1]
+        relative = (self.weights / self.bounds[self.bins])[order]
+        yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)
+
+
+def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
+    """One number, or one per bin, as one per bin; positive and finite."""
+    try:
+        bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
+    except ValueError as error:
+        raise InputError(f"must be one number or one for each of the {n_bins} bins: {error}", argument=name) from error
+    bad = bounds[~((bounds > 0.0) & np.isfinite(bounds))]
+    if len(bad):
+        remedy = "it must be positive and finite, one number or one per bin"
+        raise InputError(None, remedy, argument=name, value=float(bad[0]))
+    return bounds
+
+
+def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> tuple[Float64s, Float64s, Float64s, Bools]:
+    """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
+    totals = as_sums(weight_sums, "weight_sums")
+    ones = as_sums(weighted_label_sums, "weighted_label_sums", totals.shape)
+    sizes = as_sums(counts, "counts", totals.shape)
+    known = (totals > 0.0) & (sizes > 0.0)
+    means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
+    filled = np.where(known, sizes, 1.0)
+    return means, np.where(known, totals / filled, 1.0), filled, known
+
+
+def last_rejected(rejects: Callable[[Float64s], Bools], shape: int | tuple[()]) -> Float64s:
+    """Elementwise the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
+    low, high = np.zeros(shape), np.ones(shape)
+    for _ in range(46):
+        middle = (low + high) / 2.0
+        rejected = rejects(middle)
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return low

@@ -64,8 +64,7 @@ def intersect(intervals: Float64s, within: Any) -> Float64s:
 
 def time_uniform_certificate(model: BinnedModel, scheme: str, intervals: Float64s, alpha: float, method: Method) -> Certificate:
     """See `StreamingBinning.certificate`; `model` is a snapshot, `scheme` that of its partition."""
-    from fastbin.guarantees.assumptions import sentences
-    from fastbin.guarantees.certificate import certificate_from_intervals
+    from fastbin.guarantees.certificate import certificate_from_intervals, sentences
 
     assumptions = [
         "the labels of a bin are independent and have one frequency throughout",

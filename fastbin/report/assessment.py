@@ -27,10 +27,9 @@ from fastbin._base.errors import GuaranteeError
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
-from fastbin.assess.chance import ChanceLevel
-from fastbin.assess.promise import check_cells_given
+from fastbin.assess.certificate_check import check_cells_given
 from fastbin.assess.reliability import table_of
-from fastbin.assess.samples import Samples, check_samples, rows_of_each
+from fastbin.assess.samples import ChanceLevel, Samples, check_samples, rows_of_each
 from fastbin.assess.verdict import verdict_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

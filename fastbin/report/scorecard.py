@@ -11,10 +11,9 @@ import numpy as np
 from fastbin import assess
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.errors import InputError
-from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.metrics import brier_parts_of, squared_ece_of
 from fastbin.assess.reliability import table_of
-from fastbin.assess.samples import N_BINS, Groups, Samples, group_samples
+from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, group_samples
 from fastbin.assess.validity import curve_of
 
 CHANCE = "by chance, if calibrated (95 % point)"

@@ -31,8 +31,7 @@ from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.rows import Rows
 from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
 from fastbin.guarantees import Certificate
-from fastbin.guarantees.assumptions import about_ties, draws_from
-from fastbin.guarantees.certificate import certificate_from_intervals
+from fastbin.guarantees.certificate import about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel
 from fastbin.shift.estimates import (
     ESTIMATORS,

@@ -21,17 +21,34 @@
 
 from __future__ import annotations
 
-from fastbin.guarantees.ece import mass_upper
+from fastbin.guarantees.law import mass_upper, worst_failure
 from fastbin.guarantees.n_bins import TradeOff, trade_off
-from fastbin.guarantees.radius import worst_failure
 from fastbin.intervals.anytime import running_variance, theorem6
 from fastbin.intervals.weighted import theorem7, theorem10
-from fastbin.theory.conformal import bin_set_chances, conformal_rank, conformal_sets
-from fastbin.theory.continuous_map import continuous_map_radii
-from fastbin.theory.conversions import calibrated_from_intervals, intervals_from_calibrated, sets_from_intervals
-from fastbin.theory.label_shift import ShiftRisk, label_shift_risk, label_shift_risk_bound, shift_probabilities
-from fastbin.theory.recalibration_risk import RiskDecomposition, RiskEstimate, estimate_risk, population_risk
-from fastbin.theory.risk_bounds import RiskBound, risk_bound, risk_n_bins, smallest_bin, zeta
+from fastbin.theory.conversions import (
+    bin_set_chances,
+    calibrated_from_intervals,
+    conformal_rank,
+    conformal_sets,
+    continuous_map_radii,
+    intervals_from_calibrated,
+    sets_from_intervals,
+)
+from fastbin.theory.risk import (
+    RiskBound,
+    RiskDecomposition,
+    RiskEstimate,
+    ShiftRisk,
+    estimate_risk,
+    label_shift_risk,
+    label_shift_risk_bound,
+    population_risk,
+    risk_bound,
+    risk_n_bins,
+    shift_probabilities,
+    smallest_bin,
+    zeta,
+)
 from fastbin.theory.validity import MeanValidityCurve, conditional_validity_curve, mean_validity_curve
 
 __all__ = [

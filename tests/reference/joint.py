@@ -1,4 +1,4 @@
-"""How many models share one alpha: the twin of fastbin.guarantees.sharing and joint.
+"""How many models share one alpha: the twin of fastbin.guarantees.simultaneous and joint.
 
 Cells are disjoint, so that promises which hold with probabilities 1 - a_j hold together with their product.
 """

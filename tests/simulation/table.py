@@ -15,7 +15,7 @@ import numpy as np
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees
-from fastbin.guarantees.assumptions import ASSUMPTIONS
+from fastbin.guarantees.certificate import ASSUMPTIONS
 from fastbin.intervals import (
     betting,
     betting_in_order,

@@ -13,7 +13,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.binomial import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
+from fastbin.assess.bin_tests import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
 from fastbin.guarantees import Certificate
 
 

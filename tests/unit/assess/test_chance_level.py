@@ -10,7 +10,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.chance import LARGEST_EXACT, law_of_sum
+from fastbin.assess.samples import LARGEST_EXACT, law_of_sum
 from fastbin.report import assess_model
 from reference import assess as exact
 

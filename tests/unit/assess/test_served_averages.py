@@ -10,9 +10,8 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.binomial import Frequency, chance_at_least, chance_at_most
-from fastbin.assess.bounded_mean import BoundedMean, relative_entropy
-from fastbin.assess.served_averages import tests_of_averages as averages_of
+from fastbin.assess.bin_tests import BoundedMean, Frequency, chance_at_least, chance_at_most, relative_entropy
+from fastbin.assess.bin_tests import tests_of_averages as averages_of
 
 RNG = np.random.default_rng(5)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.binomial import chance_at_least, chance_at_most
+from fastbin.assess.bin_tests import chance_at_least, chance_at_most
 from fastbin.assess.verdict import NEW_ROWS
 from fastbin.cli import command_line
 from fastbin.report import assess_model, render_report
@@ -138,8 +138,8 @@ def test_the_level_stands_in_the_header() -> None:
 def test_sample_sizes_are_computed_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     for name in ("samples_to_confirm", "samples_to_contradict", "counts_to_confirm"):
-        own = getattr(assess.sizes.Sizes, name)
-        monkeypatch.setattr(assess.sizes.Sizes, name, lambda self, own=own, name=name: asked.append(name) or own(self))
+        own = getattr(assess.bin_tests.Sizes, name)
+        monkeypatch.setattr(assess.bin_tests.Sizes, name, lambda self, own=own, name=name: asked.append(name) or own(self))
     check = assess.check_certificate(model_of([0.2, 0.5]), *rows_of([0.2, 0.5], [300, 300]))
     assert str(check)
     assert check._repr_html_()

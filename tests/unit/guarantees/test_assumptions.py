@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.guarantees.assumptions import ASSUMPTIONS, sentences
+from fastbin.guarantees.certificate import ASSUMPTIONS, sentences
 from fastbin.shift import ImportanceWeightedBinning, LabelShift
 from oracle import REPOSITORY
 

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fastbin import InputError, guarantees, intervals, theory
-from fastbin.guarantees.apriori import interior_counts
-from fastbin.guarantees.sharing import failure_within, share_alpha
+from fastbin.guarantees.n_bins import interior_counts
+from fastbin.guarantees.simultaneous import failure_within, share_alpha
 from reference import joint as reference
 
 # ---------------------------------------------------------------------------------------------- the common radius

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbin import GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
-from fastbin.guarantees.apriori import interior_counts
-from fastbin.guarantees.n_bins import integer_cube_root
+from fastbin.guarantees.n_bins import integer_cube_root, interior_counts
 from oracle import Case, cases, close
 from reference import bounds as reference
 from reference import formulas

@@ -15,7 +15,7 @@ import scipy
 import fastbin as fb
 from fastbin import guarantees, intervals, theory
 from fastbin.guarantees.words import sureness
-from fastbin.intervals._beta import beta_quantile
+from fastbin.intervals.binomial import beta_quantile
 
 SMALLEST = 1e-100
 

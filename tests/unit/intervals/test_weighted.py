@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbin import InputError, InputTypeError, intervals, theory
-from fastbin.intervals._tally import WeighedRows
+from fastbin.intervals.binomial import WeighedRows
 from fastbin.intervals.weighted import _theorem10_radius
 from oracle import Case, cases, close
 

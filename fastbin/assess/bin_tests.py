@@ -1,0 +1,387 @@
+"""Tests of a frequency by the exact tails of a binomial count, and the sample sizes at which they have a given power."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin.intervals import clopper_pearson
+from fastbin.intervals.binomial import around, special_functions
+from fastbin.model import BinnedModel
+
+# Larger sizes count as infinite.
+LARGEST_COUNT = 2**40
+
+
+def chance_at_most(x: int, count: int, frequency: float) -> float:
+    """P(X <= x) for X ~ Binomial(count, frequency)."""
+    if x < 0:
+        return 0.0
+    return 1.0 if x >= count else float(special_functions().betaincc(x + 1.0, float(count - x), frequency))
+
+
+def chance_at_least(x: int, count: int, frequency: float) -> float:
+    """P(X >= x) for X ~ Binomial(count, frequency)."""
+    if x <= 0:
+        return 1.0
+    return 0.0 if x > count else float(special_functions().betainc(float(x), count - x + 1.0, frequency))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least integer from low to high - 1 where a monotone condition holds; high if nowhere."""
+    return low + bisect_left(range(low, high), True, key=holds)
+
+
+def smallest_count(power_at: Callable[[int], float], power: float) -> float:
+    """A count with this power whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
+
+    Power is not quite monotone in the count, because the distribution is discrete, so a slightly smaller count may do.
+    """
+    high = 1
+    while power_at(high) < power:
+        high *= 2
+        if high > LARGEST_COUNT:
+            return math.inf
+    return float(_first(lambda count: power_at(count) >= power, high // 2 + 1, high))
+
+
+def count_to_confirm(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
+    """The count at which the interval with these tails lies in [lower, upper] with the power, at `frequency`."""
+    if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
+        return math.inf
+
+    def power_at(count: int) -> float:
+        first, last = 0, count
+        if lower > 0.0:
+            first = _first(lambda x: chance_at_least(x, count, lower) <= tail, 0, count + 1)
+        if upper < 1.0:
+            last = _first(lambda x: chance_at_most(x, count, upper) > tail, 0, count + 1) - 1
+        if last < first:
+            return 0.0
+        return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
+
+    return smallest_count(power_at, power)
+
+
+def count_to_contradict(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
+    """The count at which the interval with these tails misses [lower, upper] with the power, at a frequency outside."""
+    if frequency < lower:
+        frequency, upper = 1.0 - frequency, 1.0 - lower
+
+    def power_at(count: int) -> float:
+        first = _first(lambda x: chance_at_least(x, count, upper) <= tail, 0, count + 1)
+        return chance_at_least(first, count, frequency)
+
+    return smallest_count(power_at, power)
+
+
+class Frequency(NamedTuple):
+    """The claim that a frequency lies in [lower, upper], around a value."""
+
+    lower: float
+    upper: float
+    value: float
+
+    def p_value(self, total: float, count: int) -> float:
+        """The exact p-value of "the frequency lies in [lower, upper]": at most alpha where its interval misses the claim."""
+        label_sum = int(total)
+        tails = chance_at_least(label_sum, count, self.upper), chance_at_most(label_sum, count, self.lower)
+        return min(1.0, 2.0 * min(tails))
+
+    def count_to_confirm(self, tail: float, power: float) -> float:
+        """`count_to_confirm` if the value is the frequency."""
+        return count_to_confirm(self.value, self.lower, self.upper, tail, power)
+
+    def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
+        """`count_to_contradict` at the frequency `mean`; the deviation is that of its labels."""
+        return count_to_contradict(mean, self.lower, self.upper, tail, power)
+
+
+# ------------------------------------------------------------------------------------------------- tests of the mean of a bou
+
+
+# Of a bisection on [0, 1]: the last halving is below the spacing of doubles near 1.
+HALVINGS = 53
+
+
+def relative_entropy(t: float, mu: float) -> float:
+    """kl(t, mu) of two frequencies; infinity where mu excludes t."""
+    if (mu <= 0.0 and t > 0.0) or (mu >= 1.0 and t < 1.0):
+        return math.inf
+    first = t * math.log(t / mu) if t > 0.0 else 0.0
+    return max(0.0, first + ((1.0 - t) * math.log((1.0 - t) / (1.0 - mu)) if t < 1.0 else 0.0))
+
+
+class BoundedMean(NamedTuple):
+    """The claim that the mean of a variable with values in [least, most] lies in [lower, upper]."""
+
+    lower: float
+    upper: float
+    least: float
+    most: float
+    deviation: float
+    """The standard deviation of the variable, as far as sample sizes are concerned."""
+
+    def p_value(self, total: float, count: int) -> float:
+        """A p-value of "the mean lies in [lower, upper]": at most alpha where its interval misses the claim."""
+        mean = total / count if count else 0.0
+        tails = self._tail(mean, count, self.upper, above=True), self._tail(mean, count, self.lower, above=False)
+        return min(1.0, 2.0 * min(tails))
+
+    def interval(self, total: float, count: int, alpha: float) -> tuple[float, float]:
+        """Where the mean lies with probability 1 - alpha; [least, most] without samples."""
+        if count == 0:
+            return self.least, self.most
+        mean, needed = total / count, math.log(2.0 / alpha) / count
+        low, high = self._last_kept(mean, needed, self.least), self._last_kept(mean, needed, self.most)
+        return max(low, self.least), min(high, self.most)
+
+    def first_rejected(self, tail: float, count: int) -> tuple[float, float]:
+        """The means nearest to the claim, below and above it, whose interval with these tails misses it; infinite if none."""
+        needed = math.log(1.0 / tail) / count
+        return self._first_rejected(self.lower, needed, self.least), self._first_rejected(self.upper, needed, self.most)
+
+    def count_to_confirm(self, tail: float, power: float) -> float:
+        """The count at which the interval with these tails lies in the claim with the power, if the mean is 0.
+
+        With the normal law for the mean of the samples.
+        """
+        tests_above, tests_below = self.upper < self.most, self.lower > self.least
+        if (tests_above and self.upper <= 0.0) or (tests_below and self.lower >= 0.0):
+            return math.inf
+
+        def power_at(count: int) -> float:
+            needed = math.log(1.0 / tail) / count
+            high = self._first_rejected(self.upper, needed, self.least) if tests_above else self.most
+            low = self._first_rejected(self.lower, needed, self.most) if tests_below else self.least
+            return self._chance(low, high, 0.0, self.deviation, count)
+
+        return smallest_count(power_at, power)
+
+    def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
+        """The count at which the interval with these tails misses the claim with the power, at a mean outside."""
+        above = mean > self.upper
+
+        def power_at(count: int) -> float:
+            low, high = self.first_rejected(tail, count)
+            ends = (high, self.most) if above else (self.least, low)
+            return self._chance(*ends, mean, deviation, count)
+
+        return smallest_count(power_at, power)
+
+    # ------------------------------------------------------------------ on the scale of [0, 1]
+
+    def _scaled(self, x: float) -> float:
+        return min(1.0, max(0.0, (x - self.least) / (self.most - self.least)))
+
+    def _tail(self, mean: float, count: int, end: float, *, above: bool) -> float:
+        """A bound on the chance of a mean as far out as this one if the true mean is at `end`, on one side."""
+        if (mean <= end) if above else (mean >= end):
+            return 1.0
+        return math.exp(-count * relative_entropy(self._scaled(mean), self._scaled(end)))
+
+    def _first_rejected(self, end: float, needed: float, limit: float) -> float:
+        """The mean nearest to `end`, towards `limit`, whose entropy against it is `needed`; beyond the limit if none is."""
+        inner, outer = self._scaled(end), self._scaled(limit)
+        if relative_entropy(outer, inner) < needed:
+            return math.inf if limit == self.most else -math.inf
+        for _ in range(HALVINGS):
+            middle = (inner + outer) / 2.0
+            if relative_entropy(middle, self._scaled(end)) >= needed:
+                outer = middle
+            else:
+                inner = middle
+        return self.least + outer * (self.most - self.least)
+
+    def _last_kept(self, mean: float, needed: float, limit: float) -> float:
+        """The farthest true mean towards `limit` that the samples do not reject."""
+        at = self._scaled(mean)
+        inner, outer = at, self._scaled(limit)
+        for _ in range(HALVINGS):
+            middle = (inner + outer) / 2.0
+            if relative_entropy(at, middle) <= needed:
+                inner = middle
+            else:
+                outer = middle
+        return self.least + outer * (self.most - self.least)
+
+    @staticmethod
+    def _chance(low: float, high: float, mean: float, deviation: float, count: int) -> float:
+        """The chance that the mean of `count` samples lies between two ends, by the normal law."""
+        if not low <= high:
+            return 0.0
+        if deviation == 0.0:
+            return float(low <= mean <= high)
+        scale = deviation / math.sqrt(count)
+        ndtr = special_functions().ndtr
+        return float(ndtr((high - mean) / scale) - ndtr((low - mean) / scale))
+
+
+# ------------------------------------------------------------------------------------------------- what a test set shows of t
+
+
+class BinSums(NamedTuple):
+    """Sums over the test samples of each bin."""
+
+    counts: Int64s
+    label_sums: Int64s
+    served: Float64s  # of the values served
+    squares: Float64s  # of (label - value)^2
+
+    @classmethod
+    def of(cls, model: BinnedModel, steps: Any, labels: UInt8s, frequencies: Any) -> BinSums:
+        """The sums over samples that lie in these steps. O(n)."""
+        n_steps, values = model.n_steps, model.values
+        counts = np.bincount(steps, frequencies, n_steps).astype(np.int64)
+        label_sums = np.bincount(steps, labels if frequencies is None else labels * frequencies, n_steps).astype(np.int64)
+        squares = label_sums * (1.0 - values) ** 2 + (counts - label_sums) * values**2
+        columns = (counts, label_sums, counts * values, squares)
+        return cls(*(np.add.reduceat(column, model.first_step) for column in columns))
+
+    @property
+    def mean_served(self) -> Float64s:
+        """The average of what was served in each bin; NaN without samples."""
+        return np.divide(self.served, self.counts, out=np.full(len(self.counts), np.nan), where=self.counts > 0)
+
+    def totals(self, tests: Sequence[Frequency | BoundedMean]) -> Float64s:
+        """What is tested in each bin: the label sum, or that of label - value."""
+        is_mean = np.array([isinstance(test, BoundedMean) for test in tests])
+        return np.where(is_mean, self.label_sums - self.served, self.label_sums)
+
+    def deviations(self) -> Float64s:
+        """The standard deviation of label - value in each bin, about its own mean."""
+        counts = np.maximum(self.counts, 1)
+        return np.sqrt(np.maximum(0.0, self.squares / counts - ((self.label_sums - self.served) / counts) ** 2))
+
+    def intervals(self, tests: Sequence[Frequency | BoundedMean], is_relative: bool, alpha: float) -> Float64s:
+        """Where the frequency of each bin lies, or, if `is_relative`, the mean of label - value; each with chance 1 - alpha."""
+        ends = clopper_pearson(self.label_sums, self.counts, alpha)
+        if not is_relative:
+            return ends
+        totals = self.totals(tests).tolist()
+        for b, (test, total, count) in enumerate(zip(tests, totals, self.counts.tolist(), strict=True)):
+            ends[b] = test.interval(total, count, alpha) if isinstance(test, BoundedMean) else ends[b] - test.value
+        return ends
+
+
+def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[Frequency | BoundedMean, ...]:
+    """For each bin of a model of two resolutions the test that its labels are served right on average, within a radius."""
+    starts, values = model.first_step, np.asarray(model.values)
+    least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    counts = np.asarray(model.step_counts)
+    sizes = np.diff(starts, append=len(values))
+    masses = np.where(np.repeat(np.add.reduceat(counts, starts) == 0, sizes), 1, counts)  # where nothing was seen, all alike
+    spread = np.add.reduceat(masses * values * (1.0 - values), starts) / np.add.reduceat(masses, starts)
+    tests: list[Frequency | BoundedMean] = []
+    for low, high, variance, radius in zip(*(column.tolist() for column in (least, most, spread, radii)), strict=True):
+        if low == high:
+            ends = around(np.array([low]), radius)[0].tolist()
+            tests.append(Frequency(lower=ends[0], upper=ends[1], value=low))
+        else:
+            least_z, most_z = -high, 1.0 - low
+            tests.append(BoundedMean(max(-radius, least_z), min(radius, most_z), least_z, most_z, variance**0.5))
+    return tuple(tests)
+
+
+def claims_on_averages(tests: Sequence[Frequency | BoundedMean]) -> Float64s:
+    """Where the mean of label - value of each bin is claimed to lie, (n_bins, 2)."""
+    offsets = [test.value if isinstance(test, Frequency) else 0.0 for test in tests]
+    return np.array([(test.lower - at, test.upper - at) for test, at in zip(tests, offsets, strict=True)])
+
+
+# ------------------------------------------------------------------------------------------------- how much a test set can te
+
+
+class Sizes(NamedTuple):
+    """A promise as it is tested and the test samples, from which differences and sizes are computed when somebody asks."""
+
+    tests: tuple[Frequency | BoundedMean, ...]
+    is_claimed: Bools
+    seen: BinSums
+    alpha: float  # of the interval of each bin
+    power: float
+
+    def counts_to_confirm(self) -> Float64s:
+        """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
+        per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
+        rows = zip(self.tests, self.is_claimed.tolist(), strict=True)
+        return np.array([test.count_to_confirm(self.alpha / 2.0, per_bin) if claimed else 0.0 for test, claimed in rows])
+
+    def samples_to_confirm(self) -> float:
+        """The size of a test set with these counts, if bins keep their shares."""
+        return float(np.ceil(self.counts_to_confirm() / expected_shares(self.seen.counts)).max())
+
+    def samples_to_contradict(self) -> float:
+        """The size of a test set with which the worst of the bins that now lie outside their claims would be contradicted."""
+        seen, masses = self.seen, expected_shares(self.seen.counts)
+        totals, deviations, sizes = seen.totals(self.tests), seen.deviations(), [math.inf]
+        for b, test in enumerate(self.tests):
+            mean = float(totals[b]) / max(1, int(seen.counts[b]))
+            if self.is_claimed[b] and seen.counts[b] > 0 and not test.lower <= mean <= test.upper:
+                count = test.count_to_contradict(mean, float(deviations[b]), self.alpha / 2.0, self.power)
+                sizes.append(count / float(masses[b]))
+        return float(np.ceil(min(sizes)))
+
+    def detectable(self, power: float) -> Float64s:
+        """Per bin the least difference that these counts would have shown with chance `power`; NaN without a claim.
+
+        Every difference of at least this size between what is served, on average, and the truth would have contradicted the
+        promise of the bin with that chance, as far as the truth can differ by so much; infinity where none would have. The
+        label sum from which on the interval misses the claim is found by bisection, and the frequency at which it is reached
+        with chance `power` is a quantile of the beta law, so both are exact for a binomial label sum. Where the values of a bin
+        differ, a sum with the same mean reaches it with at least that chance, whatever the mix (Hoeffding 1956, Theorem 5).
+        """
+        counts, level = self.seen.counts, self.alpha / 2.0
+        served = np.array([test.value if isinstance(test, Frequency) else np.nan for test in self.tests])
+        averages = np.divide(self.seen.served, counts, out=np.zeros(len(counts)), where=counts > 0)
+        served = np.where(np.isnan(served), averages, served)
+        ends = np.array([(test.lower, test.upper) if isinstance(test, Frequency) else (0.0, 1.0) for test in self.tests])
+        ones, zeros = _first_above(ends[:, 1], counts, level), _first_above(1.0 - ends[:, 0], counts, level)
+        for b, test in enumerate(self.tests):
+            if isinstance(test, BoundedMean) and counts[b] > 0:
+                low, high = test.first_rejected(level, int(counts[b]))
+                ones[b] = _count_from(counts[b] * (served[b] + high), int(counts[b]))
+                zeros[b] = _count_from(counts[b] * (1.0 - served[b] - low), int(counts[b]))
+        mixed = np.array([isinstance(test, BoundedMean) for test in self.tests])
+        up, down = _reached(ones, counts, power, mixed) - served, _reached(zeros, counts, power, mixed) - (1.0 - served)
+        unseen = np.isinf(up) & np.isinf(down)
+        both = np.maximum(np.where(np.isinf(up), 1.0 - served, up), np.where(np.isinf(down), served, down))
+        return np.where(self.is_claimed, np.where(unseen, np.inf, both), np.nan)
+
+
+def expected_shares(counts: Int64s) -> Float64s:
+    """The share of samples to expect in each bin: as seen, had one sample more come to every bin."""
+    return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
+
+
+def _first_above(frequencies: Float64s, counts: Int64s, level: float) -> Int64s:
+    """The least x with P(X >= x) <= level for X ~ Binomial(count, frequency), elementwise; count + 1 if none is possible."""
+    special = special_functions()
+    low, high = np.zeros_like(counts), counts + 1  # the condition fails at low, and holds at high
+    while (is_open := high - low > 1).any():
+        middle = np.clip((low + high) // 2, 1, np.maximum(counts, 1))
+        holds = special.betainc(middle.astype(float), counts - middle + 1.0, frequencies) <= level
+        high, low = np.where(is_open & holds, middle, high), np.where(is_open & ~holds, middle, low)
+    return high
+
+
+def _count_from(total: float, count: int) -> int:
+    """The least whole label sum from `total` on; count + 1 if none is possible."""
+    return count + 1 if total > count else max(0, math.ceil(total))
+
+
+def _reached(first: Int64s, counts: Int64s, power: float, mixed: Bools) -> Float64s:
+    """The least mean frequency at which a label sum of at least `first` has chance `power`; infinity where none has.
+
+    Where frequencies are `mixed`, one from which Hoeffding's theorem holds: the mean of the sum is at least `first`.
+    """
+    possible = first <= counts
+    at = np.where(possible, np.maximum(first, 1), 1).astype(float)
+    rest = np.where(possible, counts - at + 1.0, 1.0)
+    frequency = np.maximum(special_functions().betaincinv(at, rest, power), np.where(mixed, at / np.maximum(counts, 1), 0.0))
+    return np.where(possible, frequency, np.inf)
