@@ -1,4 +1,12 @@
-"""Tests of a frequency by the exact tails of a binomial count, and the sample sizes at which they have a given power."""
+"""Tests of the promise about a bin: of a frequency, exactly, or of a mean, and the sample sizes at which they have a power.
+
+In a bin of several values the quantity under test is label - served value. Its mean over n samples is known up to the
+inequality of Hoeffding (1963, Theorem 1, first form): for independent X in [0, 1] with mean mu, and t >= mu,
+
+    P(mean >= t) <= exp(-n kl(t, mu)),    kl(t, mu) = t ln(t / mu) + (1 - t) ln((1 - t) / (1 - mu)),
+
+and the same below by mirroring. It holds for any law of the values inside the bin, at every n.
+"""
 
 from __future__ import annotations
 
@@ -50,36 +58,6 @@ def smallest_count(power_at: Callable[[int], float], power: float) -> float:
     return float(_first(lambda count: power_at(count) >= power, high // 2 + 1, high))
 
 
-def count_to_confirm(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
-    """The count at which the interval with these tails lies in [lower, upper] with the power, at `frequency`."""
-    if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
-        return math.inf
-
-    def power_at(count: int) -> float:
-        first, last = 0, count
-        if lower > 0.0:
-            first = _first(lambda x: chance_at_least(x, count, lower) <= tail, 0, count + 1)
-        if upper < 1.0:
-            last = _first(lambda x: chance_at_most(x, count, upper) > tail, 0, count + 1) - 1
-        if last < first:
-            return 0.0
-        return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
-
-    return smallest_count(power_at, power)
-
-
-def count_to_contradict(frequency: float, lower: float, upper: float, tail: float, power: float) -> float:
-    """The count at which the interval with these tails misses [lower, upper] with the power, at a frequency outside."""
-    if frequency < lower:
-        frequency, upper = 1.0 - frequency, 1.0 - lower
-
-    def power_at(count: int) -> float:
-        first = _first(lambda x: chance_at_least(x, count, upper) <= tail, 0, count + 1)
-        return chance_at_least(first, count, frequency)
-
-    return smallest_count(power_at, power)
-
-
 class Frequency(NamedTuple):
     """The claim that a frequency lies in [lower, upper], around a value."""
 
@@ -94,18 +72,37 @@ class Frequency(NamedTuple):
         return min(1.0, 2.0 * min(tails))
 
     def count_to_confirm(self, tail: float, power: float) -> float:
-        """`count_to_confirm` if the value is the frequency."""
-        return count_to_confirm(self.value, self.lower, self.upper, tail, power)
+        """The count at which the interval with these tails lies in the claim with the power, if the value is the frequency."""
+        lower, upper, frequency = self
+        if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
+            return math.inf
 
-    def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
-        """`count_to_contradict` at the frequency `mean`; the deviation is that of its labels."""
-        return count_to_contradict(mean, self.lower, self.upper, tail, power)
+        def power_at(count: int) -> float:
+            first, last = 0, count
+            if lower > 0.0:
+                first = _first(lambda x: chance_at_least(x, count, lower) <= tail, 0, count + 1)
+            if upper < 1.0:
+                last = _first(lambda x: chance_at_most(x, count, upper) > tail, 0, count + 1) - 1
+            if last < first:
+                return 0.0
+            return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
+
+        return smallest_count(power_at, power)
+
+    def count_to_contradict(self, frequency: float, deviation: float, tail: float, power: float) -> float:
+        """The count at which the interval with these tails misses the claim with the power, at a frequency outside."""
+        upper = self.upper
+        if frequency < self.lower:
+            frequency, upper = 1.0 - frequency, 1.0 - self.lower
+
+        def power_at(count: int) -> float:
+            first = _first(lambda x: chance_at_least(x, count, upper) <= tail, 0, count + 1)
+            return chance_at_least(first, count, frequency)
+
+        return smallest_count(power_at, power)
 
 
-# ------------------------------------------------------------------------------------------------- tests of the mean of a bou
-
-
-# Of a bisection on [0, 1]: the last halving is below the spacing of doubles near 1.
+# Halvings of a bisection on [0, 1]: the last one is below the spacing of doubles near 1.
 HALVINGS = 53
 
 
@@ -187,27 +184,20 @@ class BoundedMean(NamedTuple):
 
     def _first_rejected(self, end: float, needed: float, limit: float) -> float:
         """The mean nearest to `end`, towards `limit`, whose entropy against it is `needed`; beyond the limit if none is."""
-        inner, outer = self._scaled(end), self._scaled(limit)
-        if relative_entropy(outer, inner) < needed:
+        at, outer = self._scaled(end), self._scaled(limit)
+        if relative_entropy(outer, at) < needed:
             return math.inf if limit == self.most else -math.inf
-        for _ in range(HALVINGS):
-            middle = (inner + outer) / 2.0
-            if relative_entropy(middle, self._scaled(end)) >= needed:
-                outer = middle
-            else:
-                inner = middle
-        return self.least + outer * (self.most - self.least)
+        return self._first_beyond(at, outer, lambda t: relative_entropy(t, at) < needed)
 
     def _last_kept(self, mean: float, needed: float, limit: float) -> float:
         """The farthest true mean towards `limit` that the samples do not reject."""
         at = self._scaled(mean)
-        inner, outer = at, self._scaled(limit)
+        return self._first_beyond(at, self._scaled(limit), lambda t: relative_entropy(at, t) <= needed)
+
+    def _first_beyond(self, inner: float, outer: float, is_inside: Callable[[float], bool]) -> float:
         for _ in range(HALVINGS):
             middle = (inner + outer) / 2.0
-            if relative_entropy(at, middle) <= needed:
-                inner = middle
-            else:
-                outer = middle
+            inner, outer = (middle, outer) if is_inside(middle) else (inner, middle)
         return self.least + outer * (self.most - self.least)
 
     @staticmethod
@@ -222,7 +212,10 @@ class BoundedMean(NamedTuple):
         return float(ndtr((high - mean) / scale) - ndtr((low - mean) / scale))
 
 
-# ------------------------------------------------------------------------------------------------- what a test set shows of t
+# ------------------------------------------------------------------------------------------------- test samples in bins
+
+
+BinTest = Frequency | BoundedMean
 
 
 class BinSums(NamedTuple):
@@ -248,8 +241,8 @@ class BinSums(NamedTuple):
         """The average of what was served in each bin; NaN without samples."""
         return np.divide(self.served, self.counts, out=np.full(len(self.counts), np.nan), where=self.counts > 0)
 
-    def totals(self, tests: Sequence[Frequency | BoundedMean]) -> Float64s:
-        """What is tested in each bin: the label sum, or that of label - value."""
+    def totals(self, tests: Sequence[BinTest]) -> Float64s:
+        """The sum that is tested in each bin: of labels, or of label - value."""
         is_mean = np.array([isinstance(test, BoundedMean) for test in tests])
         return np.where(is_mean, self.label_sums - self.served, self.label_sums)
 
@@ -258,7 +251,7 @@ class BinSums(NamedTuple):
         counts = np.maximum(self.counts, 1)
         return np.sqrt(np.maximum(0.0, self.squares / counts - ((self.label_sums - self.served) / counts) ** 2))
 
-    def intervals(self, tests: Sequence[Frequency | BoundedMean], is_relative: bool, alpha: float) -> Float64s:
+    def intervals(self, tests: Sequence[BinTest], is_relative: bool, alpha: float) -> Float64s:
         """Where the frequency of each bin lies, or, if `is_relative`, the mean of label - value; each with chance 1 - alpha."""
         ends = clopper_pearson(self.label_sums, self.counts, alpha)
         if not is_relative:
@@ -269,7 +262,7 @@ class BinSums(NamedTuple):
         return ends
 
 
-def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[Frequency | BoundedMean, ...]:
+def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[BinTest, ...]:
     """For each bin of a model of two resolutions the test that its labels are served right on average, within a radius."""
     starts, values = model.first_step, np.asarray(model.values)
     least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
@@ -277,7 +270,7 @@ def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[Frequency | 
     sizes = np.diff(starts, append=len(values))
     masses = np.where(np.repeat(np.add.reduceat(counts, starts) == 0, sizes), 1, counts)  # where nothing was seen, all alike
     spread = np.add.reduceat(masses * values * (1.0 - values), starts) / np.add.reduceat(masses, starts)
-    tests: list[Frequency | BoundedMean] = []
+    tests: list[BinTest] = []
     for low, high, variance, radius in zip(*(column.tolist() for column in (least, most, spread, radii)), strict=True):
         if low == high:
             ends = around(np.array([low]), radius)[0].tolist()
@@ -288,19 +281,19 @@ def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[Frequency | 
     return tuple(tests)
 
 
-def claims_on_averages(tests: Sequence[Frequency | BoundedMean]) -> Float64s:
+def claims_on_averages(tests: Sequence[BinTest]) -> Float64s:
     """Where the mean of label - value of each bin is claimed to lie, (n_bins, 2)."""
     offsets = [test.value if isinstance(test, Frequency) else 0.0 for test in tests]
     return np.array([(test.lower - at, test.upper - at) for test, at in zip(tests, offsets, strict=True)])
 
 
-# ------------------------------------------------------------------------------------------------- how much a test set can te
+# ------------------------------------------------------------------------------------------------- sample sizes
 
 
 class Sizes(NamedTuple):
     """A promise as it is tested and the test samples, from which differences and sizes are computed when somebody asks."""
 
-    tests: tuple[Frequency | BoundedMean, ...]
+    tests: tuple[BinTest, ...]
     is_claimed: Bools
     seen: BinSums
     alpha: float  # of the interval of each bin

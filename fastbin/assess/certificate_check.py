@@ -26,8 +26,8 @@ from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
 from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
-from fastbin.assess.bin_tests import BinSums, BoundedMean, Frequency, Sizes, claims_on_averages, tests_of_averages
-from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NOT_CONTRADICTED, CertificateCheck, SetCheck, judged
+from fastbin.assess.bin_tests import BinSums, BinTest, Frequency, Sizes, claims_on_averages, tests_of_averages
+from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, judged
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.words import name_cells
 from fastbin.intervals import bonferroni
@@ -213,7 +213,7 @@ class Promise(NamedTuple):
     model: BinnedModel
     claims: Float64s  # (n_bins, 2): all that is possible, for a bin that the promise leaves out
     is_claimed: Bools  # whether the promise is about the bin
-    tests: tuple[Frequency | BoundedMean, ...]
+    tests: tuple[BinTest, ...]
     alpha: float
     power: float
 
@@ -275,7 +275,7 @@ class Promise(NamedTuple):
         intervals = seen.intervals(self.tests, has_steps, sizes.alpha)
         verdicts = judged(self.claims, intervals, self.is_claimed, reused=reused)
         return CertificateCheck(
-            verdict=next((verdict for verdict in (CONTRADICTED, NOT_CONTRADICTED) if verdict in verdicts), CONFIRMED),
+            verdict=joint_verdict(verdicts),
             alpha=self.alpha,
             power=self.power,
             p_value=min(1.0, n_tested * float(p_values.min())),
@@ -292,23 +292,6 @@ class Promise(NamedTuple):
             event=self.model.event,
             mean_served=seen.mean_served if has_steps else None,
         )
-
-
-def check_outcomes(labels: Any, sample_weight: Any, positive: Any) -> tuple[UInt8s, Int64s | None]:
-    """Labels and frequencies; real weights are refused."""
-    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
-    if weights is not None and weights.dtype == np.float64:
-        raise GuaranteeError(
-            "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
-            "reliability_table, or give integers if the weights are frequencies"
-        )
-    return ones, weights
-
-
-def check_rows(**columns: Array | None) -> None:
-    """Refuse columns of several lengths, and a test set without rows."""
-    if check_same_length(**columns) == 0:
-        raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
 
 
 class LabelledRows(NamedTuple):
@@ -361,7 +344,6 @@ class TestedParts(NamedTuple):
     parts: list[Part]
     is_set: bool
     n_rows: int
-    n_samples: int  # frequencies counted, those of unknown cells included
     n_unknown: int  # samples of unknown cells, about which nothing is promised
     share_rows: bool  # whether the same samples are in several parts, so that these are not independent
 
@@ -386,9 +368,15 @@ def tested_parts(
     check_cells_given(fitted, cells)
     promises = _promises_of(fitted, certificate, epsilon, alpha, power)
     check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
-    ones, frequencies = check_outcomes(labels, sample_weight, positive)
+    ones, frequencies = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
+    if frequencies is not None and frequencies.dtype == np.float64:
+        raise GuaranteeError(
+            "samples with real weights are not draws from the bin, so no exact binomial test exists; assess them with "
+            "reliability_table, or give integers if the weights are frequencies"
+        )
     column, numbers = as_scores(scores), fitted.find(cells) if fitted.is_set else None
-    check_rows(scores=column, labels=ones, cells=numbers, sample_weight=frequencies)
+    if check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=frequencies) == 0:
+        raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
     if fitted.is_set:
         keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))
         fitted.assign(column, cells, keys=keys)  # names the first bad score by its row
@@ -401,7 +389,7 @@ def tested_parts(
         steps = own.step(taken.scores, keys=tie_keys, seed=seed if keys is None else None)
         parts.append(Part(name, promise, taken._replace(steps=steps), at))
     share_rows = fitted.kind == "class-wise"
-    return TestedParts(parts, fitted.is_set, len(column), rows.n_samples, rows.take(unknown).n_samples, share_rows)
+    return TestedParts(parts, fitted.is_set, len(column), rows.take(unknown).n_samples, share_rows)
 
 
 def _places(numbers: Any, n_models: int, n_rows: int) -> list[Int64s]:
@@ -419,7 +407,7 @@ def _promises_of(
     if epsilon is not None or not fitted.is_set:
         if not fitted.is_set and isinstance(certificate, SetCertificate):
             raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
-        share = _Share.of(alpha, power, len(fitted.numbered))
+        share = _share(alpha, power, len(fitted.numbered))
         return [Promise.of(model, certificate, epsilon, *share) for _, model in fitted.numbered]
     promise = fitted.certificate() if certificate is None else certificate
     if not isinstance(promise, SetCertificate):
@@ -428,18 +416,13 @@ def _promises_of(
     strange = [name for name in own if name not in known]
     if strange:
         raise InputError(f"the certificate is about {name_cells(strange)}, which the set does not have")
-    share = _Share.of(alpha, power, len(own))
+    share = _share(alpha, power, len(own))
     return [
         Promise.of(model, own[name], None, *share) if name in own else Promise.about_nothing(model, *share)
         for name, model in fitted.numbered
     ]
 
 
-class _Share(NamedTuple):
-    alpha: float
-    power: float
-
-    @classmethod
-    def of(cls, alpha: float, power: float, n_models: int) -> _Share:
-        """Of each of several models, so that all tests err with chance alpha together, and all succeed with this power."""
-        return cls(alpha / max(1, n_models), power ** (1.0 / max(1, n_models)))
+def _share(alpha: float, power: float, n_models: int) -> tuple[float, float]:
+    """The alpha and the power of each of several models, so that all err with chance alpha together, and succeed with power."""
+    return alpha / max(1, n_models), power ** (1.0 / max(1, n_models))

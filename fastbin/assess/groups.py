@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,10 +29,10 @@ from fastbin.assess.verdict import (
     CONTRADICTED,
     NEW_ROWS,
     NO_CLAIM,
-    NOT_CONTRADICTED,
+    Judged,
+    joint_verdict,
     judged,
     shown_p,
-    verdict_as_html,
 )
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.words import name_bins, name_cell, sureness
@@ -240,7 +240,7 @@ def _row(samples: Samples, grouping: str, n_bins: int) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------------------------------------------- is the promise of a model
+# ------------------------------------------------------------------------------------------------- the promise in every group
 
 
 MOST_NAMED = 8
@@ -327,7 +327,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, eq=False)
-class GroupAudit(Table):
+class GroupAudit(Judged):
     """The promise of a model in each group of a population; made by `audit_groups`. ``str()`` states it in sentences.
 
     Attributes
@@ -361,16 +361,10 @@ class GroupAudit(Table):
         fields = {"group": "name", "verdict": "verdict", "n_samples": "n_samples", "p_value": "p_value", "epsilon": "epsilon"}
         return {word: [getattr(group, field) for group in self.groups] for word, field in fields.items()}
 
-    def _repr_html_(self) -> str:
-        return verdict_as_html(self)
-
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain dicts, lists, strings and numbers, ready for JSON."""
         head = {name: getattr(self, name) for name in ("verdict", "alpha", "p_value", "n_samples", "n_unknown")}
         return {**head, "requires": NEW_ROWS, "groups": [group.to_dict() for group in self.groups]}
-
-    def __str__(self) -> str:
-        return f"{self._statement()} {NEW_ROWS}"
 
     def _statement(self) -> str:
         found = [group for group in self.groups if group.verdict == CONTRADICTED]
@@ -467,41 +461,29 @@ def audit_groups(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=0.5,
         sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
     )  # fmt: skip
-    places = _Places.of(parts)
-    groupings = check_groups(groups, places.part >= -1, scores=scores, labels=labels)
+    part_of, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)  # of each row, and its place in the part
+    for number, part in enumerate(parts.parts):
+        part_of[part.numbers], at[part.numbers] = number, np.arange(len(part.numbers))
+    groupings = check_groups(groups, np.ones(parts.n_rows, bool), scores=scores, labels=labels)
     if any(part.rows.are_calibration_set_of(part.promise.model) for part in parts.parts):
         raise GuaranteeError(
             "scores and labels are the calibration set (they have its fingerprint); a promise is not audited on what it was "
             "made from: take samples that had no part in the fit"
         )
-    found = [_Found.of(group, number, parts, places) for number, grouping in enumerate(groupings) for group in grouping]
-    audited = _judge([group for group in found if group.entries], alpha, is_set=parts.is_set)
-    in_a_group = np.zeros(len(places.part), bool)
-    for grouping in groupings:
+    found, in_a_group = [], np.zeros(parts.n_rows, bool)
+    for number, grouping in enumerate(groupings):
         for group in grouping:
             in_a_group[group.rows] = True
+            found.append((group.name, list(_entries(parts, part_of[group.rows], at[group.rows], number))))
+    audited = _judge([group for group in found if group[1]], alpha, is_set=parts.is_set)
     return GroupAudit(
-        verdict=_joint([group.verdict for group in audited]),
+        verdict=joint_verdict([group.verdict for group in audited], NO_CLAIM),
         alpha=alpha,
         p_value=min(group.p_value for group in audited),
         n_samples=sum(part.rows.take(in_a_group[part.numbers]).n_samples for part in parts.parts),
         n_unknown=parts.n_unknown,
         groups=tuple(audited),
     )
-
-
-class _Places(NamedTuple):
-    """For each row of the test set the part that scores it, -1 for none, and its position there."""
-
-    part: Int64s
-    at: Int64s
-
-    @classmethod
-    def of(cls, parts: TestedParts) -> _Places:
-        part, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)
-        for number, own in enumerate(parts.parts):
-            part[own.numbers], at[own.numbers] = number, np.arange(len(own.numbers))
-        return cls(part, at)
 
 
 class _Entries(NamedTuple):
@@ -513,50 +495,40 @@ class _Entries(NamedTuple):
     family: tuple[int, int]  # cells of one family are independent
 
 
-class _Found(NamedTuple):
-    """A group, and what was found of it."""
-
-    name: str
-    n_samples: int
-    entries: list[_Entries]
-
-    @classmethod
-    def of(cls, group: Group, grouping: int, parts: TestedParts, places: _Places) -> _Found:
-        """The sums over the group's rows in each model's bins."""
-        entries, part_of, at = [], places.part[group.rows], places.at[group.rows]
-        for own in rows_of_each(part_of):
-            number = int(part_of[own[0]])
-            if number >= 0:
-                part = parts.parts[number]
-                seen = part.rows.take(at[own]).sums(part.promise.model)
-                family = grouping, number if parts.share_rows else 0
-                entries.append(_Entries(part, seen, np.flatnonzero(seen.counts), family))
-        entries = [own for own in entries if len(own.bins)]
-        return cls(group.name, sum(int(own.seen.counts.sum()) for own in entries), entries)
+def _entries(parts: TestedParts, part_of: Int64s, at: Int64s, grouping: int) -> Iterator[_Entries]:
+    """The sums over the rows of a group in the bins of each model: their parts, and their places in these."""
+    for own in rows_of_each(part_of):
+        number = int(part_of[own[0]])
+        if number < 0:
+            continue
+        part = parts.parts[number]
+        seen = part.rows.take(at[own]).sums(part.promise.model)
+        if (bins := np.flatnonzero(seen.counts)).size:
+            yield _Entries(part, seen, bins, (grouping, number if parts.share_rows else 0))
 
 
-def _judge(found: Sequence[_Found], alpha: float, *, is_set: bool) -> list[AuditedGroup]:
+def _judge(found: Sequence[tuple[str, list[_Entries]]], alpha: float, *, is_set: bool) -> list[AuditedGroup]:
     """Every group at its level: Sidak over the cells of a family, Bonferroni over families."""
     if not found:
         raise InputError("groups holds no row of a cell that the set knows; there is nothing to audit")
     sizes = Counter[tuple[int, int]]()
-    for group in found:
-        for own in group.entries:
+    for _, entries in found:
+        for own in entries:
             sizes[own.family] += len(own.bins)
     audited = []
-    for group in found:
-        columns = [_columns(own, sizes, alpha) for own in group.entries]
-        joined = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+    for name, entries in found:
+        columns = [_columns(own, sizes, alpha) for own in entries]
+        joined = {column: np.concatenate([each[column] for each in columns]) for column in columns[0]}
         adjusted, verdicts = joined.pop("adjusted"), tuple(joined.pop("verdicts").tolist())
-        names = [own.part.name for own in group.entries for _ in own.bins]
+        cells = tuple(own.part.name for own in entries for _ in own.bins)
         audited.append(
             AuditedGroup(
-                name=group.name,
-                verdict=_joint(verdicts),
+                name=name,
+                verdict=joint_verdict(verdicts, NO_CLAIM),
                 p_value=float(adjusted.min()),
                 epsilon=float(joined["radii"].max()),
-                n_samples=group.n_samples,
-                cells=tuple(names) if is_set else None,
+                n_samples=sum(int(own.seen.counts.sum()) for own in entries),
+                cells=cells if is_set else None,
                 verdicts=verdicts,
                 **joined,
             )
@@ -582,8 +554,3 @@ def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], alpha: float) 
         "radii": np.maximum(intervals[:, 1] - centre, centre - intervals[:, 0]),
         "verdicts": judged(promise.claims[bins], intervals, claimed),
     }  # fmt: skip
-
-
-def _joint(verdicts: Sequence[str]) -> str:
-    """What several verdicts say together, where no claim is none."""
-    return next((word for word in (CONTRADICTED, NOT_CONTRADICTED, CONFIRMED) if word in verdicts), NO_CLAIM)

@@ -18,7 +18,7 @@ from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most
 from fastbin.assess.samples import check_samples, rows_of_each
-from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p, verdict_as_html
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, shown_p
 from fastbin.intervals.binomial import special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
@@ -28,7 +28,7 @@ DEVIATIONS, ROOM = 10.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionCheck(Table):
+class PredictionCheck(Judged):
     """Are predictions calibrated in each grade, and in all together? Made by `check_predictions`; ``str()`` says it.
 
     Attributes
@@ -100,13 +100,16 @@ class PredictionCheck(Table):
         pairs = list(zip(self.names, self.verdicts, strict=True))
         return pairs[:-1] or pairs
 
-    def _repr_html_(self) -> str:
-        return verdict_as_html(self, self._about() + ".")
+    def _sentence(self) -> str:
+        return self._about() + "."
+
+    def __str__(self) -> str:
+        return Table.__str__(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON."""
         head = {name: getattr(self, name) for name in ("verdict", "side", "alpha")}
-        return {**head, "sentence": self._about() + ".", "requires": NEW_ROWS, "grades": as_records(self._columns())}
+        return {**head, "sentence": self._sentence(), "requires": NEW_ROWS, "grades": as_records(self._columns())}
 
 
 @shared_docs(check_samples.__doc__)

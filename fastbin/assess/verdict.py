@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,25 +31,44 @@ def judged(claims: Float64s, intervals: Float64s, is_claimed: Bools, *, reused: 
     return tuple(np.select(conditions, [NO_CLAIM, CONTRADICTED, CONFIRMED], NOT_CONTRADICTED).tolist())
 
 
-class _Check(Table):
-    """Shared by the checks of a model and of a set: how they are shown."""
+def joint_verdict(verdicts: Sequence[str], default: str = CONFIRMED) -> str:
+    """The verdict on all that these are about; `default` where there is none, or no claim."""
+    return next((word for word in (CONTRADICTED, NOT_CONTRADICTED, CONFIRMED) if word in verdicts), default)
+
+
+class Judged(Table):
+    """Shared by tables with a verdict: how they are shown."""
 
     verdict: str
-    samples_to_confirm: Any
-    samples_to_contradict: Any
 
     def _repr_html_(self) -> str:
-        return verdict_as_html(self)
+        words, _ = self._words()
+        badge, sentence = f"<p>{html.badge(self.verdict)}</p>", html.paragraph(self._sentence())
+        return html.notebook(badge, sentence, as_html(words, n_text=2))
 
     def __str__(self) -> str:
         return f"{self._statement()} {NEW_ROWS}"
+
+    def _sentence(self) -> str:
+        return str(self)
 
     def _statement(self) -> str:
         """The verdict in a sentence."""
         raise NotImplementedError
 
+
+@dataclass(frozen=True, eq=False)
+class _Check(Judged):
+    """Shared by the checks of a model and of a set."""
+
+    verdict: str
+    alpha: float
+    power: float
+    p_value: float
+
     def _sizes(self) -> dict[str, int | None]:
-        return {name: finite(getattr(self, name)) for name in ("samples_to_confirm", "samples_to_contradict")}
+        sizes = {name: getattr(self, name) for name in ("samples_to_confirm", "samples_to_contradict")}
+        return {name: int(size) if math.isfinite(size) else None for name, size in sizes.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +115,6 @@ class CertificateCheck(_Check):
         What the frequencies are of; "" where it is not known: label 1.
     """
 
-    verdict: str
-    alpha: float
-    power: float
-    p_value: float
     claims: Float64s
     intervals: Float64s
     interval_alpha: float
@@ -223,10 +239,6 @@ class SetCheck(_Check):
         throughout.
     """
 
-    verdict: str
-    alpha: float
-    power: float
-    p_value: float
     n_samples: int
     n_unknown: int
     is_calibration_set: bool
@@ -236,9 +248,8 @@ class SetCheck(_Check):
     def of(cls, checks: list[tuple[Key | None, CertificateCheck]], *, alpha: float, power: float, n_unknown: int) -> SetCheck:
         """The joint verdict of checks at their shares of alpha."""
         claiming = [check for _, check in checks if verdict_of(check) != NO_CLAIM]
-        verdicts = [check.verdict for check in claiming]
         return cls(
-            verdict=next((verdict for verdict in (CONTRADICTED, NOT_CONTRADICTED) if verdict in verdicts), CONFIRMED),
+            verdict=joint_verdict([check.verdict for check in claiming]),
             alpha=alpha,
             power=power,
             p_value=min(1.0, len(claiming) * min(check.p_value for check in claiming)),
@@ -275,7 +286,8 @@ class SetCheck(_Check):
         """The size of the whole test set that gives each model its own size."""
         # The share of each cell: as seen, had one sample more come to every one.
         shares = [(check.n_samples + 1.0) / (self.n_samples + len(self.parts)) for check in self._claiming]
-        return [_ceil(getattr(check, size) / share) for check, share in zip(self._claiming, shares, strict=True)]
+        sizes = [getattr(check, size) / share for check, share in zip(self._claiming, shares, strict=True)]
+        return [math.ceil(each) if math.isfinite(each) else each for each in sizes]
 
     def __getitem__(self, key: Key | None) -> CertificateCheck:
         """The check of a model, by its key; None for the pool."""
@@ -342,12 +354,8 @@ def verdict_of(check: CertificateCheck) -> str:
     return NO_CLAIM if set(check.verdicts) == {NO_CLAIM} else check.verdict
 
 
-def _ceil(size: float) -> float:
-    return math.ceil(size) if math.isfinite(size) else size
-
-
 def of_event(event: str) -> str:
-    """What a frequency is of, where that has a name."""
+    """The event of a frequency, where it has a name."""
     return f" of {event_words(event)}" if event else ""
 
 
@@ -372,15 +380,3 @@ def shown_p(p_value: float) -> str:
 def known(number: float) -> float | None:
     """The number; None where it is not finite."""
     return number if math.isfinite(number) else None
-
-
-def verdict_as_html(check: Any, sentence: str | None = None) -> str:
-    """What a notebook shows of a check: the verdict, the sentence and the rows."""
-    words, _ = check._words()
-    return html.notebook(
-        f"<p>{html.badge(check.verdict)}</p>", html.paragraph(sentence or str(check)), as_html(words, n_text=2)
-    )
-
-
-def finite(number: float) -> int | None:
-    return int(number) if math.isfinite(number) else None

@@ -14,7 +14,7 @@ from fastbin._base.checks import check_choice
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.table import Columns, Table, as_html, without_middle
-from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, unwritten_end
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, unwritten_end
 from fastbin.guarantees.words import event_words, name_bins, name_cells, rounded_up, sureness
 
 # For each kind of certificate its bounds; the first is the default. "clopper-pearson", "hull" and "data" depend on the labels.
@@ -434,17 +434,23 @@ def require_samples(covered: Bools) -> None:
 
 
 def certificate_from_intervals(
-    evidence: Evidence, intervals: Float64s, covered: Bools | None = None, *, alpha: float, **statement: Any
-) -> Certificate:
+    evidence: Evidence, intervals: Float64s, covered: Bools | None = None, *, served: tuple[Float64s, Float64s] | None = None,
+    alpha: float, **statement: Any,
+) -> Certificate:  # fmt: skip
     """The largest distance from a value to an end of its bin's interval, plus that of value randomisation.
 
-    Bins that are not `covered`, by default those without samples, are left out and named. O(n_bins).
+    `served`: the least and the greatest average that may be served in each bin, where values are finer than bins. Bins that are
+    not `covered`, by default those without samples, are left out and named. O(n_bins).
     """
-    values = np.asarray(evidence.values, dtype=np.float64)
+    low = high = np.asarray(evidence.values, dtype=np.float64)
+    delta = evidence.delta
+    if served is not None:
+        (low, high), delta = served, 0.0
     if covered is None:
         covered = np.asarray(evidence.counts) > 0
     require_samples(covered)
-    radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0]) + evidence.delta
+    radii = np.maximum(intervals[:, 1] - low, high - intervals[:, 0]) + delta
     radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
+    n_steps = int(evidence.n_steps) if served is not None and has_steps(evidence) else 0  # type: ignore[attr-defined]
     epsilon, alpha = float(radii[covered].max()), float(alpha)
-    return certificate_of(evidence, epsilon, covered, radii=tuple(radii.tolist()), alpha=alpha, **statement)
+    return certificate_of(evidence, epsilon, covered, radii=tuple(radii.tolist()), alpha=alpha, n_steps=n_steps, **statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from fastbin.guarantees.evidence import (
     as_evidence,
     assumes_no_atoms,
     has_edges_of_others,
+    has_steps,
     has_whole_ties,
     interior_for_any_law,
     is_moved,
@@ -115,7 +117,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
         if bound == "hull":
             interior = interior_for_any_law(evidence, interior)
             covered = interior.is_covered
-        intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
+        intervals = _clopper_pearson(interior, alpha, kind)
         theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence, bound)}"
         return certificate_from_intervals(evidence, intervals, covered=covered, alpha=alpha, theorem=theorem, **statement)
     epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
@@ -143,6 +145,10 @@ def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
 
 def _level(interior: Interior, alpha: float, kind: str) -> float:
     return alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(interior.is_covered)))
+
+
+def _clopper_pearson(interior: Interior, alpha: float, kind: str) -> Float64s:
+    return interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
 
 
 _SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
@@ -173,8 +179,7 @@ def binomial_law(evidence: Evidence, bound: str = "") -> str:
 
 def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
     if has_whole_ties(evidence):
-        intervals = interval_of_interior(interior, clopper_pearson, _level(interior, alpha, "conditional"))
-        values = np.asarray(evidence.values, dtype=np.float64)
+        intervals, values = _clopper_pearson(interior, alpha, "conditional"), np.asarray(evidence.values, dtype=np.float64)
         radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0])
         theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence)}"
         return float(radii[interior.is_covered].max()) + evidence.delta, theorem
@@ -344,43 +349,33 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
             assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
     assumptions += about_ties(evidence)
     theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
-    statement: dict[str, Any] = {"alpha": alpha, "kind": kind, "bound": bound, "theorem": theorem, "assumptions": assumptions}
-    if has_steps(evidence):
-        return _moved_averages(evidence, at_target, **statement)
-    return certificate_from_intervals(evidence, at_target, **statement)
+    served: Any = None
+    if has_steps(evidence):  # the target's mix of steps inside a bin is not known, so any is allowed for
+        starts = evidence.first_step  # type: ignore[attr-defined]
+        served = tuple(extreme.reduceat(evidence.values, starts) for extreme in (np.minimum, np.maximum))
+        theorem += "; the average of what is served in a bin lies between its least and its greatest value"
+    return certificate_from_intervals(
+        evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=tuple(assumptions)
+    )
 
 
-def _moved_averages(evidence: Any, at_target: Float64s, *, theorem: str, **statement: Any) -> Certificate:
-    """The same for values that are finer than the bins: the target's mix inside a bin is not known, so any is allowed for."""
-    covered = np.asarray(evidence.counts) > 0
-    require_samples(covered)
-    least, most = (extreme.reduceat(evidence.values, evidence.first_step) for extreme in (np.minimum, np.maximum))
-    radii = np.maximum(at_target[:, 1] - least, most - at_target[:, 0])
-    radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
-    theorem += "; the average of what is served in a bin lies between its least and its greatest value"
-    return certificate_of(
-        evidence, float(radii[covered].max()), covered, radii=tuple(radii.tolist()), theorem=theorem,
-        n_steps=int(evidence.n_steps), **statement,
-    )  # fmt: skip
+# ------------------------------------------------------------------------------------------------- two resolutions
 
-
-# ------------------------------------------------------------------------------------------------- what is promised about fin
-
+# A model of two resolutions has B evidence bins, whose edges never looked at a label, and many steps inside each, whose values
+# may depend on all labels in any way. In every bin the rate of label 1 lies in its interval, and the average of the served
+# values, E[v | bin], is known up to the masses of the steps; these are spacings of order statistics, whose law is the same for
+# every distribution of the scores. The event that both hold does not mention v, so it holds for every v at once.
 
 # The share of a bin's failure probability that goes to the masses of its steps. From .05 to .2 epsilon changes by 1 %.
 SHARE_OF_MASSES = 0.1
 
 TERMS = ("Clopper-Pearson", "mean label against mean served", "masses of the steps")
 
-_THEOREM = (
+_OF_STEPS = (
     "edge bound for values of any kind (fastbin, {theorems}): Clopper & Pearson 1934{share}; masses of the steps are Beta "
-    "distributed order statistics, by a union bound over the cuts of a bin; label sums are {binomial}"
+    "distributed order statistics, by a union bound over the cuts of a bin; label sums are those of independent draws, or "
+    "bounded by them where whole groups of equal scores lie at edges"
 )
-
-
-def has_steps(evidence: Evidence) -> bool:
-    """Whether values are finer than the bins that carry evidence."""
-    return int(getattr(evidence, "n_steps", 0)) > int(evidence.n_bins)
 
 
 def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
@@ -401,10 +396,9 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
                 "bound='clopper-pearson', which assumes that scores at edges have no probability of their own"
             )
         interior = interior_for_any_law(evidence, interior)
-    covered = interior.is_covered
+    covered, level = interior.is_covered, _level(interior, alpha, kind)
     require_samples(covered)
-    level = alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(covered)))
-    rates = interval_of_interior(interior, clopper_pearson, level)
+    rates = _clopper_pearson(interior, alpha, kind)
     low = high = np.asarray(evidence.values, np.float64)
     if has_steps(evidence) or has_whole_ties(evidence):
         # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
@@ -412,22 +406,18 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
         low, high = masses.average_ends(SHARE_OF_MASSES * level)
         shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
         rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
-    radii = np.where(covered, np.minimum(np.maximum(rates[:, 1] - low, high - rates[:, 0]), 1.0), 1.0)
-    widest = int(np.argmax(np.where(covered, radii, -1.0)))
-    share = " at level alpha for each bin" if kind == "marginal" else ", with Sidak's level over the bins"
-    binomial = "those of independent draws, or bounded by them where whole groups of equal scores lie at edges"
     theorems = "Theorem F3"
     if has_whole_ties(evidence) or for_any_law:
         theorems = f"Theorems {'F2' if for_any_law else 'F1'} and F4"
     elif getattr(evidence, "unlabelled_counts", None) is not None:
         theorems = "Theorems F3 and F5"
-    return certificate_of(
-        evidence, float(radii[widest]), covered, alpha=float(alpha), kind=kind, bound=bound,
-        theorem=_THEOREM.format(theorems=theorems, share=share, binomial=binomial),
+    certificate = certificate_from_intervals(
+        evidence, rates, covered, served=(low, high), alpha=alpha, kind=kind, bound=bound,
+        theorem=_OF_STEPS.format(theorems=theorems, share=_SHARE[kind if kind == "marginal" else "conditional"]),
         assumptions=assumptions_of(evidence, kind, bound),
-        radii=tuple(radii.tolist()), n_steps=int(evidence.n_steps) if has_steps(evidence) else 0,  # type: ignore[attr-defined]
-        terms=_terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest])),
     )  # fmt: skip
+    widest = int(np.argmax(np.where(covered, np.array(certificate.radii), -1.0)))
+    return replace(certificate, terms=_terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest])))
 
 
 def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float]) -> tuple[tuple[str, float], ...]:

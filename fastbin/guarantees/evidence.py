@@ -174,6 +174,11 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
         )
 
 
+def has_steps(evidence: Evidence) -> bool:
+    """Whether values are finer than the bins that carry evidence."""
+    return int(getattr(evidence, "n_steps", 0)) > int(evidence.n_bins)
+
+
 def has_edges_of_others(evidence: Evidence) -> bool:
     """Whether the edges come from samples that are not in the tally: to this they are a fixed partition.
 

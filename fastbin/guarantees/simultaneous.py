@@ -11,20 +11,22 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, check_level, refuse_first
+from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.certificate import CELLS, Certificate, SetCertificate, assumptions_of, certificate_of, check_bound
-from fastbin.guarantees.certify import binomial_law, boundary_shifts, certify, has_steps, require_means
+from fastbin.guarantees.certify import binomial_law, boundary_shifts, certify, require_means
 from fastbin.guarantees.evidence import (
     Evidence,
     Interior,
     Reading,
     as_evidence,
     has_edges_of_others,
+    has_steps,
     has_whole_ties,
     is_moved,
     require_interior,
 )
-from fastbin.guarantees.intervals import check_method, interval_among, interval_of_tally, tally_of
+from fastbin.guarantees.intervals import check_method, interval, interval_among, interval_of_tally, tally_of
 from fastbin.guarantees.law import failure_beyond
 from fastbin.guarantees.n_bins import KINDS
 from fastbin.guarantees.words import name_cell
@@ -52,6 +54,7 @@ class _Cell(NamedTuple):
         return int(np.count_nonzero(self.tally.is_covered))
 
 
+@shared_docs(certify.__doc__)
 def certify_set(
     models: Sequence[Evidence],
     alpha: float = 0.1,
@@ -62,7 +65,7 @@ def certify_set(
     names: Sequence[Any] | None = None,
     cells: str = "cells",
 ) -> SetCertificate:
-    """What many models promise together, each about the samples of its own cell.
+    """The promise of many models together, each about the samples of its own cell.
 
     Cells are disjoint: each sample belongs to one of them, and its label has no part in that. Given the cells of the samples
     and their edges, the label sums of all bins are independent, so that promises which hold with probabilities 1 - alpha_j hold
@@ -140,6 +143,7 @@ def certify_set(
     return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise)
 
 
+@shared_docs(certify_set.__doc__, interval.__doc__)
 def set_intervals(
     models: Sequence[Evidence],
     alpha: float = 0.1,
@@ -158,16 +162,13 @@ def set_intervals(
         Fitted models of disjoint cells, such as `fastbin.BinnedModel`.
     alpha : float
         Failure probability: of all bins of all models together where `simultaneous`, else of each bin.
-    method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
-        As in `interval`.
+    {method}
     simultaneous : bool
         Whether alpha is shared among all bins that hold samples.
     class_wise : bool
         Whether the same samples serve all models: then each of k models has alpha / k for its bins.
-    names : sequence, optional
-        For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
-    cells : {"cells", "segments", "predicted classes", "classes"}
-        What to call the cells in errors.
+    {names}
+    {cells}
 
     Returns
     -------

@@ -13,7 +13,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.bin_tests import chance_at_least, chance_at_most, count_to_confirm, count_to_contradict
+from fastbin.assess.bin_tests import Frequency, chance_at_least, chance_at_most
 from fastbin.guarantees import Certificate
 
 
@@ -124,7 +124,7 @@ def test_counts_to_confirm_have_the_power(frequency: float, lower: float, upper:
         above = np.ones(count + 1, bool) if lower <= 0.0 else stats.binom.sf(x - 1, count, lower) <= alpha
         return float(stats.binom.pmf(x, count, frequency)[below & above].sum())
 
-    count = int(count_to_confirm(frequency, lower, upper, alpha, power))
+    count = int(Frequency(lower, upper, frequency).count_to_confirm(alpha, power))
     assert power_at(count) >= power > power_at(count - 1)
 
 
@@ -138,7 +138,7 @@ def test_counts_to_contradict_have_the_power(frequency: float, lower: float, upp
         tail = stats.binom.sf(x - 1, count, upper) if frequency > upper else stats.binom.cdf(x, count, lower)
         return float(stats.binom.pmf(x, count, frequency)[tail <= alpha].sum())
 
-    count = int(count_to_contradict(frequency, lower, upper, alpha, power))
+    count = int(Frequency(lower, upper, upper).count_to_contradict(frequency, 0.5, alpha, power))
     assert power_at(count) >= power > power_at(count - 1)
 
 
