@@ -73,10 +73,10 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     labels : array-like of shape (n,)
         bool, or numbers that equal 0 or 1.
     cells : array-like of shape (n,), optional
-        Of a set, and of a set alone: the key of each row. Of a set for predicted classes: the predicted class, and the label is
+        Only for a set: the key of each row. For a set of predicted classes: the predicted class, and the label is
         whether it is right; class-wise: a row for each sample and class, whose label is whether the class is the true one.
     certificate : Certificate, optional
-        A conditional one. By default ``model.certificate(alpha=0.1)``. Of a set its joint one, a `SetCertificate`.
+        A conditional one. By default ``model.certificate(alpha=0.1)``. For a set its joint one, a `SetCertificate`.
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
     alpha : float
@@ -94,7 +94,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     Returns
     -------
     CertificateCheck
-        Of a set a `SetCheck`.
+        A `SetCheck` for a set.
 
     Raises
     ------
@@ -263,7 +263,7 @@ class Promise(NamedTuple):
         return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
 
     def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
-        """What other test sets would tell, where so many bins share the level."""
+        """The sizes of other test sets, where so many bins share the level."""
         return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.alpha, n_tested), self.power)
 
     def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:

@@ -188,7 +188,7 @@ def group_table(
     Returns
     -------
     GroupTable
-        Groups in ascending order of their values; those without a sample are no rows of it.
+        Groups in ascending order of their values; those without a sample have no row.
 
     {Raises}
 

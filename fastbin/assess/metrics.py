@@ -449,7 +449,7 @@ def squared_error_interval(
 
 
 def _smoothing(samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, z: float) -> Float64s:
-    """What is added to the variance of a bin's mean residual by drawing its rate towards 1/2 with z^2 samples."""
+    """The variance that a bin's mean residual gains where its rate is drawn towards 1/2 with z^2 samples."""
     rates = groups.sums(samples.row_weights * samples.labels) / weights
     sizes = np.where(known, weights**2 / np.where(known, self_weights, 1.0), 2.0)
     drawn = (rates * sizes + z * z / 2.0) / (sizes + z * z)

@@ -12,9 +12,8 @@ from fastbin._base.cells import as_cells
 from fastbin._base.checks import check_same_length, check_sample_weight
 from fastbin._base.classes import check_classes, check_matrix, default_classes, find_columns, in_one_code
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
-from fastbin.assess.samples import N_BINS, Samples, check_samples, group_samples, rows_of_each
+from fastbin.assess.samples import N_BINS, Samples, check_samples, group_samples, rows_of_each, rows_that_count
 
 
 def top_label_ece(
@@ -108,12 +107,8 @@ class _Rows(NamedTuple):
         known = default_classes(labels, n_columns) if classes is None else check_classes(classes, n_columns)
         columns = find_columns(labels, known, "labels")
         check_same_length(probabilities=matrix, labels=columns, sample_weight=weights)
-        if weights is not None:
-            kept = weights > 0
-            matrix, columns, weights = matrix[kept], columns[kept], weights[kept]
-        if len(columns) == 0:
-            raise InputError("there is no sample" + (" of positive weight" if weights is not None else "") + " to assess")
-        return cls(matrix, columns, weights)
+        kept = rows_that_count(columns, weights)
+        return cls(matrix[kept], columns[kept], None if weights is None else weights[kept])
 
     def mean(self, terms: Float64s) -> float:
         """The weighted mean of one term per row."""
@@ -179,7 +174,7 @@ def multiclass_brier(
 ) -> float:
     """The mean over samples of the squared distance of the probabilities from the truth, summed over classes (Brier 1950).
 
-    The truth is 1 in the column of the sample's class and 0 in the others. Of two classes it is twice `brier_score`.
+    The truth is 1 in the column of the sample's class and 0 in the others. For two classes it is twice `brier_score`.
 
     Parameters
     ----------

@@ -105,13 +105,16 @@ def check_samples(
         refuse_first(bad, name, checked, remedy, lambda i: f"is {float(checked[i])!r}, outside [0, 1]")
     ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     check_same_length(**{name: checked}, labels=ones, sample_weight=weights)
-    if weights is not None:
-        kept = weights > 0
-        if not kept.all():
-            checked, ones, weights = checked[kept], ones[kept], weights[kept]
-    if len(ones) == 0:
-        raise InputError("there is no sample" + (" of positive weight" if weights is not None else "") + " to assess")
-    return Samples(checked, ones, weights)
+    kept = rows_that_count(ones, weights)
+    return Samples(checked[kept], ones[kept], None if weights is None else weights[kept])
+
+
+def rows_that_count(rows: Array, weights: Array | None) -> Any:
+    """The rows of positive weight, as an index; InputError where none is left."""
+    kept = slice(None) if weights is None or (weights > 0).all() else weights > 0
+    if len(rows[kept]) == 0:
+        raise InputError(f"no sample{'' if weights is None else ' of positive weight'} to assess was given")
+    return kept
 
 
 def rows_of_each(codes: Array) -> Iterator[Int64s]:
@@ -233,9 +236,9 @@ class ChanceLevel(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """What is known of the label sums of bins if the predictions are calibrated: rows by bin and cell of predictions.
+    """The label sums of bins as far as they are known if the predictions are calibrated: rows by bin and cell of predictions.
 
-    With importance weights there are no cells, and `variances` are those of the weighted sums.
+    Importance weights come without cells, and `variances` are those of the weighted sums.
     """
 
     weights: Float64s  # of each bin
@@ -246,12 +249,12 @@ class Noise(NamedTuple):
 
     @classmethod
     def of_values(cls, values: Float64s, counts: Float64s) -> Noise:
-        """Of bins with one prediction each."""
+        """Bins with one prediction each."""
         return cls(counts, counts * values * (1.0 - values), np.arange(len(counts) + 1), counts, values)
 
     @classmethod
     def of_rows(cls, bins: Array, predictions: Float64s, frequencies: Int64s | None, n_bins: int) -> Noise:
-        """Of bins of rows. O(n)."""
+        """Bins of rows. O(n)."""
         codes = np.minimum((np.arcsin(np.sqrt(predictions)) * (N_CELLS / (np.pi / 2.0))).astype(np.int32), N_CELLS - 1)
         codes += np.asarray(bins, np.int32) * np.int32(N_CELLS)
         counts = np.bincount(codes, frequencies, n_bins * N_CELLS).astype(np.float64, copy=False)
@@ -265,7 +268,7 @@ class Noise(NamedTuple):
 
     @classmethod
     def of_weighted(cls, weights: Float64s, variances: Float64s) -> Noise:
-        """Of bins with importance weights: the sums are taken as normal."""
+        """Bins with importance weights: the sums are taken as normal."""
         nothing = np.empty(0)
         return cls(weights, variances, np.zeros(len(weights) + 1, np.int64), nothing, nothing)
 

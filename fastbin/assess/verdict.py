@@ -89,7 +89,7 @@ class CertificateCheck(_Check):
     p_value : float
         Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
     claims : float64 (n_bins, 2)
-        Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out. Of a model of two
+        Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out. For a model of two
         resolutions: where the mean of label - served value lies; all that is possible for a bin it leaves out.
     intervals : float64 (n_bins, 2)
         Of the test set, which hold all at once with probability 1 - alpha: Clopper-Pearson intervals of the frequency; of a

@@ -46,7 +46,7 @@ from fastbin.intervals.binomial import beta_quantile
 
 
 def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
-    """What a fitted model promises about its probabilities on new samples of the same population.
+    """The promise of a fitted model about its probabilities on new samples of the same population.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     Raises
     ------
     GuaranteeError
-        Where there is no such guarantee; the message names the theorem and the remedy.
+        Where such a guarantee does not exist; the message names the theorem and the remedy.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -222,7 +222,7 @@ def _hoeffding_radius(count: int, level: float) -> float:
 def _known_before(
     evidence: Evidence, interior: Interior, alpha: float, kind: str, name: str, radius: Callable[[int, float], float]
 ) -> tuple[float, str]:
-    """What whole groups of equal scores at edges allow before the labels are seen; `radius` bounds each tail by level / 2.
+    """The promise before labels are seen, where whole groups lie at edges; `radius` bounds each tail by level / 2.
 
     With T samples in a bin, r of them placed at its edge by ranks: the mean of all T errs to one side by radius(T) at most, and
     that of the T - r others to the other side by radius(T - r). The value differs from the first mean by 1 / T at most (0 where
@@ -330,13 +330,13 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 
 def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
-    at_target = interval(evidence, alpha)  # first, because its error is the more precise one where there are no intervals
+    at_target = interval(evidence, alpha)  # first, because its error is the more precise one where intervals do not exist
     if (kind, bound) != ("conditional", "clopper-pearson"):
         raise GuaranteeError(
             f"after label shift only kind='conditional' with bound='clopper-pearson' has a certificate; kind={kind!r} with "
             f"bound={bound!r} would need the target's bin masses, or values that are the bins' means"
         )
-    assert evidence.rates is not None  # else there are no intervals
+    assert evidence.rates is not None  # else `interval` has raised
     assumptions = [
         draws_from("the source population"),
         *sentences("training"),
@@ -421,7 +421,7 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
 
 
 def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float]) -> tuple[tuple[str, float], ...]:
-    """What the radius of a bin consists of, on the side where it is larger."""
+    """The terms of the radius of a bin, on the side where it is larger."""
     mean = float(evidence.label_sums[at] / evidence.counts[at])
     seen = float(evidence.bin_values[at])
     is_upper = rate[1] - served[0] >= served[1] - rate[0]

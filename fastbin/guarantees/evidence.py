@@ -1,4 +1,4 @@
-"""What a fitted model records about its fit, and which of its labels a guarantee may use."""
+"""The record that a fitted model has of its fit, and which of its labels a guarantee may use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Interior:
-    """What of a tally a promise may use, in two readings; an interval is the union of theirs.
+    """The part of a tally that a promise may use, in two readings; an interval is the union of theirs.
 
     Mostly the two are one: the samples strictly between boundary samples, whose label sum is binomial given the edges. A bin
     of the original uniform-mass binning (`ze`) or of `umb` also averages the label of its boundary sample, which is not a draw

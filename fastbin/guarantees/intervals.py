@@ -108,7 +108,7 @@ def interval_of_tally(tally: Interior, alpha: float, method: str, n_sharing: int
 
 
 def tally_of(evidence: Evidence, method: str) -> Interior:
-    """What of the tally of a model this method counts, if it may."""
+    """The part of the tally of a model that this method counts, if it may."""
     if method == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "

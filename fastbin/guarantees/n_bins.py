@@ -61,7 +61,7 @@ def epsilon(
     scheme: str = "umd",
     delta: float = 0.0,
 ) -> float:
-    """What uniform-mass binning of n samples into n_bins bins promises, before any label is seen.
+    """The promise of uniform-mass binning of n samples into n_bins bins, before any label is seen.
 
     Parameters
     ----------
@@ -453,7 +453,7 @@ def integer_cube_root(n: int) -> int:
 
 
 class TradeOff(NamedTuple):
-    """What one number of bins promises; see `trade_off`.
+    """The promises of one number of bins; see `trade_off`.
 
     Attributes
     ----------
@@ -480,7 +480,7 @@ class TradeOff(NamedTuple):
 
 @shared_docs(choose_n_bins.__doc__)
 def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> list[TradeOff]:
-    """What n samples promise for several numbers of bins: the table behind ``fastbin bins``.
+    """The promises of n samples for several numbers of bins: the table behind ``fastbin bins``.
 
     Parameters
     ----------

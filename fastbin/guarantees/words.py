@@ -36,7 +36,7 @@ def event_words(event: str) -> str:
 
 
 def label_words(event: str) -> str:
-    """What the samples have that show the event.
+    """The label of the samples that show the event.
 
     >>> label_words("default"), label_words("")
     ("the label 'default'", 'label 1')
@@ -54,7 +54,7 @@ def rounded_up(epsilon: float) -> str:
 
 
 def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
-    """What label shift did to a model, and how the class rates are known: the middle of a sentence.
+    """How label shift moved a model, and how the class rates are known: the middle of a sentence.
 
     Files of fastbin 0.1.0 do not hold the rates: then they are None.
 
@@ -68,7 +68,7 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     """
     odds = f"the odds of every value were multiplied by {odds_ratio:.6g}"
     if rates is None:
-        return f"{odds}; the file does not say how the class rates are known (fastbin 0.1.0), so there are no intervals"
+        return f"{odds}; the file does not say how the class rates are known (fastbin 0.1.0), so intervals do not exist"
     return f"{odds}; the source rate {_known(rates.source)}; the target rate {_known(rates.target)}"
 
 
@@ -77,7 +77,7 @@ def _known(rate: ClassRate) -> str:
     if rate.origin == "given":
         return f"{value} given, and is taken as exact"
     if rate.origin == "estimated":
-        return f"{value} estimated from {rate.n_samples:,} scores without labels, so there are no intervals"
+        return f"{value} estimated from {rate.n_samples:,} scores without labels, so intervals do not exist"
     labels = f"{rate.n_samples:,} labels" if rate.n_samples != 1 else "1 label"
     is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
     smoothed = ", with half a sample more of either label" if is_smoothed else ""

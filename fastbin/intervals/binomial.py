@@ -59,7 +59,7 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     """
     sums, sizes, *_ = as_tally(label_sums, counts)
     tail = check_level(alpha) / 2.0
-    # Of the rarer label: its ends are the smaller numbers, with digits to spare. The others mirror them.
+    # The rarer label decides: its ends are the smaller numbers, with digits to spare. The others mirror them.
     rarer = np.minimum(sums, sizes - sums).astype(np.float64)
     lower = np.where(rarer > 0, beta_quantile(np.maximum(rarer, 1.0), sizes - rarer + 1.0, tail, upper=False), 0.0)
     upper = np.where(rarer < sizes, beta_quantile(rarer + 1.0, np.maximum(sizes - rarer, 1.0), tail, upper=True), 1.0)

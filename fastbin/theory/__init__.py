@@ -1,4 +1,4 @@
-"""What reproduces the papers and is not needed to calibrate: their bounds, conversions, prediction sets and risks.
+"""Reproduces the papers, and is not needed to calibrate: their bounds, conversions, prediction sets and risks.
 
 =====================================================  ====================================================================
 `calibrated_from_intervals`,                           Gupta, Podkopaev & Ramdas 2020, Theorems 1 and 2

@@ -193,7 +193,7 @@ def conformal_rank(n: int, alpha: Any) -> int:
 
 
 def _nonconformity(scores: Float64s) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
-    """Of labels 0 and 1: score and 1 - score, exactly, as a rounded number and its error in the real and imaginary part.
+    """Score and 1 - score, for labels 0 and 1, exactly: a rounded number and its error as real and imaginary part.
 
     Complex numbers sort by real, then by imaginary part, so such a pair is one exact number to `sort` and `searchsorted`.
     """

@@ -378,7 +378,7 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
         return np.asarray(_calibration(n, n_bins, alpha) + 8.0 * smoothness**2 / n_bins.astype(np.float64) ** 2)
 
     # log(4 B / alpha) B / (2 n) is below the calibration part of either bound and grows with B: above the first B where
-    # it exceeds the total of some other B there is no minimiser.
+    # it exceeds the total of some other B no B minimises it.
     guess = min(n // 2, max(1, round((4.0 * smoothness**2 * n / math.log(4.0 / alpha)) ** (1.0 / 3.0))))
     reached = float(totals(np.array([guess]))[0])
     most = last_where(lambda b: math.log(4.0 * b / alpha) * b / (2.0 * n) <= reached, guess, n // 2 + 1)

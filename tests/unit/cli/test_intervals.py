@@ -110,7 +110,7 @@ def test_how_the_rates_are_known_is_told_everywhere() -> None:
     texts = {
         "--target-labels t.csv": "the target rate 0.1 was counted on 100 labels, 10 of them 1.",
         "--target-rate 0.02": "the target rate 0.02 was given, and is taken as exact.",
-        "--target-scores s.csv --score p": "was estimated from 1,200 scores without labels, so there are no intervals.",
+        "--target-scores s.csv --score p": "was estimated from 1,200 scores without labels, so intervals do not exist.",
     }
     for move, of_target in texts.items():
         shown = re.sub(r"\s+", " ", run("adapt", "m.fbm", *move.split(), "-o", "new.fbm"))

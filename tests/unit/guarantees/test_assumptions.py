@@ -1,4 +1,4 @@
-"""What a promise assumes, which theorem it rests on, and where it says nothing: in its own words, and in those of the pages."""
+"""The assumptions of a promise, which theorem it rests on, and where it says nothing, in certificates and on pages."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_terms_add_up_to_epsilon(n: int, decimals: int, bound: str) -> None:
 
 
 def test_the_middle_term_is_known_before() -> None:
-    """Of the bin that decides: the mean label of its samples less the mean of what was served to them, or the reverse."""
+    """In the bin that decides: the mean label of its samples less the mean of what was served to them, or the reverse."""
     model = fb.CertifiedCalibration().fit(*rows(10_000)).model_
     certificate = model.certificate()
     widest = int(np.argmax(certificate.radii))
@@ -176,7 +176,7 @@ def test_models_whose_values_are_bin_means_have_no_terms() -> None:
 
 @pytest.mark.parametrize("truth", ["linear", "sharp"])
 def test_the_masses_are_the_small_part(truth: str) -> None:
-    """What docs/guarantees.md says of the shares: 0 to 29 % on average."""
+    """docs/guarantees.md says of the shares: 0 to 29 % on average."""
     shares = []
     for seed in range(10):
         rng = np.random.default_rng([seed, 10_000])

@@ -1,4 +1,4 @@
-"""What was printed or returned as an interval is what the model that is served gives: after a file, bytes, a pickle."""
+"""The intervals that were printed or returned are those of the model that is served: after a file, bytes, a pickle."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def served(made: Any, folder: Path) -> dict[str, Any]:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call returned, or the words with which it refused."""
+    """The result of a call, or the words with which it refused."""
     try:
         answer = call()
     except fb.GuaranteeError as error:
@@ -164,7 +164,7 @@ def test_monitors_tolerate_the_intervals(name: str, tmp_path: Path) -> None:
 
 
 def test_most_have_intervals_to_compare(tmp_path: Path) -> None:
-    """What refuses on both sides agrees, too: that must not be all there is."""
+    """Refusing on both sides counts as agreement: that must not be all there is."""
     refused = {name for name, make in CARRIED.items() if isinstance(promises(make(), 0.1)["monitor"], str)}
     assert refused == REFUSED
 

@@ -41,7 +41,7 @@ def test_known_common_radii(sizes: list[int], n_bins: int, hoeffding: float, lar
     assert guarantees.common_radius(counts, 0.1) == pytest.approx(common, abs=5e-4)
 
 
-# Of the chance of a failure, which may depend on the radius so little that this moves the radius by 1e-8.
+# For the chance of a failure, which may depend on the radius so little that this moves the radius by 1e-8.
 ROUNDING = 1e-15
 LARGEST_ALPHA = 0.5 - 2 * ROUNDING
 

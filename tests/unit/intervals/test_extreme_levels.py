@@ -244,4 +244,4 @@ def test_the_command_line_says_the_same(tmp_path: Any) -> None:
 
 def test_a_half_is_the_largest() -> None:
     assert MODEL.interval(0.5).shape == (6, 2)
-    assert theory.conformal_rank(9, 0.7) == 3  # a rank is no promise yet
+    assert theory.conformal_rank(9, 0.7) == 3  # a rank is not yet a promise
