@@ -196,7 +196,7 @@ def samples_to_check(
     return promise.sizes(expected, max(1, int(promise.is_claimed.sum()))).samples_to_confirm()
 
 
-# ------------------------------------------------------------------------------------------------- promises of a model or of
+# ------------------------------------------------------------------------------------------------- promises and test rows
 
 
 # Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.

@@ -350,7 +350,7 @@ def roc_auc(predictions: Any, labels: Any, *, sample_weight: Any = None, positiv
     return float(np.dot(ones, below + 0.5 * zeros) / (ones.sum() * zeros.sum()))
 
 
-# ------------------------------------------------------------------------------------------------- the squared calibration er
+# ------------------------------------------------------------------------------------------------- pairs of samples
 
 
 # SciPy finds noncentralities up to 10,000 in every version; from this value on the root of the variable is nearly normal.

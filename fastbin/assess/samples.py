@@ -1,4 +1,4 @@
-"""Test samples, checked, and the groups of predictions that a diagnostic averages over."""
+"""Test samples, checked, the groups of predictions that a diagnostic averages over, and the error that chance brings there."""
 
 from __future__ import annotations
 
@@ -208,8 +208,12 @@ def grouped_samples(
     return samples, group_samples(samples, grouping, n_bins)
 
 
-# ------------------------------------------------------------------------------------------------- what calibration error a p
+# ------------------------------------------------------------------------------------------------- the chance level
 
+# Given the predictions p of a bin, the label sum of a calibrated predictor is a sum of independent Bernoulli(p) variables. Its
+# law is computed where its variance is at most LARGEST_EXACT, from the characteristic function; above, the normal law is used,
+# which gives E|sum - mean| within 0.2 %. Predictions of a bin are first averaged in cells of equal width on the scale
+# asin(sqrt(p)): the variance of a sum then changes by less than 1e-5 of itself, and its mean not at all.
 
 MOST_BINS = 1000  # of more, the level is not computed
 LARGEST_EXACT = 100.0  # variance of a label sum

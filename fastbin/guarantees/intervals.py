@@ -174,7 +174,7 @@ def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-# ------------------------------------------------------------------------------------------------- prediction sets for binary
+# ------------------------------------------------------------------------------------------------- prediction sets
 
 
 def rational(alpha: Any, *, large: bool = False) -> Fraction:

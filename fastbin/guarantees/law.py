@@ -181,7 +181,7 @@ def one_sided_radius(n_in_bin: int, alpha: float) -> float:
         first, last = max(0, int(candidates[peak]) - 2 * step), min(n_in_bin, int(candidates[peak]) + 2 * step)
 
 
-# ------------------------------------------------------------------------------------------------- a bound on the expected ca
+# ------------------------------------------------------------------------------------------------- the ECE
 
 
 def _counts(counts: Any, n_samples: int) -> Float64s:

@@ -386,7 +386,7 @@ def _joined(
     )
 
 
-# ------------------------------------------------------------------------------------------------- how the cells of several m
+# ------------------------------------------------------------------------------------------------- shares of one alpha
 
 
 # No model gets less than this share of alpha / models: it costs the others a thousandth of alpha, and large models, whose radii

@@ -10,15 +10,25 @@ the sample. Choosing the edges by label-free, weight-free ranks of the same samp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Float64s, UInt8s
-from fastbin._base.checks import check_level, check_seed
+from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin._base.checks import (
+    check_count,
+    check_labels,
+    check_level,
+    check_same_length,
+    check_sample_weight,
+    check_seed,
+    refuse_first,
+)
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
-from fastbin.intervals.binomial import WeighedRows, around, last_rejected, positive_per_bin, weighted_means
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import check_same_index
+from fastbin.intervals.binomial import around, as_sums
 
 
 def self_normalised_hoeffding(
@@ -222,7 +232,7 @@ def theorem10(
     return around(estimates, radii)
 
 
-# ------------------------------------------------------------------------------------------------- intervals for a bin's freq
+# ------------------------------------------------------------------------------------------------- by betting
 
 
 # The stakes of `betting`, as fractions of the largest that cannot go bankrupt. The best one is about
@@ -360,3 +370,77 @@ def _last_overtaken(weights: Float64s, labels: Float64s, stakes: Float64s, thres
         return np.asarray(np.cumsum(np.log1p(bets)).max() >= threshold)
 
     return float(last_rejected(rejects, ()))
+
+
+# ------------------------------------------------------------------------------------------------- weighted samples, checked
+
+
+class WeighedRows:
+    """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
+
+    def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
+        check_same_index(weights=weights, labels=labels, bins=bins)
+        checked = check_sample_weight(weights, "weights")
+        if checked is None:
+            raise InputError("is None", "without weights use clopper_pearson", argument="weights")
+        self.weights = checked.astype(np.float64)
+        self.labels = check_labels(labels)
+        self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
+        check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
+        if self.bins.dtype.kind not in "iu":
+            raise InputTypeError(f"has dtype {self.bins.dtype}", "bin numbers are integers from 0", argument="bins")
+        self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
+        remedy = f"with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
+        refuse_first((self.bins < 0) | (self.bins >= self.n_bins), "bins", self.bins, remedy)
+        self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)
+        self.bounds = positive_per_bin(weight_bound, self.n_bins, "weight_bound")
+        bounds, remedy = self.bounds[self.bins], "the bound must hold in the whole population"
+        refuse_first(
+            self.weights > bounds, "weights", self.weights, remedy,
+            lambda i: f"is {self.weights[i]}, above the weight_bound {bounds[i]} of its bin",
+        )  # fmt: skip
+
+    def sums(self, values: Float64s) -> Float64s:
+        """The sum of `values` over each bin."""
+        return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
+
+    def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
+        """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
+        order = np.lexsort((self.labels, self.weights, self.bins))
+        ends = np.cumsum(self.counts)[:-1]
+        relative = (self.weights / self.bounds[self.bins])[order]
+        yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)
+
+
+def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
+    """One number, or one per bin, as one per bin; positive and finite."""
+    try:
+        bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
+    except ValueError as error:
+        raise InputError(f"must be one number or one for each of the {n_bins} bins: {error}", argument=name) from error
+    bad = bounds[~((bounds > 0.0) & np.isfinite(bounds))]
+    if len(bad):
+        remedy = "it must be positive and finite, one number or one per bin"
+        raise InputError(None, remedy, argument=name, value=float(bad[0]))
+    return bounds
+
+
+def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> tuple[Float64s, Float64s, Float64s, Bools]:
+    """Means sum wY / sum w, mean weights, counts, and which bins have any weight; harmless numbers in those that do not."""
+    totals = as_sums(weight_sums, "weight_sums")
+    ones = as_sums(weighted_label_sums, "weighted_label_sums", totals.shape)
+    sizes = as_sums(counts, "counts", totals.shape)
+    known = (totals > 0.0) & (sizes > 0.0)
+    means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
+    filled = np.where(known, sizes, 1.0)
+    return means, np.where(known, totals / filled, 1.0), filled, known
+
+
+def last_rejected(rejects: Callable[[Float64s], Bools], shape: int | tuple[()]) -> Float64s:
+    """Elementwise the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
+    low, high = np.zeros(shape), np.ones(shape)
+    for _ in range(46):
+        middle = (low + high) / 2.0
+        rejected = rejects(middle)
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return low

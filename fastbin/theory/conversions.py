@@ -161,7 +161,7 @@ def sets_from_intervals(intervals: Any, *, non_atomic: bool) -> Bools:
     return np.stack([array[:, 0] == 0.0, array[:, 1] == 1.0], axis=1)
 
 
-# ------------------------------------------------------------------------------------------------- split conformal prediction
+# ------------------------------------------------------------------------------------------------- split conformal sets
 
 
 def conformal_rank(n: int, alpha: Any) -> int:
@@ -321,7 +321,7 @@ def bin_set_chances(evidence: Evidence, alpha: Any = 0.1) -> Float64s:
     return chances
 
 
-# ------------------------------------------------------------------------------------------------- how far the average of a c
+# ------------------------------------------------------------------------------------------------- continuous maps
 
 
 def continuous_map_radii(label_sums: Any, counts: Any, mean_values: Any, value_ranges: Any, alpha: float) -> Float64s:

@@ -219,7 +219,7 @@ def estimate_risk(predictions: Any, labels: Any, scores: Any, *, n_cells: int = 
     )
 
 
-# ------------------------------------------------------------------------------------------------- bounds on the recalibratio
+# ------------------------------------------------------------------------------------------------- bounds
 
 
 class RiskBound(NamedTuple):
@@ -418,7 +418,7 @@ def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
     return n / (2.0 * n_bins) - math.sqrt(n * math.log(2.0 * n_bins / alpha) / 2.0)
 
 
-# ------------------------------------------------------------------------------------------------- probabilities moved to oth
+# ------------------------------------------------------------------------------------------------- label shift
 
 
 def shift_probabilities(probabilities: Any, *, source_rate: float, target_rate: float) -> Float64s:

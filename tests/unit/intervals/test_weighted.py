@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastbin import InputError, InputTypeError, intervals, theory
-from fastbin.intervals.binomial import WeighedRows
-from fastbin.intervals.weighted import _theorem10_radius
+from fastbin.intervals.weighted import WeighedRows, _theorem10_radius
 from oracle import Case, cases, close
 
 FROM_ROWS = [intervals.weighted_empirical_bernstein, intervals.betting, intervals.betting_in_order]

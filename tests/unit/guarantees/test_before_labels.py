@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -11,8 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation.evidence import fitted, uniform_mass
 
+import fastbin as fb
 from fastbin import GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
+from fastbin.guarantees import samples_needed
 from fastbin.guarantees.n_bins import integer_cube_root, interior_counts
 from oracle import Case, cases, close
 from reference import bounds as reference
@@ -332,3 +336,154 @@ def test_trade_off_rows_are_the_promises() -> None:
         theory.trade_off(10, n_bins=[6])
     with pytest.raises(InputError, match="n is 1"):
         theory.trade_off(1)
+
+
+# ------------------------------------------------------------------------------------------------- samples needed
+
+
+def test_both_numbers_of_the_documentation() -> None:
+    for kind, first, last_failing in (("conditional", 1659, 1708), ("marginal", 709, 758)):
+        kept = {n: fb.epsilon(n, 10, 0.1, kind) <= 0.1 for n in range(first - 60, 2700)}
+        assert min(n for n in kept if kept[n]) == first
+        assert max(n for n in kept if not kept[n]) == last_failing
+        assert samples_needed(0.1, 10, kind=kind) == last_failing + 1
+    assert samples_needed(0.1, 10, bound="hoeffding") == 2660
+    assert samples_needed(0.1, 10, kind="marginal", bound="hoeffding") == 1510
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+@pytest.mark.parametrize("kind", ["conditional", "marginal"])
+@pytest.mark.parametrize(("epsilon", "n_bins", "alpha"), [(0.3, 3, 0.2), (0.15, 1, 0.1), (0.2, 7, 0.05), (0.12, 2, 0.5)])
+def test_it_is_the_last_failure_and_one(epsilon: float, n_bins: int, alpha: float, kind: str, scheme: str) -> None:
+    enough = samples_needed(epsilon, n_bins, alpha, kind, "hoeffding", scheme=scheme)
+    sizes = range(2 * n_bins, enough + 3 * n_bins)
+    failing = [n for n in sizes if fb.epsilon(n, n_bins, alpha, kind, scheme=scheme) > epsilon]
+    assert samples_needed(epsilon, n_bins, alpha, kind, scheme=scheme) == max(failing, default=2 * n_bins - 1) + 1
+    smaller = fb.epsilon(enough - 1, n_bins, alpha, kind, "hoeffding", scheme=scheme) if enough > 2 * n_bins else 1.0
+    assert smaller > epsilon >= fb.epsilon(enough, n_bins, alpha, kind, "hoeffding", scheme=scheme)
+
+
+@pytest.mark.parametrize(("epsilon", "alpha"), [(0.0151, 0.1), (0.02, 0.01), (0.011, 0.3)])
+def test_large_counts_by_runs(epsilon: float, alpha: float) -> None:
+    needed = samples_needed(epsilon, 1, alpha)
+    assert needed > 2000
+    assert theory.worst_failure(needed - 1, epsilon) > alpha
+    for count in [*range(needed, needed + 300), *range(needed + 300, 2 * needed, 97)]:
+        assert theory.worst_failure(count, epsilon) <= alpha
+
+
+def test_choose_n_bins_says_from_where_on() -> None:
+    with pytest.raises(fb.GuaranteeError, match="one bin keeps it from 75 samples on"):
+        fb.choose_n_bins(50)
+    assert samples_needed(0.1, 1) == 75
+    assert fb.choose_n_bins(75) >= 1
+
+
+def test_bad_input_is_named() -> None:
+    for call, told in (
+        (lambda: samples_needed(0.0, 1), "epsilon is 0.0"),
+        (lambda: samples_needed(0.1, 0), "n_bins is 0"),
+        (lambda: samples_needed(0.1, 1, 0.9), "did you mean 0.1"),
+        (lambda: samples_needed(0.1, 1, kind="ece"), "kind is 'ece'"),
+        (lambda: samples_needed(0.1, 1, bound="exact"), "it is called 'a-priori'"),
+        (lambda: samples_needed(0.1, 1, scheme="ums"), "scheme is 'ums'"),
+        (lambda: samples_needed(1e-9, 10), "takes more than 2\\*\\*53 samples"),
+    ):
+        with pytest.raises(fb.InputError, match=told):
+            call()
+
+
+# ------------------------------------------------------------------------------------------------- the ECE
+
+
+@cases("ece_mcdiarmid")
+def test_ece_bound_oracle(case: Case) -> None:
+    inputs = case.inputs
+    assert close(guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"]), case.expected["bound"], case.tolerance)
+    sums = [count // 3 for count in inputs["N"]]
+    model = fitted(sums, inputs["N"], n_samples=inputs["n"])
+    certificate = guarantees.certify(model, inputs["alpha"], "ece")
+    assert close(certificate.epsilon, case.expected["bound"], case.tolerance)
+    assert "McDiarmid" in certificate.theorem
+
+
+@cases("mass_upper")
+def test_mass_upper_oracle(case: Case) -> None:
+    found = theory.mass_upper([case.inputs["N"]], case.inputs["n"], case.inputs["a"])[0]
+    assert close(found, case.expected["p"], case.tolerance)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(0, 10), st.floats(0.01, 0.5))
+def test_ece_bound_equals_the_reference(counts: list[int], dropped: int, alpha: float) -> None:
+    n = sum(counts) + dropped
+    if any(count == n for count in counts):
+        n += 1
+    assert guarantees.ece_bound(counts, n, alpha) == pytest.approx(min(1.0, reference.ece_bound(counts, n, alpha)), abs=1e-9)
+
+
+def test_ece_of_changed_values_pays_for_the_change() -> None:
+    model = uniform_mass()
+    plain = guarantees.certify(model, kind="ece")
+    moved = guarantees.certify(replace(model, values=np.clip(model.values + 0.02, 0, 1)), kind="ece")
+    assert plain.epsilon < moved.epsilon <= plain.epsilon + 0.02 + 1e-12
+    assert plain.epsilon < guarantees.certify(model).epsilon
+
+
+def test_ece_covers_empty_bins_by_their_values() -> None:
+    model = fitted([10, 0], [100, 0], values=np.array([0.1, 0.5]), scheme="fixed-width", ties="none", n_samples=100)
+    certificate = guarantees.certify(model, 0.1, "ece")
+    assert certificate.uncovered_bins == ()
+    # One bin holds all that was seen: its mass may be 1, and the empty one's is bounded by a Clopper-Pearson bound.
+    empty_mass = theory.mass_upper([0], 100, 0.005)[0]
+    mean = 0.5 * empty_mass + 0.05 * (1 - empty_mass)
+    assert certificate.epsilon == pytest.approx(mean + math.sqrt(math.log(1 / 0.09) / 200), rel=1e-9)
+
+
+def test_ece_bound_says_what_is_wrong() -> None:
+    with pytest.raises(InputError, match=r"counts\[1\] is 12; a bin holds between 0 and n_samples = 10"):
+        guarantees.ece_bound([3, 12], 10)
+    with pytest.raises(InputError, match=r"one distance in \[0, 1\] for each of the 2 bins"):
+        guarantees.ece_bound([3, 4], 10, shifts=[0.0])
+    with pytest.raises(InputTypeError, match="counts must be integers"):
+        theory.mass_upper([0.5], 10, 0.1)
+    assert theory.mass_upper([10], 10, 0.1).tolist() == [1.0]
+    assert guarantees.ece_bound([0, 0], 5) == 1.0
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_the_a_priori_ece_is_never_above_what_the_conditional_promise_implies(n_bins: int, scheme: str) -> None:
+    for n in (60, 503, 3000):
+        direct = guarantees.epsilon(n, n_bins, 0.1, "ece", scheme=scheme)
+        conditional = guarantees.epsilon(n, n_bins, 0.1, scheme=scheme)
+        assert direct <= conditional
+        if n_bins == 1 and scheme == "umd":
+            assert direct == conditional
+        if n_bins == 10 and n > 60:
+            assert direct < 0.8 * conditional
+
+
+def test_the_choice_between_the_two_bounds_looks_at_counts_alone() -> None:
+    for ones in ([0, 0], [3, 40], [150, 149], [150, 0]):
+        model = fitted(ones, [150, 149], n_samples=300)
+        for bound in ("data", "a-priori"):
+            certificate = guarantees.certify(model, 0.1, "ece", bound)
+            assert certificate.epsilon == guarantees.epsilon(300, 2, 0.1) < guarantees.ece_bound([150, 149], 300, 0.1)
+            assert "which bounds the ECE" in certificate.theorem
+
+
+def test_counts_that_are_random_leave_a_tenth_of_alpha_to_the_masses() -> None:
+    model = fitted([30, 40], [150, 150], scheme="fixed-width", ties="none", n_samples=300)
+    radius = guarantees.exact_radius(150, intervals.sidak(0.09, 2))
+    assert guarantees.certify(model, 0.1, "ece").epsilon == radius < guarantees.ece_bound([150, 150], 300, 0.1)
+    empty = fitted([30, 0], [300, 0], scheme="fixed-width", ties="none", n_samples=300)
+    assert "McDiarmid" in guarantees.certify(empty, 0.1, "ece").theorem  # an empty bin has no radius
+
+
+def test_rare_labels_are_better_served_by_the_conditional_certificate() -> None:
+    """As docs/guarantees.md says, with its figures."""
+    model = fitted([0, 1, 0, 0, 1, 0, 0, 0, 1, 0], [300] + [299] * 9, n_samples=3000)
+    conditional, direct = guarantees.certify(model), guarantees.certify(model, kind="ece")
+    assert round(direct.epsilon, 3) == 0.051
+    assert conditional.epsilon == pytest.approx(0.022, abs=0.002)
