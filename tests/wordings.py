@@ -25,3 +25,9 @@ def refuses(told: str, call: Callable[..., object], *arguments: Any, **options: 
     words = error.rendered("")
     assert WORDINGS.fullmatch(words), f"{words!r} is not among the wordings in tests/wordings.txt"
     assert str(error) == f"{error.place} {words}".lstrip()
+
+
+def refused(error: type[Exception], match: str, call: Callable[..., object], /, *arguments: Any, **options: Any) -> None:
+    """The call raises this error, in words that match."""
+    with pytest.raises(error, match=match):
+        call(*arguments, **options)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from wordings import refused
 
 import fastbin as fb
 from fastbin import assess
@@ -199,31 +200,24 @@ def test_what_cannot_be_checked_is_refused() -> None:
     model, (scores, labels) = model_of([0.2, 0.6]), samples_of([0.2, 0.6], 10)
     certificates = {kind: model.certificate(kind=kind) for kind in ("marginal", "ece")}
     for kind, certificate in certificates.items():
-        with pytest.raises(fb.InputError, match=f"kind '{kind}'"):
-            assess.check_certificate(model, scores, labels, certificate=certificate)
+        refused(fb.InputError, f"kind '{kind}'", assess.check_certificate, model, scores, labels, certificate=certificate)
     with pytest.raises(fb.InputError, match="give the promise to check once"):
         assess.check_certificate(model, scores, labels, certificate=model.certificate(), epsilon=0.1)
-    with pytest.raises(fb.GuaranteeError, match="real weights"):
-        assess.check_certificate(model, scores, labels, sample_weight=np.ones(20))
-    with pytest.raises(fb.InputError, match="scores is empty"):
-        assess.check_certificate(model, [], [])
-    with pytest.raises(fb.InputError, match="scores has 20, labels has 19"):
-        assess.check_certificate(model, scores, labels[:-1])
-    with pytest.raises(fb.InputTypeError, match="model is of type dict"):
-        assess.check_certificate({}, scores, labels)  # type: ignore[arg-type]
+    refused(fb.GuaranteeError, "real weights", assess.check_certificate, model, scores, labels, sample_weight=np.ones(20))
+    refused(fb.InputError, "scores is empty", assess.check_certificate, model, [], [])
+    refused(fb.InputError, "scores has 20, labels has 19", assess.check_certificate, model, scores, labels[:-1])
+    refused(fb.InputTypeError, "model is of type dict", assess.check_certificate, {}, scores, labels)
     other: Certificate = model_of([0.1, 0.2, 0.3]).certificate()
     with pytest.raises(fb.InputError, match="about 3 bins, and the model has 2"):
         assess.check_certificate(model, scores, labels, certificate=other)
     platt = fb.BinnedModel.from_parts(
         edges=[], values=[], scheme="platt", kind="smooth", map="logistic", map_parameters=(1.0, 0.0)
     )
-    with pytest.raises(fb.InputError, match="kind 'smooth'"):
-        assess.check_certificate(platt, scores, labels, epsilon=0.1)
+    refused(fb.InputError, "kind 'smooth'", assess.check_certificate, platt, scores, labels, epsilon=0.1)
     uncertified = fb.BinnedModel.from_parts(
         edges=[0.5], values=[0.2, 0.6], scheme="isotonic", counts=[10, 10], label_sums=[2, 6]
     )
-    with pytest.raises(fb.GuaranteeError, match="isotonic"):
-        assess.check_certificate(uncertified, scores, labels)
+    refused(fb.GuaranteeError, "isotonic", assess.check_certificate, uncertified, scores, labels)
     assert assess.check_certificate(uncertified, scores, labels, epsilon=0.3).verdict == "not contradicted"
 
 
@@ -336,8 +330,7 @@ def test_the_calibration_set_confirms_nothing() -> None:
     check = assess.check_certificate(models, scores, labels, cells=cells, epsilon=0.3)
     assert (check.verdict, check.is_calibration_set) == ("not contradicted", True)
     assert "are those that a model was fitted to" in str(check)
-    with pytest.raises(fb.GuaranteeError, match="calibration set"):
-        assess.audit_groups(models, scores, labels, cells, cells=cells)
+    refused(fb.GuaranteeError, "calibration set", assess.audit_groups, models, scores, labels, cells, cells=cells)
 
 
 def test_joint_errors_are_as_rare_as_stated() -> None:
@@ -368,19 +361,16 @@ SCORES, LABELS, CELLS = cells_of(VALUES, 10)
     ],
 )
 def test_what_cannot_be_checked_of_a_set_is_refused(call: dict[str, Any], message: str) -> None:
-    with pytest.raises(fb.InputError, match=message):
-        assess.check_certificate(SET, SCORES, LABELS, **call)
+    refused(fb.InputError, message, assess.check_certificate, SET, SCORES, LABELS, **call)
 
 
 def test_scores_and_labels_are_refused_by_their_row() -> None:
     scores = SCORES.copy()
     scores[37] = 1.5
-    with pytest.raises(fb.InputError, match=r"scores\[37\] is 1.5"):
-        assess.check_certificate(SET, scores, LABELS, cells=CELLS)
+    refused(fb.InputError, r"scores\[37\] is 1.5", assess.check_certificate, SET, scores, LABELS, cells=CELLS)
     with pytest.raises(fb.GuaranteeError, match="real weights"):
         assess.check_certificate(SET, SCORES, LABELS, cells=CELLS, sample_weight=np.ones(60))
-    with pytest.raises(fb.InputError, match="model is one model and no set"):
-        assess.check_certificate(SET["north"], SCORES, LABELS, cells=CELLS)
+    refused(fb.InputError, "model is one model and no set", assess.check_certificate, SET["north"], SCORES, LABELS, cells=CELLS)
     with pytest.raises(fb.InputError, match="that of a set of models, and model is one model"):
         assess.check_certificate(SET["north"], SCORES, LABELS, certificate=SET.certificate())
     smooth = fb.ModelSet({"east": fb.PlattScaling().fit(SCORES, LABELS)})

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from simulation.evidence import Fitted, fitted, uniform_mass
+from wordings import refused
 
 import fastbin as fb
 from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
@@ -208,15 +209,13 @@ def test_mixed_schemes() -> None:
 def test_a_model_without_a_guarantee_is_named(bad: dict[str, Any], reason: str) -> None:
     models = [fit(500, 1, n_bins=5), fit(500, 2, **bad)]
     for certify in (guarantees.certify_set, guarantees.set_intervals):
-        with pytest.raises(GuaranteeError, match=reason):
-            certify(models, names=["north", "south"], cells="segments")  # type: ignore[operator]
+        refused(GuaranteeError, reason, certify, models, names=["north", "south"], cells="segments")
     for model, kind, bound, reason in (
         (fit(500, 2, calibrator=fb.CertifiedCalibration, n_bins=4), "conditional", "a-priori", "cell 1: .*fitted by a map"),
         (fit(500, 2, calibrator=fb.ScalingBinning, n_bins=4), "conditional", "a-priori", "cell 1: the a-priori bound is about"),
         (fit(500, 2, 2, n_bins=4), "expected-ece", None, "cell 1: the mean error of a bin"),
     ):
-        with pytest.raises(GuaranteeError, match=reason):
-            guarantees.certify_set([models[0], model], 0.1, kind, bound)
+        refused(GuaranteeError, reason, guarantees.certify_set, [models[0], model], 0.1, kind, bound)
     weighted = fitted([3.0], [9], is_weighted=True)
     with pytest.raises(GuaranteeError, match="the pool: samples with real weights"):
         guarantees.certify_set([models[0], weighted], names=["north", None])
@@ -227,13 +226,11 @@ def test_models_of_the_same_rows_are_refused() -> None:
     copy = BinnedModel.from_bytes(model.to_bytes())
     for models in ([model, fit(400, 2, n_bins=4), model], [model, fit(400, 2, n_bins=4), copy]):
         for certify in (guarantees.certify_set, guarantees.set_intervals):
-            with pytest.raises(GuaranteeError, match="'a' and 'c' have models of the same samples"):
-                certify(models, names="abc")  # type: ignore[operator]
+            refused(GuaranteeError, "'a' and 'c' have models of the same samples", certify, models, names="abc")
         # One class against the rest is another matter, and so is what does not need independence.
         assert guarantees.certify_set(models, class_wise=True).n_models == 3
         assert len(guarantees.set_intervals(models, simultaneous=False)) == 3
-    with pytest.raises(GuaranteeError, match="same samples"):
-        guarantees.certify_set([fit(500, 1, 2, n_bins=8), fit(500, 1, 2, n_bins=8)])
+    refused(GuaranteeError, "same samples", guarantees.certify_set, [fit(500, 1, 2, n_bins=8), fit(500, 1, 2, n_bins=8)])
 
 
 def test_few_distinct_rows_may_well_be_equal() -> None:
@@ -255,8 +252,7 @@ def test_models_moved_to_counted_rates_are_refused(source: ClassRate, target: Cl
     moved = uniform_mass(500, 5, odds_ratio=1 / 9, rates=ClassRates(source, target))
     other = uniform_mass(1000)
     for certify in (guarantees.certify_set, guarantees.set_intervals):
-        with pytest.raises(GuaranteeError, match="cell 1: its values were moved to class rates that were counted"):
-            certify([other, moved])  # type: ignore[operator]
+        refused(GuaranteeError, "cell 1: its values were moved to class rates that were counted", certify, [other, moved])
     joint = guarantees.certify_set([other, moved], class_wise=True)
     assert joint.parts[1][1] == guarantees.certify(moved, 0.05)
     assert guarantees.certify_set([moved]).epsilon == guarantees.certify(moved).epsilon
@@ -282,8 +278,7 @@ def test_models_moved_by_given_rates_share_as_others() -> None:
     ],
 )
 def test_what_is_no_set_of_models(models: list[Any], names: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        guarantees.certify_set(models, names=names)
+    refused(error, message, guarantees.certify_set, models, names=names)
 
 
 @pytest.mark.parametrize(
@@ -297,8 +292,7 @@ def test_what_is_no_set_of_models(models: list[Any], names: Any, error: type[Exc
     ],
 )
 def test_arguments_out_of_range(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        guarantees.certify_set([uniform_mass(), uniform_mass(999)], **options)
+    refused(InputError, message, guarantees.certify_set, [uniform_mass(), uniform_mass(999)], **options)
 
 
 # ---------------------------------------------------------------------------------------------- intervals
@@ -346,8 +340,7 @@ def test_intervals_where_whole_groups_lie_at_edges() -> None:
     level = intervals.sidak(0.1, models[0].n_bins + 10)
     for ends, model in zip(guarantees.set_intervals(models), models, strict=True):
         assert np.array_equal(ends, guarantees.interval(model, level, simultaneous=False))
-    with pytest.raises(GuaranteeError, match="cell 0: whole groups"):
-        guarantees.set_intervals(models, method="empirical-bernstein")
+    refused(GuaranteeError, "cell 0: whole groups", guarantees.set_intervals, models, method="empirical-bernstein")
 
 
 def test_ten_thousand_models_take_seconds() -> None:
@@ -458,8 +451,7 @@ def test_a_coarser_grid_finds_the_same_maximum() -> None:
     ],
 )
 def test_the_common_radius_refuses(arguments: tuple[Any, Any, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        guarantees.common_radius(*arguments[:2], shifts=arguments[2])
+    refused(InputError, message, guarantees.common_radius, *arguments[:2], shifts=arguments[2])
 
 
 # ---------------------------------------------------------------------------------------------- shares of alpha
@@ -499,8 +491,7 @@ def test_models_without_bins_get_nothing() -> None:
 def test_the_smallest_alphas() -> None:
     assert share_alpha([5] * 3, [4] * 3, 3e-100) == pytest.approx([1e-100] * 3)
     assert (share_alpha([5, 9], [4, 2], 1e-98) >= 1e-100).all()
-    with pytest.raises(InputError, match="the smallest accepted is 3e-100"):
-        share_alpha([5] * 3, [4] * 3, 2e-100)
+    refused(InputError, "the smallest accepted is 3e-100", share_alpha, [5] * 3, [4] * 3, 2e-100)
 
 
 @pytest.mark.parametrize(
@@ -512,5 +503,4 @@ def test_the_smallest_alphas() -> None:
     ],
 )
 def test_shares_refuse(counts: list[int], bins: list[int], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        share_alpha(counts, bins, 0.1)
+    refused(InputError, message, share_alpha, counts, bins, 0.1)

@@ -13,6 +13,7 @@ import pytest
 import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wordings import refused
 
 import fastbin as fb
 from fastbin import InputError, InputTypeError, guarantees, intervals, theory
@@ -322,17 +323,13 @@ def test_no_bins_no_intervals(bound: object) -> None:
 def test_bad_input_is_named(
     bound: object, sums: list[float], counts: list[int], alpha: float, kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=message):
-        bound(sums, counts, alpha)  # type: ignore[operator]
+    refused(kind, message, bound, sums, counts, alpha)
 
 
 def test_bad_variances_and_priors_are_named() -> None:
-    with pytest.raises(InputError, match=r"running_variances\[1\] is nan"):
-        intervals.stitched([1, 1], [2, 2], [1.0, math.nan], 0.1)
-    with pytest.raises(InputError, match=r"shape \(1,\) for 2 bins"):
-        theory.theorem6([1, 1], [2, 2], [1.0], 0.1)
-    with pytest.raises(InputError, match="prior is"):
-        intervals.beta_binomial([1], [2], 0.1, prior=(0.0, 1.0))
+    refused(InputError, r"running_variances\[1\] is nan", intervals.stitched, [1, 1], [2, 2], [1.0, math.nan], 0.1)
+    refused(InputError, r"shape \(1,\) for 2 bins", theory.theorem6, [1, 1], [2, 2], [1.0], 0.1)
+    refused(InputError, "prior is", intervals.beta_binomial, [1], [2], 0.1, prior=(0.0, 1.0))
 
 
 def test_importing_bounds_and_guarantees_does_not_import_scipy() -> None:
@@ -486,8 +483,7 @@ def test_answers_are_finite_down_to_the_smallest_level_and_refused_below(name: s
         ends, wider = before.reshape(-1, 2), at_it.reshape(-1, 2)
         assert (wider[:, 0] <= ends[:, 0] + 1e-12).all()
         assert (wider[:, 1] >= ends[:, 1] - 1e-12).all()
-    with pytest.raises(fb.InputError, match=rf"alpha is 1e-200; the smallest accepted is {smallest:g}"):
-        call(1e-200)
+    refused(fb.InputError, rf"alpha is 1e-200; the smallest accepted is {smallest:g}", call, 1e-200)
 
 
 def test_levels_shared_among_many_bins_are_accepted() -> None:
@@ -552,8 +548,7 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
         lambda: fb.online.CalibrationMonitor(MODEL, alpha),
     ]
     for call in calls:
-        with pytest.raises(fb.InputError, match=f"^{told}$"):
-            call()
+        refused(fb.InputError, f"^{told}$", call)
 
 
 def test_the_command_line_says_the_same(tmp_path: Any) -> None:

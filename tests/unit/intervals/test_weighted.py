@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wordings import refused
 
 from fastbin import InputError, InputTypeError, intervals, theory
 from fastbin.intervals.weighted import WeighedRows, _theorem10_radius
@@ -223,21 +224,16 @@ def test_the_order_of_widths_is_that_of_the_methods() -> None:
 def test_bad_rows_are_named(
     bound: Any, weights: Any, labels: list[int], options: dict[str, Any], kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=message):
-        bound(weights, labels, 0.1, 2.0, **options)
+    refused(kind, message, bound, weights, labels, 0.1, 2.0, **options)
 
 
 def test_bad_settings_are_named() -> None:
-    with pytest.raises(InputError, match=r"weight_bound is 0\.0; it must be positive"):
-        intervals.betting([0.0], [1], 0.1, 0.0)
+    refused(InputError, r"weight_bound is 0\.0; it must be positive", intervals.betting, [0.0], [1], 0.1, 0.0)
     with pytest.raises(InputError, match="one number or one for each of the 2 bins"):
         intervals.betting([1.0, 1.0], [1, 0], 0.1, [1.0, 1.0, 1.0], bins=[0, 1])
-    with pytest.raises(InputError, match="stakes is"):
-        intervals.betting([1.0], [1], 0.1, 1.0, stakes=(1.0,))
-    with pytest.raises(InputError, match="0 < weight_min <= weight_max"):
-        theory.theorem7([1.0], [2.0], [2], 0.1, 0.0, 1.0)
-    with pytest.raises(InputError, match=r"weight_sums\[0\] is -2.0"):
-        intervals.self_normalised_hoeffding([1.0], [-2.0], [2], 0.1, 1.0)
+    refused(InputError, "stakes is", intervals.betting, [1.0], [1], 0.1, 1.0, stakes=(1.0,))
+    refused(InputError, "0 < weight_min <= weight_max", theory.theorem7, [1.0], [2.0], [2], 0.1, 0.0, 1.0)
+    refused(InputError, r"weight_sums\[0\] is -2.0", intervals.self_normalised_hoeffding, [1.0], [-2.0], [2], 0.1, 1.0)
     with pytest.raises(InputError, match=r"counts has shape \(2,\) for 1 bins; every bin needs one"):
         intervals.self_normalised_hoeffding([1.0], [2.0], [2, 2], 0.1, 1.0)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wordings import refused
 
 import fastbin
 import fastbin as fb
@@ -99,20 +100,13 @@ def test_margins_are_scores_too() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(fb.InputError, match=r"masses add up to 0\.9"):
-        theory.population_risk([0.2, 0.3], [0.5, 0.4], [0.2, 0.3])
-    with pytest.raises(fb.InputError, match=r"label_means\[1\] is 1.3"):
-        theory.population_risk([0.2, 0.3], [0.5, 0.5], [0.2, 1.3])
-    with pytest.raises(fb.InputError, match=r"mean_eta_squared is 0\.01"):
-        theory.population_risk([0.2, 0.3], [0.5, 0.5], [0.2, 0.3], 0.01)
-    with pytest.raises(fb.InputError, match="lengths differ"):
-        theory.population_risk([0.2, 0.3], [1.0], [0.2, 0.3])
-    with pytest.raises(fb.InputTypeError, match="values must be one-dimensional"):
-        theory.population_risk([[0.2]], [1.0], [0.2])
-    with pytest.raises(fb.InputError, match="predictions has 2, scores has 3"):
-        theory.estimate_risk([0.2, 0.3], [0, 1], [0.1, 0.2, 0.3])
-    with pytest.raises(fb.InputError, match=r"scores\[0\] is NaN"):
-        theory.estimate_risk([0.2], [0], [math.nan])
+    refused(fb.InputError, r"masses add up to 0\.9", theory.population_risk, [0.2, 0.3], [0.5, 0.4], [0.2, 0.3])
+    refused(fb.InputError, r"label_means\[1\] is 1.3", theory.population_risk, [0.2, 0.3], [0.5, 0.5], [0.2, 1.3])
+    refused(fb.InputError, r"mean_eta_squared is 0\.01", theory.population_risk, [0.2, 0.3], [0.5, 0.5], [0.2, 0.3], 0.01)
+    refused(fb.InputError, "lengths differ", theory.population_risk, [0.2, 0.3], [1.0], [0.2, 0.3])
+    refused(fb.InputTypeError, "values must be one-dimensional", theory.population_risk, [[0.2]], [1.0], [0.2])
+    refused(fb.InputError, "predictions has 2, scores has 3", theory.estimate_risk, [0.2, 0.3], [0, 1], [0.1, 0.2, 0.3])
+    refused(fb.InputError, r"scores\[0\] is NaN", theory.estimate_risk, [0.2], [0], [math.nan])
 
 
 # ------------------------------------------------------------------------------------------------- risk bounds
@@ -181,16 +175,11 @@ def test_integer_cube_root_where_doubles_fail() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(GuaranteeError, match="Lemma 4 needs n >= 2 n_bins; take at most 5 bins"):
-        theory.risk_bound(10, 6)
-    with pytest.raises(InputError, match="smoothness is 0.0; it is the constant K".replace(".", r"\.")):
-        theory.risk_bound(10, 5, smoothness=0.0)
-    with pytest.raises(InputError, match="n is -1; it must be at least 0"):
-        integer_cube_root(-1)
-    with pytest.raises(InputError, match="bound is 'best'"):
-        theory.risk_n_bins(100, 0.1, 1.0, bound="best")
-    with pytest.raises(InputError, match="n is 1; it must be at least 2"):
-        theory.risk_n_bins(1, 0.1, 1.0)
+    refused(GuaranteeError, "Lemma 4 needs n >= 2 n_bins; take at most 5 bins", theory.risk_bound, 10, 6)
+    refused(InputError, "smoothness is 0.0; it is the constant K".replace(".", r"\."), theory.risk_bound, 10, 5, smoothness=0.0)
+    refused(InputError, "n is -1; it must be at least 0", integer_cube_root, -1)
+    refused(InputError, "bound is 'best'", theory.risk_n_bins, 100, 0.1, 1.0, bound="best")
+    refused(InputError, "n is 1; it must be at least 2", theory.risk_n_bins, 1, 0.1, 1.0)
 
 
 # ------------------------------------------------------------------------------------------------- conversions
@@ -264,8 +253,7 @@ def test_sets_from_intervals_equal_the_reference(intervals: list[list[float]]) -
 def test_binned_models_have_no_sets_from_intervals() -> None:
     calibrator = fastbin.UniformMassBinning(n_bins=2).fit([0.1, 0.2, 0.3, 0.7, 0.8, 0.9], [0, 0, 1, 0, 1, 1])
     for binned in (calibrator, calibrator.model_):
-        with pytest.raises(GuaranteeError, match="Theorem 2 is about scores without atoms"):
-            theory.sets_from_intervals(binned, non_atomic=True)
+        refused(GuaranteeError, "Theorem 2 is about scores without atoms", theory.sets_from_intervals, binned, non_atomic=True)
     with pytest.raises(GuaranteeError, match="use conformal_sets, or bin_sets for a fitted model"):
         theory.sets_from_intervals(calibrator.model_.interval(), non_atomic=False)
 
@@ -273,15 +261,10 @@ def test_binned_models_have_no_sets_from_intervals() -> None:
 def test_bad_input_to_conversions_is_named() -> None:
     with pytest.raises(InputError, match=r"intervals\[1\] is \(0\.6, 0\.5\); it must satisfy 0 <= lower <= upper <= 1"):
         theory.calibrated_from_intervals([[0.1, 0.2], [0.6, 0.5]])
-    with pytest.raises(InputError, match=r"intervals\[0\] is \(nan, 0\.5\)"):
-        theory.sets_from_intervals([[float("nan"), 0.5]], non_atomic=True)
+    refused(InputError, r"intervals\[0\] is \(nan, 0\.5\)", theory.sets_from_intervals, [[float("nan"), 0.5]], non_atomic=True)
     with pytest.raises(InputTypeError, match=r"one row \(lower, upper\) each, got shape \(2,\)"):
         theory.sets_from_intervals([0.1, 0.5], non_atomic=True)
-    with pytest.raises(InputTypeError, match="not an array of numbers"):
-        theory.sets_from_intervals([["a", "b"]], non_atomic=True)
-    with pytest.raises(InputError, match="intervals is empty"):
-        theory.calibrated_from_intervals(np.empty((0, 2)))
-    with pytest.raises(InputError, match=r"values\[1\] is 1\.5"):
-        theory.intervals_from_calibrated([0.5, 1.5], 0.1)
-    with pytest.raises(InputError, match="epsilon is 2"):
-        theory.intervals_from_calibrated([0.5], 2.0)
+    refused(InputTypeError, "not an array of numbers", theory.sets_from_intervals, [["a", "b"]], non_atomic=True)
+    refused(InputError, "intervals is empty", theory.calibrated_from_intervals, np.empty((0, 2)))
+    refused(InputError, r"values\[1\] is 1\.5", theory.intervals_from_calibrated, [0.5, 1.5], 0.1)
+    refused(InputError, "epsilon is 2", theory.intervals_from_calibrated, [0.5], 2.0)
