@@ -257,11 +257,6 @@ class Promise(NamedTuple):
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
         return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
 
-    @classmethod
-    def about_nothing(cls, model: BinnedModel, alpha: float, power: float) -> Promise:
-        """No claim about any bin, as of a model without samples."""
-        return cls.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), alpha, power)
-
     def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
         """The sizes of other test sets, where so many bins share the level."""
         return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.alpha, n_tested), self.power)
@@ -417,10 +412,13 @@ def _promises_of(
     if strange:
         raise InputError(f"the certificate is about {name_cells(strange)}, which the set does not have")
     share = _share(alpha, power, len(own))
-    return [
-        Promise.of(model, own[name], None, *share) if name in own else Promise.about_nothing(model, *share)
-        for name, model in fitted.numbered
-    ]
+    promises = []
+    for name, model in fitted.numbered:
+        if name in own:
+            promises.append(Promise.of(model, own[name], None, *share))
+        else:  # without samples
+            promises.append(Promise.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), *share))
+    return promises
 
 
 def _share(alpha: float, power: float, n_models: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin.assess.reliability import reliability_table
+from fastbin.assess.reliability import table_of
 from fastbin.assess.samples import N_BINS, Groups, Samples, check_samples, group_samples, grouped_samples
 from fastbin.intervals.binomial import special_functions
 
@@ -59,10 +59,7 @@ def ece(
     >>> round(ece(predictions, labels), 6), round(ece(predictions, labels, p=2), 6)
     (0.14, 0.141421)
     """
-    table = reliability_table(
-        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
-    )
-    return table.ece(p)
+    return table_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive), n_bins).ece(p)
 
 
 @dataclass(frozen=True)
@@ -279,10 +276,7 @@ def sharpness(
     >>> round(sharpness([0.2] * 9 + [0.8], [1, 0, 0, 0, 1, 0, 0, 1, 0, 1]), 6)
     0.04
     """
-    parts = brier_decomposition(
-        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive
-    )
-    return parts.sharpness
+    return brier_parts_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive)).sharpness
 
 
 @shared_docs(brier_score.__doc__)

@@ -14,7 +14,7 @@ from fastbin._base.array_types import Float64s
 from fastbin._base.checks import check_count, check_unit_interval
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.reliability import ReliabilityTable, table_of
 from fastbin.assess.samples import N_BINS, grouped_samples
 from fastbin.guarantees.certificate import check_prior
 from fastbin.guarantees.law import worst_failure
@@ -98,10 +98,7 @@ def validity_curve(
     >>> round(1.0 - curve.area(), 4), round(curve.epsilon_at(0.9), 4)
     (0.14, 0.1333)
     """
-    table = reliability_table(
-        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
-    )
-    return curve_of(table)
+    return curve_of(table_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive), n_bins))
 
 
 def curve_of(table: ReliabilityTable) -> ValidityCurve:

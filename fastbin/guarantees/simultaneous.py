@@ -402,41 +402,16 @@ _SCAN = 256
 
 
 def share_alpha(counts: Any, bins: Any, alpha: float, *, class_wise: bool = False) -> Float64s:
-    """The failure probability of each of several models, from label-free counts.
+    """The failure probability of each of several models, from label-free counts: alpha for one, 0 for one that is left out.
 
-    With bins of `counts[j]` samples, at frequencies of one half, the radii of all models are about equal: model j gets the
-    level 1 - (1 - a_j)^bins[j] with a_j = erfc(r sqrt(2 counts[j])), the normal chance of an error above r, and r is such that
-    the product of 1 - level is 1 - alpha. So models of few samples get most of alpha.
+    With bins of `counts[j]` samples (of the smallest, or a number like it that no label has a part in), at frequencies of one
+    half, the radii of all models are about equal: model j gets the level 1 - (1 - a_j)^bins[j] with a_j = erfc(r sqrt(2
+    counts[j])), the normal chance of an error above r, and r is such that the product of 1 - level is 1 - alpha. So models of
+    few samples get most of alpha. Where the same rows serve all models (`class_wise`), each gets its part of the sum alpha.
 
-    Parameters
-    ----------
-    counts : array of int, shape (n_models,)
-        The samples of the smallest bin of each model, or a number like it that no label has a part in; at least 1.
-    bins : array of int, shape (n_models,)
-        Number of bins that the promise of each model is about, at least 1; 0 for a model that is left out.
-    alpha : float
-        Failure probability of all models together, from n_models x 1e-100 to 1/2.
-    class_wise : bool
-        Whether the same rows serve all models, which then may depend on each other: each gets alpha / n_models.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_models,)
-        Levels; alpha itself for a single model, 0 for those that are left out. Their complements multiply to 1 - alpha, or,
-        where `class_wise`, they add to alpha.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When alpha or a count is out of range, or lengths differ.
-
-    Notes
-    -----
     Independent promises that hold with probabilities 1 - level hold together with their product, for any levels that were fixed
-    before the labels; these only decide how large each radius is. O(n_models) time and memory.
+    before the labels; these only decide how large each radius is. O(n_models).
 
-    Examples
-    --------
     >>> share_alpha([99, 99, 199], [10, 10, 10], alpha=0.1).round(4)
     array([0.051 , 0.051 , 0.0007])
     """

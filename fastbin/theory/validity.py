@@ -11,8 +11,8 @@ import numpy as np
 from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin.assess.reliability import reliability_table
-from fastbin.assess.samples import N_BINS
+from fastbin.assess.reliability import table_of
+from fastbin.assess.samples import N_BINS, grouped_samples
 from fastbin.assess.validity import ValidityCurve, step_at, validity_curve
 
 
@@ -38,9 +38,7 @@ def conditional_validity_curve(
     >>> curve(0.19), curve(0.2)
     (0.0, 1.0)
     """
-    table = reliability_table(
-        predictions, labels, grouping=grouping, n_bins=n_bins, sample_weight=sample_weight, positive=positive, alpha=None
-    )
+    table = table_of(*grouped_samples(predictions, labels, grouping, n_bins, sample_weight, positive), n_bins)
     return ValidityCurve(np.array([table.gaps.max()]), np.ones(1))
 
 
