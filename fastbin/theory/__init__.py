@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from fastbin.assess.validity import MeanValidityCurve, conditional_validity_curve, mean_validity_curve
 from fastbin.guarantees.law import mass_upper, worst_failure
 from fastbin.guarantees.n_bins import TradeOff, trade_off
 from fastbin.intervals.anytime import running_variance, theorem6
@@ -49,7 +50,6 @@ from fastbin.theory.risk import (
     smallest_bin,
     zeta,
 )
-from fastbin.theory.validity import MeanValidityCurve, conditional_validity_curve, mean_validity_curve
 
 __all__ = [
     "MeanValidityCurve",
