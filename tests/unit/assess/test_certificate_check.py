@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checked import cells_of, model_of, samples_of
 from click.testing import CliRunner
 from wordings import refused
 
@@ -23,20 +24,6 @@ from fastbin.assess.verdict import NEW_ROWS
 from fastbin.cli import command_line
 from fastbin.guarantees import Certificate
 from fastbin.report import assess_model, render_report
-
-
-def model_of(values: list[float], count: int = 1000, **parts: Any) -> fb.BinnedModel:
-    edges = [b / len(values) for b in range(1, len(values))]
-    counts = [count] * len(values)
-    sums = [round(count * value) for value in values]
-    return fb.BinnedModel.from_parts(edges=edges, values=values, counts=counts, label_sums=sums, scheme="fixed-width", **parts)
-
-
-def samples_of(rates: list[float], counts: int | list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """So many samples in each of the equal bins, with exactly these rates."""
-    each = np.broadcast_to(counts, len(rates)).tolist()
-    scores = np.repeat([(b + 0.5) / len(rates) for b in range(len(rates))], each)
-    return scores, np.concatenate([np.arange(n) < round(n * rate) for rate, n in zip(rates, each, strict=True)])
 
 
 def test_tails_by_hand() -> None:
@@ -238,14 +225,6 @@ SET = fb.ModelSet(
     {"north": model_of([0.2, 0.5]), "south": model_of([0.1, 0.4, 0.7], 2000)}, pool=model_of([0.5], 500), pooled_keys=["isle"]
 )
 VALUES: dict[str, list[float]] = {"north": [0.2, 0.5], "south": [0.1, 0.4, 0.7], "isle": [0.5]}
-
-
-def cells_of(rates: dict[str, list[float]], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores, labels and cells: `count` samples in each bin, with exactly these rates."""
-    parts = [(name, (b + 0.5) / len(own), rate) for name, own in rates.items() for b, rate in enumerate(own)]
-    scores = np.concatenate([np.full(count, score) for _, score, _ in parts])
-    labels = np.concatenate([np.arange(count) < round(count * rate) for *_, rate in parts])
-    return scores, labels, np.repeat([name for name, *_ in parts], count)
 
 
 def test_every_model_is_checked_at_its_share() -> None:

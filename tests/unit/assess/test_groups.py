@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checked import cells_of, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wordings import refused
@@ -90,33 +91,16 @@ def test_groups_that_cannot_be_told_apart_are_refused(groups: Any, message: str)
 # ------------------------------------------------------------------------------------------------- the audit
 
 
-def model_of(values: list[float], count: int = 1000) -> fb.BinnedModel:
-    edges = [b / len(values) for b in range(1, len(values))]
-    counts, sums = [count] * len(values), [round(count * value) for value in values]
-    return fb.BinnedModel.from_parts(edges=edges, values=values, counts=counts, label_sums=sums, scheme="fixed-width")
-
-
-def rows_of(rates: dict[str, list[float]], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`count` samples of each group in each of the equal bins, with exactly these rates."""
-    scores, labels, groups = [], [], []
-    for name, own in rates.items():
-        for b, rate in enumerate(own):
-            scores.append(np.full(count, (b + 0.5) / len(own)))
-            labels.append(np.arange(count) < round(count * rate))
-            groups.append(np.full(count, name))
-    return np.concatenate(scores), np.concatenate(labels), np.concatenate(groups)
-
-
 def test_verdicts_of_groups() -> None:
     model = model_of([0.2, 0.5, 0.8])
-    audit = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.7, 0.8]}, 20000))
+    audit = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.7, 0.8]}, 20000))
     assert (audit.verdict, audit["a"].verdict, audit["b"].verdict) == ("contradicted", "confirmed", "contradicted")
     assert audit["b"].verdicts == ("confirmed", "contradicted", "confirmed")
     assert str(audit).startswith("Contradicted in 1 of 2 groups: b (bin 1) (p = below 0.0001, level 0.05). The 120,000 test")
-    kept = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.21, 0.5, 0.79]}, 20000))
+    kept = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.21, 0.5, 0.79]}, 20000))
     assert kept.verdict == "confirmed"
     assert str(kept).startswith("Confirmed in all 2 groups")
-    few = assess.audit_groups(model, *rows_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.5, 0.8]}, 50))
+    few = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.5, 0.8]}, 50))
     assert few.verdict == "not contradicted"
     assert "Not contradicted in any of 2 groups" in str(few)
     assert json.loads(json.dumps(few.to_dict()))["groups"][1]["bins"][2]["count"] == 50
@@ -125,7 +109,7 @@ def test_verdicts_of_groups() -> None:
 def test_p_values_and_intervals_by_hand() -> None:
     stats = pytest.importorskip("scipy.stats")
     model = model_of([0.3, 0.6])
-    scores, labels, groups = rows_of({"a": [0.5, 0.6], "b": [0.3, 0.6]}, 40)
+    scores, labels, groups = cells_of({"a": [0.5, 0.6], "b": [0.3, 0.6]}, 40)
     scores, labels, groups = scores[:-40], labels[:-40], groups[:-40]  # three cells hold rows
     audit = assess.audit_groups(model, scores, labels, groups, epsilon=0.1)
     assert audit["b"].bins.tolist() == [0]
@@ -146,7 +130,7 @@ def test_p_values_and_intervals_by_hand() -> None:
 def test_one_group_is_the_check_of_the_whole() -> None:
     model = model_of([0.2, 0.5, 0.8])
     for rates in ([0.2, 0.5, 0.8], [0.2, 0.6, 0.8]):
-        scores, labels, groups = rows_of({"all": rates}, 2000)
+        scores, labels, groups = cells_of({"all": rates}, 2000)
         check = assess.check_certificate(model, scores, labels)
         audit = assess.audit_groups(model, scores, labels, groups)
         assert audit.verdict == check.verdict
@@ -156,7 +140,7 @@ def test_one_group_is_the_check_of_the_whole() -> None:
 
 
 def test_overlapping_groups_and_rows_in_none() -> None:
-    model, (scores, labels, _) = model_of([0.2, 0.8]), rows_of({"a": [0.2, 0.8]}, 500)
+    model, (scores, labels, _) = model_of([0.2, 0.8]), cells_of({"a": [0.2, 0.8]}, 500)
     low = scores < 0.5
     some = np.arange(1000) % 2 == 0
     audit = assess.audit_groups(model, scores, labels, {"low": low, "some": some})
@@ -169,7 +153,7 @@ def test_bins_without_a_claim() -> None:
     model = fb.BinnedModel.from_parts(
         edges=[0.5], values=[0.2, 0.5], counts=[1000, 0], label_sums=[200, 0], scheme="fixed-width"
     )
-    scores, labels, groups = rows_of({"a": [0.2, 0.9]}, 4000)
+    scores, labels, groups = cells_of({"a": [0.2, 0.9]}, 4000)
     audit = assess.audit_groups(model, scores, labels, groups)
     assert audit["a"].verdicts == ("confirmed", "no claim")
     assert audit["a"].epsilon > 0.4  # of what was seen there, the samples tell all the same
