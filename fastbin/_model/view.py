@@ -14,7 +14,7 @@ from fastbin._base.errors import GuaranteeError, MissingDependencyError
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
-from fastbin.guarantees.words import event_words, label_words, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, label_words, rounded_up, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 Models = Any  # a ModelSet, likewise

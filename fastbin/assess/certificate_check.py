@@ -29,7 +29,7 @@ from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fing
 from fastbin.assess.bin_tests import BinSums, BinTest, Frequency, Sizes, claims_on_averages, tests_of_averages
 from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, judged
 from fastbin.guarantees import Certificate, SetCertificate
-from fastbin.guarantees.words import name_cells
+from fastbin.guarantees.certificate import name_cells
 from fastbin.intervals import bonferroni
 from fastbin.intervals.binomial import around
 from fastbin.model import BinnedModel

@@ -35,7 +35,7 @@ from fastbin.assess.verdict import (
     shown_p,
 )
 from fastbin.guarantees import Certificate, SetCertificate
-from fastbin.guarantees.words import name_bins, name_cell, sureness
+from fastbin.guarantees.certificate import name_bins, name_cell, sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

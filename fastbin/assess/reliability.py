@@ -15,7 +15,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.samples import MOST_BINS, N_BINS, ChanceLevel, Groups, Noise, Samples, grouped_samples
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 from fastbin.intervals import clopper_pearson, self_normalised_hoeffding, sidak
 
 

@@ -12,7 +12,7 @@ from fastbin._base.table import LONG
 from fastbin._model import view
 from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of
 from fastbin.cli._console import text_table
-from fastbin.guarantees.words import event_words, moved_by, sureness
+from fastbin.guarantees.certificate import event_words, moved_by, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console

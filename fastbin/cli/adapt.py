@@ -13,7 +13,7 @@ from fastbin.cli._cells import read_rows
 from fastbin.cli._console import working
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._streams import Output, check_inputs, load_model
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 
 if TYPE_CHECKING:
     from fastbin.shift import LabelShift

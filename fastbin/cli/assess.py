@@ -13,7 +13,7 @@ from fastbin.cli._files import TableOptions
 from fastbin.cli._model_view import print_certificate
 from fastbin.cli._predictions import check_column, check_options
 from fastbin.cli._test_set import assess_file
-from fastbin.guarantees.words import label_words
+from fastbin.guarantees.certificate import label_words
 
 if TYPE_CHECKING:
     from fastbin.assess import GroupAudit

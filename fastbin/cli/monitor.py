@@ -16,7 +16,7 @@ from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
 from fastbin.cli._state import CountedFiles, StateFile, locked
 from fastbin.cli._streams import Output, check_inputs, load_any
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 from fastbin.io import Table
 from fastbin.io.columns import ColumnReader
 

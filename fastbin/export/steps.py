@@ -20,7 +20,7 @@ from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._model.provenance import in_words
 from fastbin._model.view import promise
-from fastbin.guarantees.words import event_words
+from fastbin.guarantees.certificate import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

@@ -13,7 +13,15 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, check_level, refuse_first
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin.guarantees.certificate import CELLS, Certificate, SetCertificate, assumptions_of, certificate_of, check_bound
+from fastbin.guarantees.certificate import (
+    CELLS,
+    Certificate,
+    SetCertificate,
+    assumptions_of,
+    certificate_of,
+    check_bound,
+    name_cell,
+)
 from fastbin.guarantees.certify import binomial_law, boundary_shifts, certify, require_means
 from fastbin.guarantees.evidence import (
     Evidence,
@@ -29,7 +37,6 @@ from fastbin.guarantees.evidence import (
 from fastbin.guarantees.intervals import check_method, interval, interval_among, interval_of_tally, tally_of
 from fastbin.guarantees.law import failure_beyond
 from fastbin.guarantees.n_bins import KINDS
-from fastbin.guarantees.words import name_cell
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
 

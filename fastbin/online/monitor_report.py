@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastbin._base.array_types import Float64s
-from fastbin.guarantees.words import name_cell
+from fastbin.guarantees.certificate import name_cell
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.online.monitor_state import MonitorState
 from fastbin.online.watched import Watched

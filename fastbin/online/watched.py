@@ -18,7 +18,7 @@ from fastbin._base.cells import Key
 from fastbin._base.checks import check_seed
 from fastbin._base.errors import InputError
 from fastbin._core.fit import row_keys
-from fastbin.guarantees.words import name_cell
+from fastbin.guarantees.certificate import name_cell
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

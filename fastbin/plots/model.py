@@ -13,7 +13,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._model.view import intervals_of
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.plots._given import models_by_name

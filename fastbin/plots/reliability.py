@@ -12,7 +12,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._fit.calibrator import Calibrator
 from fastbin.assess import ReliabilityTable
 from fastbin.assess.samples import N_BINS
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.plots._given import coarser, tables_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Int64s
 from fastbin.assess.verdict import CONTRADICTED
-from fastbin.guarantees.words import moved_by, name_bins, name_cells
+from fastbin.guarantees.certificate import moved_by, name_bins, name_cells
 from fastbin.intervals.binomial import special_functions
 from fastbin.model import BinnedModel
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from fastbin._base.dependencies import needed_for
-from fastbin.guarantees.words import name_cell, sureness
+from fastbin.guarantees.certificate import name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
 from fastbin.plots._looks import LIGHT_LOOK, follow_page
 from fastbin.report.assessment import Assessment, SetAssessment

@@ -13,7 +13,7 @@ from fastbin._base.html import badge, bullets, escape, facts_table, paragraph
 from fastbin._base.table import as_html
 from fastbin._core.score import library_version
 from fastbin.assess.verdict import NEW_ROWS
-from fastbin.guarantees.words import label_words
+from fastbin.guarantees.certificate import label_words
 from fastbin.report.assessment import Assessment, SetAssessment
 from fastbin.report.figures import pictures_of
 from fastbin.report.style import STYLE

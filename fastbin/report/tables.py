@@ -12,7 +12,7 @@ from fastbin._core.schemes import SCHEMES
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words
 from fastbin.assess import CertificateCheck
-from fastbin.guarantees.words import event_words, label_words, name_cell, sureness
+from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.assessment import Assessment, SetAssessment

@@ -17,7 +17,7 @@ from wordings import refused
 
 import fastbin as fb
 from fastbin import InputError, InputTypeError, guarantees, intervals, theory
-from fastbin.guarantees.words import sureness
+from fastbin.guarantees.certificate import sureness
 from fastbin.intervals.binomial import beta_quantile
 from fresh_python import run_python
 from oracle import Case, cases, close
