@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from fastbin._base.array_types import Float64s
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.engines import queries
-from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import ignores_case, is_path, pyarrow, unwrapped
-from fastbin.io.base import check_column
+from fastbin.export.expressions import MOST_STEPS
+from fastbin.export.lookup import SqlTables
+from fastbin.export.sql import sql
+from fastbin.export.sql_set import sql_set
+from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.tables.columns import is_text, scores_of
+from fastbin.tables.opening import ignores_case, is_path, unwrapped
+from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
+from fastbin.tables.table import as_plain, check_column, pyarrow
 
 OUTPUT = "probability"
 
@@ -245,8 +253,8 @@ def _predict_stream(source: Any, request: Request) -> Any:
 
 
 def _predict_sql(table: Any, request: Request) -> Any:
-    columns = queries.Columns(request.score, request.cell, request.key)
-    return queries.with_answer(queries.sql_table(table), request.model, columns, "value", request.output).native
+    columns = ModelColumns(request.score, request.cell, request.key)
+    return with_answer(sql_table(table), request.model, columns, "value", request.output).native
 
 
 _PREDICT: dict[str, Callable[[Any, Request], Any]] = {
@@ -259,3 +267,262 @@ _PREDICT: dict[str, Callable[[Any, Request], Any]] = {
     "arrow": _predict_arrow,
     "arrow-stream": _predict_stream,
 }
+
+
+# ------------------------------------------------------------------------------------------------- the answers of a model to
+
+
+# Why a row has no answer; 0 where it has one.
+NO_SCORE, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
+N_REASONS = 5
+
+KEY_DIGITS = 16
+
+_DIGITS = np.full(256, 16, np.uint8)
+_DIGITS[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+
+
+class CheckedRows(NamedTuple):
+    """Rows as a model takes them. Where one has no answer, its score and key are any that have."""
+
+    scores: Float64s
+    keys: UInt64s | None
+    numbers: Int32s | None  # of the model of each row of a set; -1 is the pool
+    reasons: UInt8s
+
+    @property
+    def answered(self) -> Bools:
+        return self.reasons == 0
+
+    def predict(self, model: BinnedModel | ModelSet) -> Float64s:
+        """float64 (n,): the values, NaN for rows without an answer."""
+        if isinstance(model, ModelSet):
+            assert self.numbers is not None
+            values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
+        else:
+            values = model.predict(self.scores, keys=self.keys)
+        values = np.asarray(values, np.float64)
+        values[~self.answered] = np.nan
+        return values
+
+    def assign(self, model: BinnedModel | ModelSet) -> Int64s:
+        """int64 (n,): the bins, those of a set counted on over its models; -1 for rows of a pool that no bin is told of.
+
+        Rows without an answer have the bin of the score that stands for theirs; look at `reasons` first.
+        """
+        if isinstance(model, ModelSet):
+            assert self.numbers is not None
+            own = model._assign(self.numbers, self.scores, self.keys, None, "error")
+            return np.where(self.numbers < 0, -1, model.first_bin[self.numbers] + own)
+        return np.asarray(model.assign(self.scores, keys=self.keys), np.int64)
+
+
+def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, keys: Any = None) -> CheckedRows:
+    """Columns of Arrow as a model takes them.
+
+    Parameters
+    ----------
+    model : BinnedModel or ModelSet
+    scores : Arrow array (n,)
+        Numbers; nulls are scores that are missing.
+    cells : Arrow array (n,)
+        Of a set: integers, texts or a dictionary of these.
+    keys : Arrow array (n,)
+        Of a model that splits ties: unsigned integers, or texts of 16 lower-case hexadecimal digits.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        For columns of other types, and keys that are plainly ids.
+
+    Notes
+    -----
+    O(n); a text of a dictionary is looked at once.
+    """
+    column = _floats(scores)
+    with np.errstate(invalid="ignore"):
+        missing = np.isnan(column)
+        numbers, known = (None, None) if cells is None else _find_models(model, cells)
+        low, high, fallback = _ranges(model, numbers)
+        inside = (column >= low) & (column <= high)
+    reasons = np.where(missing, NO_SCORE, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
+    if known is not None:
+        reasons[~known] = UNKNOWN
+    key_array = None
+    if keys is not None:
+        key_array, has_key = _key_array(keys)
+        reasons[(reasons == 0) & ~has_key] = NO_KEY
+    return CheckedRows(np.where(reasons == 0, column, fallback), key_array, numbers, reasons)
+
+
+def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
+    """One model, or those of a set."""
+    return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
+
+
+def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:
+    """Where the scores of rows must lie, and a score for each that does."""
+    if isinstance(model, BinnedModel):
+        low, high, _ = limits_of(model)
+        return low, high, min(max(low, 0.0), high)
+    ends = np.array([limits_of(own)[:2] for own in models_of(model)])
+    low, high = ends[numbers].T  # the pool is number -1, and the last
+    return low, high, np.minimum(np.maximum(low, 0.0), high)
+
+
+def as_arrow(column: Any) -> Any:
+    """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
+    pa = pyarrow()
+    if hasattr(column, "to_arrow"):  # Polars
+        column = column.to_arrow()
+    elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        try:
+            column = pa.Array.from_pandas(column)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _floats(column: Any) -> Float64s:
+    """Scores as float64, NaN for nulls."""
+    return scores_of(as_plain(column), "score").astype(np.float64, copy=False)
+
+
+def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
+    """The number of the model of each row (-1: the pool), and whether it has one."""
+    pa, kind = pyarrow(), cells.type
+    coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
+    texts = coded.dictionary.to_pylist()
+    wanted = int if isinstance(models.keys[0], int) else str
+    found = np.full(len(texts) + 1, -1, np.int32)
+    for at, text in enumerate(texts):
+        if text is not None and (not isinstance(text, wanted) or isinstance(text, bool)):
+            raise InputError(
+                f"cell is a column of type {kind}, and the keys of this set are "
+                f"{'integers' if wanted is int else 'texts'}, such as {models.keys[0]!r}; give a column of such keys"
+            )
+        found[at] = models._find_one(text) if text in models else -1
+    codes = np.asarray(coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False))
+    numbers = found[codes]
+    is_null = np.array([*(text is None for text in texts), True])[codes]
+    if models.unknown == "pool":
+        return numbers, ~is_null
+    known = numbers >= 0
+    return np.where(known, numbers, 0).astype(np.int32), known
+
+
+def _key_array(keys: Any) -> tuple[UInt64s, Bools]:
+    """Tie keys, and whether each row has one."""
+    pa, kind = pyarrow(), keys.type
+    present = np.asarray(keys.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    if is_text(kind):
+        numbers, valid = keys_of_digits(keys.fill_null("").to_numpy(zero_copy_only=False))
+        present &= valid
+    elif pa.types.is_unsigned_integer(kind):
+        numbers = np.asarray(keys.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.uint64)
+    else:
+        raise InputTypeError(
+            f"key is a column of type {kind}; keys are unsigned integers below 2**64 - 1, or texts of {KEY_DIGITS} lower-case "
+            "hexadecimal digits: format(key, '016x')"
+        )
+    return np.where(present, numbers, np.uint64(0)), present
+
+
+def keys_of_digits(texts: Array) -> tuple[UInt64s, Bools]:
+    """The numbers that texts of 16 lower-case hexadecimal digits stand for, and which texts are so."""
+    wide = np.array(texts, dtype=f"U{KEY_DIGITS + 1}") if len(texts) else np.empty(0, f"U{KEY_DIGITS + 1}")
+    points: npt.NDArray[np.uint32] = wide.view(np.uint32).reshape(-1, KEY_DIGITS + 1)
+    digits = _DIGITS[np.minimum(points[:, :KEY_DIGITS], 255)]
+    valid = (digits < 16).all(axis=1) & (points[:, KEY_DIGITS] == 0)
+    packed = np.ascontiguousarray((digits[:, ::2] << 4) | (digits[:, 1::2] & 15), np.uint8)
+    return packed.view(">u8").ravel().astype(np.uint64), np.asarray(valid, np.bool_)
+
+
+# ------------------------------------------------------------------------------------------------- answers by SQL
+
+
+class ModelColumns(NamedTuple):
+    """The columns that a model reads."""
+
+    score: str
+    cell: str | None
+    key: str | None
+
+
+def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns, what: str, output: str) -> SqlTable:
+    """The table with one more column, the last: the value of each row, or its bin; NULL for rows without an answer.
+
+    Parameters
+    ----------
+    table : SqlTable
+    model : BinnedModel or ModelSet
+    columns : ModelColumns
+    what : {"value", "bin"}
+    output : str
+        The name of the new column.
+
+    Raises
+    ------
+    InputTypeError
+        For columns of types that an engine would convert silently.
+    """
+    check_types(table, model, columns)
+    kinds, engine = table.types, table.engine
+    if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
+        score = table.quoted(columns.score)
+        key = columns.key and _digits(kinds[columns.key], table.quoted(columns.key))
+        return table.with_column(sql(model, score, key=key, dialect=engine, what=what), output)
+    names = list(kinds)
+    safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
+    key = columns.key and _digits(kinds[columns.key], safe[columns.key])
+    if isinstance(model, BinnedModel):
+        tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
+    else:
+        assert columns.cell is not None
+        cell = by_bytes(safe[columns.cell], table.full_types[columns.cell])
+        tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
+    assert isinstance(tables, SqlTables)
+    return _looked_up(table, tables, safe, output)
+
+
+def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns) -> None:
+    """Refuse columns that the engine would convert silently to something else."""
+    kinds = table.types
+    if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
+        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
+    if isinstance(model, ModelSet) and columns.cell is not None:
+        kind = kinds[columns.cell]
+        _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
+    if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
+        _refuse_key(columns.key, kinds[columns.key], table.engine)
+
+
+def _digits(kind: str, expression: str) -> str:
+    """The key as a text of 16 hexadecimal digits."""
+    return expression if kind in TEXTS else f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
+
+
+def _refuse_key(column: str, kind: str, engine: str) -> NoReturn:
+    unsigned = "unsigned integers below 2**64 - 1, or " if engine == "duckdb" else ""
+    raise InputTypeError(
+        f"key is {column!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
+        "format(key, '016x')"
+    )
+
+
+def _require_cells(models: ModelSet, column: str, kind: str) -> None:
+    has_text = isinstance(models.keys[0], str)
+    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
+        return
+    words = "texts" if has_text else "integers"
+    raise InputTypeError(
+        f"cell is {column!r}, a column of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give "
+        "a column of such keys"
+    )
+
+
+def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:
+    """The rows of a query over `SOURCE`, in which columns have safe names."""
+    found = table.selected({short: table.quoted(name) for name, short in safe.items()}).run(tables.query_of_values)
+    names = [*safe, output]
+    return found.selected(dict(zip(names, map(found.quoted, found.native.columns), strict=True)))

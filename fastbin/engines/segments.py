@@ -22,17 +22,16 @@ from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin.binning.uniform_mass import UniformMassBinning
-from fastbin.engines.arrays import Names
-from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, Fault, needs_rows, no_samples, refuse
-from fastbin.engines.group_by import frame_of
-from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable, sql_table
-from fastbin.engines.tables import how_to_bring, package_of
+from fastbin.engines.group_by import FitColumns, frame_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import BinaryMethod, Told, named
 from fastbin.multi.cells import CellKind, CellPart, FittedSet, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
+from fastbin.tables.frames import Names
+from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
+from fastbin.tables.opening import how_to_bring, package_of
+from fastbin.tables.sql import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
 MOST_PRODUCT = 2**62
@@ -101,8 +100,8 @@ class _Query(NamedTuple):
     """Rows in an engine, with the columns c_segment, c_score, c_one and c_weight."""
 
     rows: SqlTable
-    columns: Columns
-    frame: Any
+    columns: FitColumns
+    plain: SqlTable  # the rows with their own names
     segment: str
     has_text: bool
 
@@ -116,10 +115,10 @@ class _Query(NamedTuple):
                 f"and Spark alone; {how_to_bring(table)}"
             )
         score_range = _score_range(method, table)
-        frame = frame_of(table, names)
-        columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
+        rows = frame_of(table, names)
+        assert isinstance(rows, SqlTable)
+        columns = FitColumns.of(rows, names, score_range, positive)
         assert names.segment is not None
-        rows = sql_table(table).plain(dict.fromkeys(name for name in names if name is not None), weight=names.weight)
         kind = rows.types[names.segment]
         if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
             raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
@@ -138,7 +137,7 @@ class _Query(NamedTuple):
             "c_weight": weight,
             "c_good": f"CASE WHEN {good} THEN 1 ELSE 0 END",
         }
-        return cls(rows.selected(chosen), columns, frame, names.segment, kind in TEXTS)
+        return cls(rows.selected(chosen), columns, rows, names.segment, kind in TEXTS)
 
     def totals(self) -> tuple[list[Key], _Totals]:
         """The keys, ascending, and what they hold; bad rows are refused."""
@@ -150,7 +149,7 @@ class _Query(NamedTuple):
         found = self.rows.run(query).fetched()
         n_rows = sum(row[1] for row in found)
         if sum(row[2] for row in found) < n_rows:
-            self.columns.refuse_bad_rows(self.frame)
+            self.columns.refuse_bad_rows(self.plain)
         missing = sum(row[1] for row in found if row[0] is None)
         if missing:
             refuse([Fault(self.segment, MISSING, missing)], n_rows)

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from fastbin.engines.frames_narwhals import NarwhalsFrame
-from fastbin.engines.frames_spark import CELLS_OF_A_PARTITION, MOST_VALUES, VALUES_OF_A_PARTITION
+from fastbin.tables.frames import NarwhalsFrame
+from fastbin.tables.sql import CELLS_OF_A_PARTITION, MOST_VALUES, VALUES_OF_A_PARTITION
 from oracle import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "engines.md"

@@ -13,8 +13,8 @@ import pytest
 
 import fastbin as fb
 from fastbin._fit import batches
-from fastbin.io.ipc import IpcTable
-from fastbin.io.replay import Replay
+from fastbin.tables.parquet import IpcTable
+from fastbin.tables.replay import Replay
 
 N = 3000
 RNG = np.random.default_rng(11)

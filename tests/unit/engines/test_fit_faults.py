@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import tables
-from fastbin.io import replay
+from fastbin.tables import opening as tables
+from fastbin.tables import replay
 
 N = 5000
 RNG = np.random.default_rng(0)

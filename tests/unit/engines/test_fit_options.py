@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import tables
-from fastbin.engines.tables import stream_of
-from fastbin.io import replay
+from fastbin.tables import opening as tables
+from fastbin.tables import replay
+from fastbin.tables.opening import stream_of
 
 N = 5000
 RNG = np.random.default_rng(0)

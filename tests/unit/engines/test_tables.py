@@ -15,7 +15,7 @@ import pyarrow.dataset
 import pytest
 
 import fastbin as fb
-from fastbin.engines.tables import must_not_move, package_of, stream_of, unwrapped
+from fastbin.tables.opening import must_not_move, package_of, stream_of, unwrapped
 from fresh_python import run_python
 
 TABLE = pa.table({"p": [0.25, 0.5, 0.75] * 20, "y": [0, 1, 1] * 20})
@@ -138,7 +138,7 @@ def test_no_library_is_imported_for_a_table_of_another() -> None:
     code = """
 import sys
 import pyarrow as pa
-from fastbin.engines.tables import stream_of
+from fastbin.tables.opening import stream_of
 print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).batches(["p"])))
 print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])
 """

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.io import open_table, read_columns
-from fastbin.io.parsing import MISSING
-from fastbin.io.text import BLOCK_BYTES
-from fastbin.io.writing import open_writer, schema_of
+from fastbin.tables.columns import MISSING_WORDS
+from fastbin.tables.text import BLOCK_BYTES
+from fastbin.tables.writing import open_writer, schema_of
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -173,7 +173,7 @@ def test_errors_in_csv_name_line_and_column(tmp_path: Path) -> None:
     assert error_of(tmp_path / "a.csv.gz", gzip.compress(b"p,y\n1,1\n1,x\n")).startswith(", line 3, column y: 'x'")
 
 
-@pytest.mark.parametrize("spelling", [spelling.decode() for spelling in MISSING])
+@pytest.mark.parametrize("spelling", [spelling.decode() for spelling in MISSING_WORDS])
 def test_missing_values_by_any_usual_name(tmp_path: Path, spelling: str) -> None:
     assert "line 3, column p: the value is missing" in error_of(tmp_path / "a.csv", f"p,y\n0.5,1\n{spelling},1\n")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._base.errors import InputError
 from fastbin._base.files import is_replaceable
-from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
+from fastbin.tables.table import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
 
 if TYPE_CHECKING:
     from typing_extensions import Self

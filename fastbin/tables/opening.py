@@ -1,19 +1,20 @@
-"""What a table is: recognised by the name of its type, and read as Arrow batches of the columns that are needed.
+"""Any table opened: recognised by the name of its type, and read as Arrow batches of the columns that are needed.
 
-No library is imported for a table that is none of its own.
+No library is imported for a table of another one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from typing import Any, NoReturn
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import Any, NamedTuple, NoReturn
 
-from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin.io import Table
-from fastbin.io.base import sliced
+from fastbin.tables.columns import as_text, column_of, first_true, is_integer, without_missing
+from fastbin.tables.files import ColumnReader, open_table
+from fastbin.tables.replay import Replay
+from fastbin.tables.table import Table, pyarrow, sliced
 
 # How rows may be counted.
 ENGINES = ("auto", "stream", "group-by")
@@ -130,13 +131,58 @@ def is_path(table: Any) -> bool:
     return isinstance(table, (str, os.PathLike, Table))
 
 
+class Opened(NamedTuple):
+    """A table whose columns can be read as Arrow, and their names there."""
+
+    rows: Table
+    names: dict[str, str]  # by argument
+    positive: Any  # the label that still is to be compared
+
+
+def open_columns(
+    table: Any,
+    columns: Mapping[str, str],
+    positive: Any = None,
+    *,
+    keys: Mapping[str, Any],
+    kept: bool = False,
+    propagate: tuple[str, ...] = (),
+) -> Opened:
+    """Some columns of any table, those of text files parsed: labels as 0 and 1, keys as they are compared, the rest as numbers.
+
+    Parameters
+    ----------
+    table : object
+        A path, what `fastbin.io.open_table` has opened, or what `unwrapped` gives.
+    columns : mapping of str to str
+        The columns that will be read, by argument.
+    positive : optional
+        The label that counts as 1.
+    keys : mapping
+        For a text file: the type of keys, "int64" or "uint64", by argument; ``None`` where they stay text.
+    kept : bool
+        Whether parsed columns, which must be numbers, are kept for further passes: in memory, or beyond 256 MB (or half of the
+        table's memory limit) in a temporary file, until the table is closed.
+    propagate : tuple of str
+        Arguments whose missing values become NaN.
+    """
+    if not is_path(table):
+        return Opened(stream_of(table), dict(columns), positive)
+    table = table if isinstance(table, Table) else open_table(table)
+    table.check_columns(*columns.values())
+    if not table.is_text:
+        return Opened(table, dict(columns), positive)
+    parsed = _Parsed(table, columns, keys, positive, kept=kept, propagate=propagate)
+    return Opened(parsed, parsed.called, None)
+
+
 def stream_of(table: Any) -> Stream:
     """The table as a stream of Arrow batches.
 
     Parameters
     ----------
     table : object
-        Anything but a path (`fastbin.engines.files.stream_file`): what `unwrapped` gives.
+        Anything but a path: what `unwrapped` gives.
 
     Raises
     ------
@@ -160,14 +206,6 @@ def _refuse(table: Any) -> NoReturn:
     if hasattr(table, "sql") and hasattr(table, "execute"):
         raise InputTypeError(f"table is {kind}, a connection; pass (connection, query)")
     raise InputTypeError(f"table is {kind}; {A_TABLE}")
-
-
-def pyarrow() -> Any:
-    """PyArrow, or an error that says how to get it."""
-    with needed_for("tables of other libraries", extra="engines"):
-        import pyarrow
-        import pyarrow.compute
-    return pyarrow
 
 
 # ------------------------------------------------------------------------------------------------- one function a library
@@ -298,3 +336,71 @@ _STREAMS: dict[str, Callable[[Any], Stream | None]] = {
     "dask_expr": _of_dask,
     "pyarrow": _of_pyarrow,
 }
+
+
+# ------------------------------------------------------------------------------------------------- text files
+
+
+class _Parsed(Stream):
+    """Columns of a text file by argument: keys as text or integers, all others as numbers.
+
+    Two arguments may be of one column, which then is there twice, each time in the type of its argument. Parsed rows that are
+    kept, which must be numbers alone, can be read again.
+    """
+
+    memory_limit = 0  # for further copies of these rows
+
+    def __init__(
+        self, table: Table, columns: Mapping[str, str], keys: Mapping[str, Any], positive: Any, *, kept: bool,
+        propagate: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        self._table, self._positive, self._propagate = table, positive, propagate
+        self._numbers = {argument: name for argument, name in columns.items() if argument not in keys}
+        self._keys = {argument: (name, keys[argument]) for argument, name in columns.items() if argument in keys}
+        self.called: dict[str, str] = {}
+        for argument in (*self._numbers, *self._keys):
+            name = columns[argument]
+            self.called[argument] = name if name not in self.called.values() else f"{name} (as {argument})"
+        self._kept = Replay(self._parse, limit=table.most_kept) if kept else None
+        super().__init__(table.path, list(self.called.values()), self._rows, once=not kept)
+
+    def _rows(self, wanted: list[str]) -> Iterator[Any]:
+        pa = pyarrow()
+        for arrays in self._parse() if self._kept is None else self._kept:
+            yield pa.RecordBatch.from_arrays([pa.array(array) for array in arrays], self.names).select(wanted)
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+
+    def _parse(self) -> Generator[tuple[Any, ...], None, None]:
+        label = "label" if "label" in self._numbers else None
+        reader = ColumnReader(
+            self._table, self._numbers, label=label, positive=self._positive, whole=("weight",), propagate=self._propagate
+        )
+        wanted = dict.fromkeys([*reader.names, *(name for name, _ in self._keys.values())])
+        for batch in self._table.batches(list(wanted), BATCH_ROWS):
+            first_row = reader.first_row
+            numbers = reader.read(batch).values()
+            yield (*numbers, *(self._read_keys(batch, name, kind, first_row) for name, kind in self._keys.values()))
+        reader.finish()
+
+    def _read_keys(self, batch: Any, name: str, kind: Any, first_row: int) -> Any:
+        pa = pyarrow()
+        text = as_text(self._table, name, without_missing(column_of(batch, name)), first_row)
+        if kind is None:
+            return text
+        is_tie_key = kind == "uint64"
+        if is_tie_key:  # all are different, so that looking at each would take long
+            with suppress(pa.ArrowInvalid):
+                return text.cast(kind)
+        fits = _is_tie_key if is_tie_key else is_integer  # of which 007 is none, though it could be cast
+        wrong = next((value for value in text.unique().drop_null().to_pylist() if not fits(value)), None)
+        if wrong is not None:
+            row = first_row + first_true(pa.compute.equal(text, wrong).fill_null(False))
+            raise InputError(f"{self._table.place(row)}, column {name}: {wrong[:60]!r} is not an integer, as is needed here")
+        return text.cast(kind)
+
+
+def _is_tie_key(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) < 2**64

@@ -40,6 +40,14 @@ def arrow() -> Any:
     return pyarrow
 
 
+def pyarrow() -> Any:
+    """PyArrow, or an error that says how to get it."""
+    with needed_for("tables of other libraries", extra="engines"):
+        import pyarrow
+        import pyarrow.compute
+    return pyarrow
+
+
 def address_space() -> int | None:
     """The limit on the address space of this process in bytes (``ulimit -v``), or ``None``."""
     try:
@@ -101,7 +109,7 @@ def suffixes(path: str) -> tuple[str, str | None]:
 
 def as_plain(column: Any) -> Any:
     """An Arrow array without a dictionary."""
-    return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
+    return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
 
 
 def reopened(option: str, value: str) -> Wording:
