@@ -15,7 +15,7 @@ from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.fingerprint import edge_scores
 from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out
-from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
+from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online.counted import row_of_each_bin
@@ -30,7 +30,7 @@ NOT_COUNTED = (
 
 
 class _FromCounts(Findings):
-    """What assessments say that were made of counts."""
+    """The remark of assessments that were made of counts."""
 
     @property
     def in_short(self) -> tuple[str, ...]:
@@ -160,7 +160,11 @@ def _left_out(tally: Counted) -> LeftOut:
     return LeftOut(int(tally.left_out[NO_SCORE]), int(tally.left_out[OUTSIDE]))
 
 
-# ------------------------------------------------------------------------------------------------- the score line cut at the
+# ------------------------------------------------------------------------------------------------- pieces of the score line
+
+# A piece lies between two edges of the model, or is the score of an edge of its bins, of which a fit makes its fingerprint. So
+# rows that are counted by piece and label are known, as far as the model can tell, by one row for each with a frequency; any
+# function of the counts is computed from these rows by the functions that take rows.
 
 
 BELOW = np.uint64(2**64 - 1)  # the key of an edge that tied scores lie below
@@ -212,13 +216,9 @@ def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table
         cells = [key for key, example in parts for _ in example[0]]
     label, piece = np.nonzero(table)
     return CountedRows(
-        scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if _needs_key(model) else None,
+        scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_key(model) else None,
         None if isinstance(pieces, BinnedModel) else [cells[at] for at in piece.tolist()],
     )  # fmt: skip
-
-
-def _needs_key(model: BinnedModel | ModelSet) -> bool:
-    return any(own.needs_key for own in models_of(model))
 
 
 def _numbered(pieces: ModelSet) -> list[tuple[Key, BinnedModel]]:

@@ -29,6 +29,7 @@ from fastbin.engines.predicting import (
     check_rows,
     check_types,
     models_of,
+    needs_key,
     with_answer,
 )
 from fastbin.export.steps import limits_of
@@ -38,13 +39,8 @@ from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
 from fastbin.tables.labels import MISSING, NEGATIVE, Fault, LabelColumn, check_positive, refuse
 from fastbin.tables.opening import (
     ENGINES,
-    ignores_case,
-    is_frame,
-    is_path,
-    open_columns,
-    package_of,
-    stream_of,
-    unwrapped,
+    Opened,
+    open,
 )
 from fastbin.tables.sql import BOOLEANS, NUMBERS, TEXTS, SqlTable, is_whole, sql_table
 from fastbin.tables.table import check_columns
@@ -137,7 +133,7 @@ def count(
     ------
     InputError, InputTypeError
         For rows that no bin takes (a score that is missing, NaN, infinite or outside the range, an unknown cell, a missing
-        key), labels other than 0 and 1, and weights that are no counts, each with the number of such rows; and for tables that
+        key), labels other than 0 and 1, and weights other than counts, each with the number of such rows; and for tables that
         cannot be counted.
 
     Notes
@@ -164,20 +160,15 @@ def count(
         left_out[UNKNOWN] = unknown
     if left_out:
         refuse_left_out(left_out, tally.n_rows)
-    parts = {value: _counts_of(part[:, :n_bins], label is not None) for value, part in tally.tables.items()}
-    everything = sum(tally.tables.values(), np.zeros((2, n_bins), np.int64))
-    if by is None:
-        return _counts_of(everything, label is not None)
-    ordered = sorted(parts, key=lambda value: (value is None, 0 if value is None else value))
-    return BinCounts(*_pair(everything, label is not None), {value: parts[value] for value in ordered})
+    groups: dict[Any, BinCounts] = {}
+    if by is not None:
+        ordered = sorted(tally.tables, key=lambda value: (value is None, 0 if value is None else value))
+        groups = {value: _counts_of(tally.tables[value][:, :n_bins], label, {}) for value in ordered}
+    return _counts_of(sum(tally.tables.values(), np.zeros((2, n_bins), np.int64)), label, groups)
 
 
-def _pair(table: Int64s, has_labels: bool) -> tuple[Int64s, Int64s | None]:
-    return table.sum(axis=0), table[1].copy() if has_labels else None
-
-
-def _counts_of(table: Int64s, has_labels: bool) -> BinCounts:
-    return BinCounts(*_pair(table, has_labels))
+def _counts_of(table: Int64s, label: str | None, groups: dict[Any, BinCounts]) -> BinCounts:
+    return BinCounts(table.sum(axis=0), None if label is None else table[1].copy(), groups)
 
 
 def refuse_left_out(left_out: dict[int, int], n_rows: int) -> None:
@@ -196,44 +187,40 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
     asked = asked._replace(positive=check_positive(asked.positive))
     if asked.score is None:
         raise InputTypeError("score is None; name the column of scores")
-    if is_path(table):
-        if engine == "group-by":
-            raise InputError(
-                f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out"
-            )
-        return _count_stream(table, partition, asked, progress)
-    table = unwrapped(table)
-    package = package_of(table)
+    opened = open(table)
+    if engine == "group-by":
+        opened.refuse_path()
+    package = opened.package
     if package in ("pyspark", "duckdb") and (engine == "group-by" or (engine == "auto" and package == "pyspark")):
         count_all: Callable[[Any, Partition, Asked], Counted] = count_by_sql
     elif package in ("dask", "dask_expr") and engine != "group-by":
         count_all = _count_partitions
     elif engine == "group-by" or package in ("pyspark", "ibis"):
-        raise InputTypeError(_no_way(table, package, engine))
+        raise InputTypeError(_no_way(opened, engine))
     else:
-        return _count_stream(table, partition, asked, progress)
-    if not is_frame(table):
-        raise InputTypeError(f"table is a {type(table).__name__} of {package}; pass a DataFrame")
-    check_columns(f"the {type(table).__name__}", list(table.columns), asked.columns.values(), ignores_case=ignores_case(table))
-    tally = count_all(table, partition, asked)
+        return _count_stream(opened, partition, asked, progress)
+    if not opened.is_frame:
+        raise InputTypeError(f"table is a {opened.kind} of {package}; pass a DataFrame")
+    check_columns(f"the {opened.kind}", opened.names, asked.columns.values(), ignores_case=opened.ignores_case)
+    tally = count_all(opened.native, partition, asked)
     if progress is not None:
         progress(1, tally.n_rows)
     return tally
 
 
-def _no_way(table: Any, package: str, engine: str) -> str:
-    if package == "pyspark":
+def _no_way(table: Opened, engine: str) -> str:
+    if table.package == "pyspark":
         return "engine is 'stream', and the rows of Spark stay where they are; leave engine out"
-    if package == "ibis":
+    if table.package == "ibis":
         return "table is of Ibis, which has no expression for the bins; pass table.to_pyarrow_batches()"
-    return f"engine is {engine!r}, and a {type(table).__name__} of {package} is not asked by SQL; leave engine out"
+    return f"engine is {engine!r}, and a {table.kind} of {table.package} is not asked by SQL; leave engine out"
 
 
-def _count_stream(table: Any, partition: Partition, asked: Asked, progress: Progress | None) -> Counted:
-    # Of a text file: the type of the keys of a set is known; those of other columns stay text.
+def _count_stream(table: Opened, partition: Partition, asked: Asked, progress: Progress | None) -> Counted:
+    # In a text file the type of the keys of a set is known; those of other columns stay text.
     has_numbers = isinstance(partition, ModelSet) and isinstance(partition.keys[0], int)
     keys = {"cell": "int64" if has_numbers else None, "key": "uint64", "by": None}
-    rows, names, positive = open_columns(table, asked.columns, asked.positive, keys=keys, propagate=("score",))
+    rows, names, positive = table.read(asked.columns, asked.positive, keys=keys, propagate=("score",))
     asked = Asked(**names, positive=positive)
     counter = Counter(partition, asked)
     with closing(rows):
@@ -258,12 +245,12 @@ def _count_partitions(frame: Any, partition: Partition, asked: Asked) -> Counted
 
 def _count_part(frame: Any, partition: Partition, asked: Asked) -> Counter:
     counter = Counter(partition, asked)
-    for batch in stream_of(frame).batches():
+    for batch in open(frame).stream().batches():
         counter.add(batch)
     return counter
 
 
-# ------------------------------------------------------------------------------------------------- rows counted by bin, where
+# ------------------------------------------------------------------------------------------------- rows that stream
 
 
 Partition = BinnedModel | ModelSet
@@ -295,12 +282,12 @@ def n_counted(partition: Partition) -> int:
 def pool_of(partition: Partition) -> BinnedModel:
     """The pool that scores cells which a set does not know."""
     pool = partition.pool if isinstance(partition, ModelSet) else None
-    assert pool is not None, "rows are of unknown cells, and there is no pool"
+    assert pool is not None, "rows are of unknown cells, and the set lacks a pool"
     return pool
 
 
 class Counted(NamedTuple):
-    """What was counted."""
+    """The samples of a table by label and bin."""
 
     tables: dict[Any, Int64s]  # int64 (2, n_bins), samples by label, for each value of the column `by`; None without one
     left_out: Int64s  # rows without an answer, by the reasons of `fastbin.engines.predicting`
@@ -402,7 +389,7 @@ class Counter:
         self._n_samples += other._n_samples
 
     def tally(self) -> Counted:
-        """What was counted; rows with bad labels or weights are refused."""
+        """The counts; rows with bad labels or weights are refused."""
         faults = [Fault(str(self._asked.weight), what, count) for what, count in self._bad_weights.items()]
         faults += [] if self._labels is None else self._labels.faults()
         if self._labels is not None:
@@ -414,7 +401,9 @@ class Counter:
         return Counted(self.tables, self.left_out, self.n_rows)
 
 
-# ------------------------------------------------------------------------------------------------- rows counted by bin with G
+# ------------------------------------------------------------------------------------------------- GROUP BY
+
+# The engine places a row by the SQL of its bin, and a row for each bin comes back.
 
 
 # Values of these types, in full, are made of others.
@@ -436,7 +425,7 @@ class _Group(NamedTuple):
     samples: Any  # an integer, of the engine's own type
     weight_missing: int
     weight_negative: int
-    least: Any  # label, where it is no 0 or 1
+    least: Any  # label, where it is neither 0 nor 1
     greatest: Any
 
 
@@ -464,11 +453,11 @@ class _SqlRows(NamedTuple):
     def placed(self, partition: Partition) -> _SqlRows:
         """With the column c_bin of what `fastbin.export` gives as the bin."""
         cell, key = (f"c_{name}" if name in self.asked.columns else None for name in ("cell", "key"))
-        columns = ModelColumns("c_score", cell, key if _compares_keys(partition) else None)
+        columns = ModelColumns("c_score", cell, key if needs_key(partition) else None)
         return self._replace(table=with_answer(self.table, partition, columns, "bin", "c_bin"))
 
     def in_unknown_cells(self) -> _SqlRows:
-        """Of placed rows those that a pool scores and no cell; without their bins."""
+        """The placed rows that a pool scores, and none of the cells; without their bins."""
         names = [name for name in self.table.types if name != "c_bin"]
         return self._replace(table=self.table.where("c_bin = -1").selected({name: name for name in names}))
 
@@ -505,7 +494,7 @@ class _SqlRows(NamedTuple):
         lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
-        if _compares_keys(partition) and self.asked.key is not None:
+        if needs_key(partition) and self.asked.key is not None:
             kind = self.table.types["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
             cases.append(f"WHEN {inside} AND (c_key IS NULL{bad}) THEN {NO_KEY}")
@@ -547,7 +536,3 @@ def _first_bins(models: ModelSet, groups: list[_Group]) -> dict[Any, int]:
     """The number of the first bin of each cell that holds rows."""
     cells = list(dict.fromkeys(group.cell for group in groups if group.cell is not None))
     return dict(zip(cells, models.first_bin[models.find(cells)].tolist(), strict=True)) if cells else {}
-
-
-def _compares_keys(partition: Partition) -> bool:
-    return any(own.needs_key for own in models_of(partition))

@@ -39,12 +39,8 @@ from fastbin.tables.labels import (
 )
 from fastbin.tables.opening import (
     ENGINES,
-    how_to_bring,
-    is_path,
-    must_not_move,
-    open_columns,
-    package_of,
-    unwrapped,
+    Opened,
+    open,
 )
 from fastbin.tables.replay import Replay, default_limit
 from fastbin.tables.table import Table, pyarrow
@@ -98,7 +94,7 @@ def fit(
         is absent or there twice; for an empty table; where a pass sees other rows than the one before, as in a query that draws
         at random; for a reader that can be read once, where a second pass is needed and the rows are more than are kept.
     InputTypeError
-        For what is no table, and for columns of types that are no scores, labels, whole weights or keys of segments.
+        If `table` is not a table, or a column has a type that scores, labels, whole weights or keys of segments cannot have.
     MissingDependencyError
         Where PyArrow, or what the engine needs, is not installed.
 
@@ -137,16 +133,16 @@ def fit(
     method = _method_for(calibrator, segment)
     method._event = event_of(positive)
     names = Names(score, label, weight, segment)
-    table = table if is_path(table) else unwrapped(table)
+    opened = open(table)
     told: list[str] = []
-    if engine == "group-by" or (engine == "auto" and must_not_move(table)):
-        model = _fit_by_groups(method, table, names, positive, progress, told)
+    if engine == "group-by" or (engine == "auto" and opened.stays):
+        model = _fit_by_groups(method, opened, names, positive, progress, told)
     else:
         columns = {argument: name for argument, name in names._asdict().items() if name is not None}
         # With segments, whose keys stay text, rows are read once.
-        opened = open_columns(table, columns, positive, keys={"segment": None}, kept=segment is None)
-        with closing(opened.rows):
-            reader = ArrayReader(opened.rows, Names(**opened.names), _score_range(method), opened.positive)
+        rows, called, positive = opened.read(columns, positive, keys={"segment": None}, kept=segment is None)
+        with closing(rows):
+            reader = ArrayReader(rows, Names(**called), _score_range(method), positive)
             model = _fit_stream(method, reader, progress, told)
     for text in told:
         warnings.warn(text, FastbinWarning, stacklevel=2)
@@ -154,7 +150,7 @@ def fit(
 
 
 def _method_for(calibrator: Any, segment: str | None) -> Calibrator | SegmentedBinning:
-    """What is fitted: a copy of what was given."""
+    """A copy of the calibrator that was given, or of the default."""
     given = CertifiedCalibration() if calibrator is None else calibrator
     if isinstance(given, SegmentedBinning):
         if segment is None:
@@ -189,40 +185,35 @@ def _fit_stream(
 
 
 def _fit_by_groups(
-    method: Calibrator | SegmentedBinning, table: Any, names: Names, positive: Any, progress: Progress | None, told: list[str]
+    method: Calibrator | SegmentedBinning,
+    table: Opened,
+    names: Names,
+    positive: Any,
+    progress: Progress | None,
+    told: list[str],
 ) -> BinnedModel | ModelSet:
     """The engine counts; what needs rows is refused by name."""
-    if is_path(table):
-        raise InputError(f"table is the path {str(table)!r}, and engine is 'group-by'; pass a relation, or leave engine out")
+    table.refuse_path()
     if isinstance(method, SegmentedBinning):
         from fastbin.engines.segments import fit_segments
 
         return fit_segments(table, names, positive, method, told, progress)
-    why = method._why_all_rows(how_to_bring(table))
+    why = method._why_all_rows(table.how_to_bring)
     if why is not None:
-        raise needs_rows(f"a {type(table).__name__} of {package_of(table)} is", why)
-    from fastbin.engines.group_by import FitColumns, GroupBySource, frame_of
+        raise needs_rows(f"a {table.kind} of {table.package} is", why)
+    from fastbin.engines.group_by import FitColumns, GroupBySource
 
     method._told = told
-    frame = frame_of(table, names)
+    frame = table.frame(names)
     columns = FitColumns.of(frame, names, _score_range(method), positive)
     return method._fit_source(GroupBySource(frame, columns, progress)).model_
 
 
-# ------------------------------------------------------------------------------------------------- the columns of a table as
+# ------------------------------------------------------------------------------------------------- rows that stream
 
 
 class ArrayReader:
-    """The columns of a table as the batches that a fit takes.
-
-    Parameters
-    ----------
-    stream : Table
-    names : Names
-    score_range : (low, high) or None
-    positive : optional
-        The label that counts as 1.
-    """
+    """The columns of a table as the batches that a fit takes."""
 
     def __init__(self, stream: Table, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
@@ -244,7 +235,7 @@ class ArrayReader:
 
     def _rows(self) -> Generator[tuple[Array, ...], None, None]:
         reading = _Reading(self)
-        # Where there is no second pass to count them in.
+        # If the rows can be read once, faults are counted as they come.
         faults = None if self.stream.can_be_read_again else FaultCounter(self)
         with closing(self._columns()) as parts:
             for columns in parts:
@@ -329,7 +320,7 @@ class StreamSource(BatchesSource):
 
 
 class _Reading:
-    """What one pass has seen so far."""
+    """One pass, so far."""
 
     def __init__(self, reader: ArrayReader) -> None:
         self._names, self._has_words = reader.names, reader.positive is not None
@@ -424,6 +415,3 @@ class FaultCounter:
             of_score = [fault for fault in self._found.values() if fault.column == self._names.score]
             others = [fault for fault in self._found.values() if fault.column != self._names.score]
             refuse([*of_score, *self._labels.faults(), *others], self.n_rows)
-
-
-# ------------------------------------------------------------------------------------------------- files, folders and pattern

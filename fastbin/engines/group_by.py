@@ -23,7 +23,7 @@ from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import GREATEST, limits_of
 from fastbin.tables.columns import real_weights
-from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names, NarwhalsFrame
+from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names
 from fastbin.tables.labels import (
     INFINITE,
     MISSING,
@@ -35,25 +35,9 @@ from fastbin.tables.labels import (
     refuse,
     strange_label,
 )
-from fastbin.tables.opening import column_names, ignores_case, is_frame, package_of
-from fastbin.tables.sql import sql_table
-from fastbin.tables.table import check_columns
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
-
-
-def frame_of(table: Any, names: Names) -> Frame:
-    """The columns of these names in a table of an engine, as what queries are made of."""
-    package, kind = package_of(table), type(table).__name__
-    is_sql, is_spark = package in ("duckdb", "pyspark"), package == "pyspark"
-    if not is_frame(table):
-        if is_spark:
-            raise InputTypeError(f"table is a {kind} of pyspark; pass a DataFrame, or (session, query)")
-        raise InputTypeError(f"table is of type {kind}, which is not asked by GROUP BY; leave engine out")
-    called = "the Spark frame" if is_spark else "the table"
-    wanted = check_columns(called, column_names(table), names, ignores_case=ignores_case(table))
-    return sql_table(table).plain(wanted, weight=names.weight) if is_sql else NarwhalsFrame.of(table, package, wanted, names)
 
 
 class GroupBySource(Source):
@@ -158,13 +142,13 @@ class _Level(NamedTuple):
 
     @classmethod
     def root(cls, limits: tuple[float, float], cuts: Cuts, n_cells: int) -> _Level:
-        """Of the first query."""
+        """The level of the first query."""
         low, high = (np.array([limit]) for limit in limits)
         return cls(low, high, float(n_cells), cuts.by_ratio, cuts._asdict())
 
     @classmethod
     def inside(cls, plan: Plan, before: _Level) -> _Level:
-        """Of a later one. Its table has a row for each interval and each cell of the query before that may hold its scores."""
+        """The level of a later query. Its table has a row for each interval and each cell before that may hold its scores."""
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_cut, number = plan.n_cells > 0, np.arange(len(plan.low))
@@ -187,12 +171,12 @@ class _Level(NamedTuple):
         cell = cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
         if not self.table["is_listed"].any():
             return rows.select(**columns, cell=rows.as_key(cell))
-        # One of the two terms is 0. So there is no choice between cases, which some engines lack. A score goes out once.
+        # One of the two terms is 0. A choice between cases is not needed, which some engines lack. A score goes out once.
         listed = score * rows.column("is_listed")
         return rows.select(**{**columns, "score": score - listed}, cell=listed + cell)
 
     def cut_only(self) -> _Level:
-        """Without the listed intervals, whose scores are no numbers of cells."""
+        """Without the listed intervals, whose scores are not numbers of cells."""
         is_cut = self.table["is_listed"] == 0.0
         return self._replace(table={name: column[is_cut] for name, column in self.table.items()})
 
@@ -222,7 +206,7 @@ class _Level(NamedTuple):
         return interval, self.cell[first[interval] + nth]
 
 
-# ------------------------------------------------------------------------------------------------- which columns of a table a
+# ------------------------------------------------------------------------------------------------- the columns of a fit
 
 
 NUMERIC = (FLOAT, INTEGER, BOOLEAN)
@@ -296,7 +280,7 @@ class FitColumns(NamedTuple):
         rows, faults = groups["rows"].astype(np.int64), []
         told = {column: np.zeros(len(rows), np.bool_) for column, _, _ in kinds}
         for i, (column, what, condition) in enumerate(kinds):
-            # NULL, as a condition about NULL, holds for none. Of several faults of one value the first is told.
+            # NULL, as a condition about NULL, holds for none. The first of several faults of one value is told.
             is_so = np.array([value is not None and value == 1 for value in groups[f"is_{i}"].tolist()], np.bool_)
             n_rows = int(rows[is_so & ~told[column]].sum())
             told[column] |= is_so
@@ -311,7 +295,7 @@ class FitColumns(NamedTuple):
         return strange_label() if self.positive is None else strange_label(self.one, self.zero)
 
     def _faults(self, frame: Frame) -> list[tuple[str, str, Any]]:
-        """What may be wrong: the column, in words, and as a condition."""
+        """The possible faults: the column, the words, and the condition."""
         score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
         low, high = limits_of(self.score_range)
         is_finite = (score <= GREATEST) & (score >= -GREATEST)
@@ -347,7 +331,12 @@ def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
     return (seen.zeros or seen.ones or [positive])[0], (seen.ones or [positive])[0]
 
 
-# ------------------------------------------------------------------------------------------------- cells of the score line, a
+# ------------------------------------------------------------------------------------------------- cells of the score line
+
+# Cells are arithmetic that every engine has. A cell is the sum of two rounded-down numbers, both monotone in the score: one
+# counts steps of equal width, the other steps of equal ratio. So the cells are cut finely both where scores lie evenly and
+# where they crowd towards zero, and a step needs no choice between cases. How exactly an engine computes does not matter: cells
+# are known by the scores that they hold.
 
 
 LEAST_NORMAL = float(np.finfo(np.float64).tiny)
@@ -355,7 +344,7 @@ LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 # Between the cells of two intervals there is room for what rounding may add below and above.
 ROOM = 2
 
-# Where there is no score range, logits lie here, and half of all cells.
+# Without a score range, logits lie here, and half of all cells.
 USUAL = 32.0
 
 # An interval with so many steps of the ratio e between its ends is cut by ratio, too.
@@ -391,7 +380,7 @@ class Cuts(NamedTuple):
 
     @classmethod
     def whole(cls, score_range: ScoreRange, n_cells: int) -> Cuts:
-        """Of all scores: evenly in a range, and without one half by ratio, half where logits lie."""
+        """All scores: evenly in a range, and without one half by ratio, half where logits lie."""
         low, high = (np.array([end]) for end in limits_of(score_range))
         n, zero = np.array([n_cells]), np.zeros(1, np.int64)
         if has_width(low, high)[0]:

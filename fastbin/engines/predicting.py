@@ -20,7 +20,7 @@ from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of
-from fastbin.tables.opening import ignores_case, is_path, unwrapped
+from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
 from fastbin.tables.table import as_plain, check_column, pyarrow
 
@@ -28,7 +28,7 @@ OUTPUT = "probability"
 
 
 class Request(NamedTuple):
-    """What is asked of a table: a model, and the columns that it reads and writes."""
+    """A request to a table: a model, and the columns that it reads and writes."""
 
     model: BinnedModel | ModelSet
     score: str
@@ -70,9 +70,9 @@ def predict(
     score : str
         The column of scores: floats, integers or decimals, which the engine converts to doubles.
     cell : str, optional
-        Of a set, and of a set alone: the column with the key of each row's model.
+        Only for a ModelSet: the column with the key of each row's model.
     key : str, optional
-        Of a model that splits ties by key, and of such a one alone: the column of tie keys. Texts of 16 lower-case hexadecimal
+        Only for a model that splits ties by key: the column of tie keys. Texts of 16 lower-case hexadecimal
         digits in every engine, ``format(key, "016x")``; unsigned integers, too, in all but Spark, which has none of 64 bits.
     output : str
         The name of the new column.
@@ -80,7 +80,8 @@ def predict(
     Returns
     -------
     table
-        Of the type of `table`, with the float64 column `output` after its own columns. Of what Narwhals wraps, the native type.
+        The type of `table`, with the float64 column `output` after its own columns; the native type of a table that Narwhals
+        wraps.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def predict(
 
     Notes
     -----
-    **Rows without an answer** are no error, as a lazy table would find out too late: a row whose score is missing, NaN,
+    **Rows without an answer** are not an error, as a lazy table would find out too late: a row whose score is missing, NaN,
     infinite or outside the range of the model, whose cell is missing, or unknown to a set that refuses such, or whose key is
     missing or no key, gets NULL (NaN in pandas and Dask). ``model.predict`` refuses such rows.
 
@@ -98,9 +99,9 @@ def predict(
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
     taken as the doubles that they are. Values of smooth models use exp and log, whose last bit is the engine's own.
 
-    Of sets, and of models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
+    For sets, and for models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
 
-    Of Ibis and other tables that only speak SQL: ``fastbin.export.sql`` gives the expression.
+    For Ibis and other tables that only speak SQL, ``fastbin.export.sql`` gives the expression.
 
     O(n log n_bins) time, O(1) memory beside the table's own.
 
@@ -115,20 +116,18 @@ def predict(
     1   2  0.5          0.7
     2   3  NaN          NaN
     """
-    request = Request(check_deterministic(as_model_or_set(model)), score, cell, key, output)
-    table = unwrapped(table)
-    kind = kind_of(table)
-    names = list(_NAMES[kind](table))
-    has_one_case = ignores_case(table)
-    require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
+    request = Request(_check_deterministic(as_model_or_set(model)), score, cell, key, output)
+    opened = open(table)
+    way, names, has_one_case = _way_of(opened), opened.names, opened.ignores_case
+    _require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
     _refuse_clash(names, output, ignores_case=has_one_case)
-    return _PREDICT[kind](table, request)
+    return way(opened.native, request)
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
-def check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
+def _check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
     """Refuse a model that does not give the same answer to the same row."""
     for own in models_of(model):
         if own.delta > 0.0:
@@ -142,24 +141,24 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
     if not isinstance(model, ModelSet) and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
-    needs_key = any(own.needs_key for own in models_of(model))
-    if needs_key and key is None:
+    if needs_key(model) and key is None:
         raise InputError(
             "key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', which "
             "needs no key"
         )
-    if not needs_key and key is not None:
+    if not needs_key(model) and key is not None:
         raise InputError(f"key is {key!r}, and the model compares no keys; leave key out")
     return {name: column for name, column in (("cell", cell), ("key", key)) if column is not None}
 
 
-def require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str) -> None:
+def _require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str) -> None:
     """Refuse names that the table does not have."""
     for argument, column in columns.items():
         if not isinstance(column, str):
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
-            raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
+            has = ", ".join(map(repr, names))
+            raise InputError(f"{argument} is {column!r}, which is not a column of the table; it has {has}")
         check_column("the table", names, column, ignores_case=ignores_case)
 
 
@@ -172,45 +171,6 @@ def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> N
 
 
 # ------------------------------------------------------------------------------------------------- tables
-
-
-def kind_of(table: Any) -> str:
-    """Which engine a table belongs to, by the names of its classes, so that nothing is imported for the question."""
-    for base in type(table).__mro__:
-        kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
-        if kind is not None:
-            return kind
-    if is_path(table):
-        raise InputError(
-            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
-        )
-    name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
-    raise InputTypeError(
-        f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "
-        "export.sql gives the expression for whatever else reads SQL"
-    )
-
-
-_KINDS = {
-    ("duckdb", "DuckDBPyRelation"): "duckdb",
-    ("pyspark", "DataFrame"): "spark",
-    ("polars", "LazyFrame"): "polars-lazy",
-    ("polars", "DataFrame"): "polars",
-    ("dask", "DataFrame"): "dask",
-    ("dask_expr", "DataFrame"): "dask",
-    ("pandas", "DataFrame"): "pandas",
-    ("pyarrow", "Table"): "arrow",
-    ("pyarrow", "RecordBatch"): "arrow",
-    ("pyarrow", "Dataset"): "arrow-stream",
-    ("pyarrow", "RecordBatchReader"): "arrow-stream",
-}
-
-_NAMES: dict[str, Callable[[Any], Any]] = {
-    "polars-lazy": lambda table: table.collect_schema().names(),
-    "arrow": lambda table: table.schema.names,
-    "arrow-stream": lambda table: table.schema.names,
-    **dict.fromkeys(("duckdb", "spark", "polars", "dask", "pandas"), lambda table: table.columns),
-}
 
 
 def _predict_polars(frame: Any, request: Request) -> Any:
@@ -257,19 +217,42 @@ def _predict_sql(table: Any, request: Request) -> Any:
     return with_answer(sql_table(table), request.model, columns, "value", request.output).native
 
 
-_PREDICT: dict[str, Callable[[Any, Request], Any]] = {
-    "duckdb": _predict_sql,
-    "spark": _predict_sql,
-    "polars": _predict_polars,
-    "polars-lazy": _predict_polars,
-    "pandas": _predict_pandas,
-    "dask": _predict_dask,
-    "arrow": _predict_arrow,
-    "arrow-stream": _predict_stream,
+_PREDICT: dict[tuple[str, str], Callable[[Any, Request], Any]] = {
+    ("duckdb", "DuckDBPyRelation"): _predict_sql,
+    ("pyspark", "DataFrame"): _predict_sql,
+    ("polars", "LazyFrame"): _predict_polars,
+    ("polars", "DataFrame"): _predict_polars,
+    ("dask", "DataFrame"): _predict_dask,
+    ("dask_expr", "DataFrame"): _predict_dask,
+    ("pandas", "DataFrame"): _predict_pandas,
+    ("pyarrow", "Table"): _predict_arrow,
+    ("pyarrow", "RecordBatch"): _predict_arrow,
+    ("pyarrow", "Dataset"): _predict_stream,
+    ("pyarrow", "RecordBatchReader"): _predict_stream,
 }
 
 
-# ------------------------------------------------------------------------------------------------- the answers of a model to
+def _way_of(opened: Opened) -> Callable[[Any, Request], Any]:
+    """The function for a table, by the names of its classes, so that nothing is imported for the question."""
+    table = opened.native
+    for base in type(table).__mro__:
+        found = _PREDICT.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
+        if found is not None:
+            return found
+    if opened.is_path:
+        raise InputError(
+            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
+        )
+    name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+    raise InputTypeError(
+        f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "
+        "export.sql gives the expression for whatever else reads SQL"
+    )
+
+
+# ------------------------------------------------------------------------------------------------- rows that come to the model
+
+# One rule for all engines: a row that has no answer kills no query. It gets none, and whoever counts rows is told why.
 
 
 # Why a row has no answer; 0 where it has one.
@@ -318,26 +301,10 @@ class CheckedRows(NamedTuple):
 
 
 def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, keys: Any = None) -> CheckedRows:
-    """Columns of Arrow as a model takes them.
+    """Columns of Arrow as a model takes them; O(n), a text of a dictionary is looked at once.
 
-    Parameters
-    ----------
-    model : BinnedModel or ModelSet
-    scores : Arrow array (n,)
-        Numbers; nulls are scores that are missing.
-    cells : Arrow array (n,)
-        Of a set: integers, texts or a dictionary of these.
-    keys : Arrow array (n,)
-        Of a model that splits ties: unsigned integers, or texts of 16 lower-case hexadecimal digits.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        For columns of other types, and keys that are plainly ids.
-
-    Notes
-    -----
-    O(n); a text of a dictionary is looked at once.
+    Nulls are scores that are missing. The cells of a set are integers, texts or a dictionary of these; keys are unsigned
+    integers, or texts of 16 lower-case hexadecimal digits.
     """
     column = _floats(scores)
     with np.errstate(invalid="ignore"):
@@ -358,6 +325,11 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
 def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
     """One model, or those of a set."""
     return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
+
+
+def needs_key(model: BinnedModel | ModelSet) -> bool:
+    """Whether a model, or one of a set, compares keys."""
+    return any(own.needs_key for own in models_of(model))
 
 
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:
@@ -450,21 +422,10 @@ class ModelColumns(NamedTuple):
 
 
 def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns, what: str, output: str) -> SqlTable:
-    """The table with one more column, the last: the value of each row, or its bin; NULL for rows without an answer.
+    """The table with one more column, the last: the "value" of each row, or its "bin"; NULL for rows without an answer.
 
-    Parameters
-    ----------
-    table : SqlTable
-    model : BinnedModel or ModelSet
-    columns : ModelColumns
-    what : {"value", "bin"}
-    output : str
-        The name of the new column.
-
-    Raises
-    ------
-    InputTypeError
-        For columns of types that an engine would convert silently.
+    A model of up to 1,000 steps is one expression. Sets, and models of more steps, are looked up in tables of steps that the
+    query holds in itself, as VALUES.
     """
     check_types(table, model, columns)
     kinds, engine = table.types, table.engine

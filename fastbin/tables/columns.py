@@ -21,19 +21,10 @@ def read_numbers(
     table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False,
     remedy: Callable[[], Words] = str,
 ) -> Array:  # fmt: skip
-    """One column of a record batch as numbers.
+    """One column of a record batch as numbers; `table`, `name` and `first_row` are its place, for messages.
 
-    Parameters
-    ----------
-    table, name, first_row
-        Where the column stands, for messages.
-    column : pyarrow.Array
-    whole : bool
-        Whether text becomes int64 where all of it is whole numbers. Otherwise it becomes float64, or bool.
-    propagate : bool
-        Whether a missing value becomes NaN instead of an error.
-    remedy : callable
-        What to do where values are not numbers.
+    Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers. Missing values are an error, or NaN
+    if they `propagate`. `remedy` says how values that are not numbers can be read.
     """
     pa = pyarrow()
     column = as_plain(column)
@@ -91,7 +82,7 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
     for kind in (*([pa.int64()] if whole else []), pa.float64(), pa.bool_()):
         if (parsed := _try_to_parse(column, kind, table.decimal)) is not None:
             return parsed
-    # The first that is no float64, by bisection over the rows up to which all can be parsed.
+    # The first that is not a float64, by bisection over the rows up to which all can be parsed.
     row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
@@ -103,7 +94,7 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
 
 
 def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
-    """A column of strings or of the bytes in a text file as strings; bytes that are no UTF-8 are refused."""
+    """A column of strings or of the bytes in a text file as strings; bytes other than UTF-8 are refused."""
     pa = pyarrow()
     try:
         return column.cast(pa.string())
@@ -181,7 +172,7 @@ def weights_of(column: Any, name: str) -> Int64s:
 
 
 def real_weights(name: str, kind: object) -> InputTypeError:
-    """The error of weights that are no counts."""
+    """The error of weights other than counts."""
     return InputTypeError(
         f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
         "importance weights read the columns, and pass sample_weight= in memory"

@@ -105,44 +105,21 @@ def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) ->
     return CsvTable(path, delimiter or CSV_DELIMITERS.get(suffix), decimal, encoding)
 
 
-# ------------------------------------------------------------------------------------------------- columns of a table as NumP
+# ------------------------------------------------------------------------------------------------- columns as arrays
 
 
 class ColumnReader:
-    """One reading of some columns of a table, from the first row on.
+    """One reading of some columns of a table, by argument, from the first row on.
 
-    Parameters
-    ----------
-    table : Table
-    columns : mapping of str to str
-        The name of the column behind each argument, such as ``{"scores": "p"}``.
-    label : str, optional
-        The argument that holds labels.
-    positive : optional
-        The label that counts as 1; see `LabelReader`.
-    whole, propagate : collection of str
-        The arguments to which these rules of `read_numbers` apply.
-
-    Attributes
-    ----------
-    names : list of str
-        The columns that are needed, each once.
-    first_row : int
-        The row of the table at which the next batch starts.
+    `label` is the argument that holds labels; the rules `whole` and `propagate` of `read_numbers` apply to these arguments.
     """
 
     def __init__(
-        self,
-        table: Table,
-        columns: Mapping[str, str],
-        *,
-        label: str | None = None,
-        positive: Any = None,
-        whole: Collection[str] = (),
-        propagate: Collection[str] = (),
-    ) -> None:
+        self, table: Table, columns: Mapping[str, str], *, label: str | None = None, positive: Any = None,
+        whole: Collection[str] = (), propagate: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self.names = [table.check_column(name) for name in dict.fromkeys(columns.values())]
-        self.first_row = 0
+        self.first_row = 0  # of the next batch
         self._table, self._columns, self._label = table, columns, label
         self._labels = None if label is None else LabelReader(table, columns[label], positive)
         self._whole, self._propagate = whole, propagate

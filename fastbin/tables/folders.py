@@ -52,7 +52,7 @@ def is_part_of(file: str, pattern: str) -> bool:
 
 
 def _files_of_pattern(pattern: str) -> list[str]:
-    """The files that a pattern matches. A folder is no table, so that one which holds tables must not be passed over."""
+    """The files that a pattern matches. A folder that holds tables must not be passed over."""
     found = sorted(glob(pattern, recursive=True))
     files = [file for file in found if not os.path.isdir(file)]
     if not files:
@@ -175,7 +175,7 @@ class ManyTables(Table):
         return self._open(self.files[number]).place(row - self._starts[number])
 
 
-# ------------------------------------------------------------------------------------------------- columns whose values are t
+# ------------------------------------------------------------------------------------------------- names of folders as columns
 
 
 MISSING = "__HIVE_DEFAULT_PARTITION__"  # how a folder for the rows without a value is called
@@ -191,18 +191,6 @@ class Partitions:
 
     They are int64 where all values are integers as they are usually written (007 is text), and otherwise text. In a table of
     text they are text, as its other columns are. A column that the files have too is theirs.
-
-    Parameters
-    ----------
-    path : str
-        The folder or pattern.
-    files : list of str
-    first : Table
-        The first of the files.
-
-    Attributes
-    ----------
-    names : list of str
     """
 
     def __init__(self, path: str, files: Sequence[str], first: Table) -> None:
@@ -243,7 +231,7 @@ def _fixed_part(path: str) -> str:
 
 
 def _values_of(file: str) -> dict[str, str | None]:
-    """What the folders of a file say, by column."""
+    """The values that the folders of a file name, by column."""
     pairs = [folder.split("=", 1) for folder in file.split(os.sep)[:-1] if names_a_value(folder)]
     return {unquote(name): None if value == MISSING else unquote(value) for name, value in pairs}
 

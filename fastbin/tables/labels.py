@@ -82,15 +82,8 @@ def no_samples(name: str | None) -> InputError:
 class LabelReader:
     """One reading of the column of labels, chunk by chunk.
 
-    Parameters
-    ----------
-    table : Table
-    name : str
-        The column.
-    positive : optional
-        The value that counts as 1; one other value counts as 0, and a third is an error. What is a number, or is written as
-        one, is compared with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number. ``None``
-        for labels that are 0 and 1, or true and false.
+    Without `positive` labels are 0 and 1, or true and false. A `positive` that is a number, or is written as one, is compared
+    with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number.
     """
 
     def __init__(self, table: Table, name: str, positive: Any) -> None:

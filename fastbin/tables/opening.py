@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import as_text, column_of, first_true, is_integer, without_missing
 from fastbin.tables.files import ColumnReader, open_table
 from fastbin.tables.replay import Replay
-from fastbin.tables.table import Table, pyarrow, sliced
+from fastbin.tables.table import Table, check_columns, pyarrow, sliced
+
+if TYPE_CHECKING:
+    from fastbin.tables.frames import Frame, Names
 
 # How rows may be counted.
 ENGINES = ("auto", "stream", "group-by")
@@ -60,21 +63,6 @@ class Stream(Table):
         return not self._once
 
 
-def column_names(table: Any) -> list[str]:
-    """The names of the columns of a table that is no stream; those that are there twice, twice."""
-    if hasattr(table, "collect_schema"):
-        return list(table.collect_schema().names())
-    return list(table.schema.names if package_of(table) == "pyarrow" else table.columns)
-
-
-def ignores_case(table: Any) -> bool:
-    """Whether the engine takes names that differ in their case alone for one."""
-    package = package_of(table)
-    if package == "pyspark":
-        return str(table.sparkSession.conf.get("spark.sql.caseSensitive")).lower() != "true"
-    return package == "duckdb"
-
-
 # What DuckDB calls a statement that only reads; "MULTI" is a PIVOT that looks for its columns.
 QUERIES = ("SELECT", "MULTI")
 
@@ -85,7 +73,7 @@ def package_of(table: Any) -> str:
     return next((package for package in packages if package in (*_STREAMS, *GROUP_BY_PACKAGES)), packages[0])
 
 
-def unwrapped(table: Any) -> Any:
+def _unwrapped(table: Any) -> Any:
     """The table behind what Narwhals wraps, and the relation or frame of (connection, query)."""
     if isinstance(table, tuple) and len(table) == 2 and hasattr(table[0], "sql") and isinstance(table[1], str):
         _check_query(*table)
@@ -106,32 +94,7 @@ def _check_query(connection: Any, query: str) -> None:
         raise InputError(f"table is (connection, {query!r}), which is {kinds[0]} and no query; pass a SELECT")
 
 
-def must_not_move(table: Any) -> bool:
-    """Whether the rows of a table should stay where they are."""
-    return package_of(table) in GROUP_BY_PACKAGES
-
-
-def streams(table: Any) -> bool:
-    """Whether the rows of a table come where they are asked for."""
-    return package_of(table) in _STREAMS or not must_not_move(table)
-
-
-def how_to_bring(table: Any) -> str:
-    """What messages say where the rows of a table are needed."""
-    return "pass engine='stream', which brings the rows here" if streams(table) else "collect the columns that are needed"
-
-
-def is_frame(table: Any) -> bool:
-    """Whether this is a table of an engine, and no series, session, stream or function."""
-    return any(base.__name__ in _FRAMES for base in type(table).__mro__)
-
-
-def is_path(table: Any) -> bool:
-    """Whether this names a file, a folder or a pattern, or is one that `fastbin.io.open_table` has opened."""
-    return isinstance(table, (str, os.PathLike, Table))
-
-
-class Opened(NamedTuple):
+class Reading(NamedTuple):
     """A table whose columns can be read as Arrow, and their names there."""
 
     rows: Table
@@ -139,66 +102,120 @@ class Opened(NamedTuple):
     positive: Any  # the label that still is to be compared
 
 
-def open_columns(
-    table: Any,
-    columns: Mapping[str, str],
-    positive: Any = None,
-    *,
-    keys: Mapping[str, Any],
-    kept: bool = False,
-    propagate: tuple[str, ...] = (),
-) -> Opened:
-    """Some columns of any table, those of text files parsed: labels as 0 and 1, keys as they are compared, the rest as numbers.
+class Opened:
+    """A table of any library: the names of its columns, and the ways to its rows.
 
-    Parameters
-    ----------
-    table : object
-        A path, what `fastbin.io.open_table` has opened, or what `unwrapped` gives.
-    columns : mapping of str to str
-        The columns that will be read, by argument.
-    positive : optional
-        The label that counts as 1.
-    keys : mapping
-        For a text file: the type of keys, "int64" or "uint64", by argument; ``None`` where they stay text.
-    kept : bool
-        Whether parsed columns, which must be numbers, are kept for further passes: in memory, or beyond 256 MB (or half of the
-        table's memory limit) in a temporary file, until the table is closed.
-    propagate : tuple of str
-        Arguments whose missing values become NaN.
+    They come as batches of Arrow (`read`, `stream`), or stay in their engine, which is asked for groups (`frame`).
     """
-    if not is_path(table):
-        return Opened(stream_of(table), dict(columns), positive)
-    table = table if isinstance(table, Table) else open_table(table)
-    table.check_columns(*columns.values())
-    if not table.is_text:
-        return Opened(table, dict(columns), positive)
-    parsed = _Parsed(table, columns, keys, positive, kept=kept, propagate=propagate)
-    return Opened(parsed, parsed.called, None)
+
+    def __init__(self, table: Any) -> None:
+        self.is_path = isinstance(table, (str, os.PathLike, Table))  # a file, a folder, a pattern, or one that is opened
+        self.native = table if self.is_path else _unwrapped(table)
+        self.package, self.kind = package_of(self.native), type(self.native).__name__
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of a table of an engine; those that are there twice, twice."""
+        if hasattr(self.native, "collect_schema"):
+            return list(self.native.collect_schema().names())
+        return list(self.native.schema.names if self.package == "pyarrow" else self.native.columns)
+
+    @property
+    def ignores_case(self) -> bool:
+        """Whether the engine takes names that differ in their case alone for one."""
+        if self.package == "pyspark":
+            return str(self.native.sparkSession.conf.get("spark.sql.caseSensitive")).lower() != "true"
+        return self.package == "duckdb"
+
+    @property
+    def stays(self) -> bool:
+        """Whether rows should stay where they are."""
+        return self.package in GROUP_BY_PACKAGES
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows come where they are asked for."""
+        return self.package in _STREAMS or not self.stays
+
+    @property
+    def how_to_bring(self) -> str:
+        """The remedy where rows are needed."""
+        return "pass engine='stream', which brings the rows here" if self.streams else "collect the columns that are needed"
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether this is a table of an engine, and not a series, session, stream or function."""
+        return any(base.__name__ in _FRAMES for base in type(self.native).__mro__)
+
+    def refuse_path(self) -> None:
+        """Refuse a path where an engine is to count."""
+        if self.is_path:
+            raise InputError(
+                f"table is the path {str(self.native)!r}, and engine is 'group-by'; pass a relation, or leave engine out"
+            )
+
+    def read(
+        self, columns: Mapping[str, str], positive: Any = None, *, keys: Mapping[str, str | None], kept: bool = False,
+        propagate: tuple[str, ...] = (),
+    ) -> Reading:  # fmt: skip
+        """Columns by argument, those of text files parsed: labels as 0 and 1, keys as they are compared, the rest as numbers.
+
+        Parameters
+        ----------
+        columns : mapping of str to str
+        positive : optional
+            The label that counts as 1.
+        keys : mapping
+            For a text file: the type of keys, "int64" or "uint64", by argument; ``None`` where they stay text.
+        kept : bool
+            Whether parsed columns, which must be numbers, are kept for further passes: in memory, or beyond 256 MB (or half of
+            the table's memory limit) in a temporary file, until the table is closed.
+        propagate : tuple of str
+            Arguments whose missing values become NaN.
+        """
+        if not self.is_path:
+            return Reading(self.stream(), dict(columns), positive)
+        table = self.native if isinstance(self.native, Table) else open_table(self.native)
+        table.check_columns(*columns.values())
+        if not table.is_text:
+            return Reading(table, dict(columns), positive)
+        parsed = _Parsed(table, columns, keys, positive, kept=kept, propagate=propagate)
+        return Reading(parsed, parsed.called, None)
+
+    def stream(self) -> Stream:
+        """A table that is not a path as a stream of Arrow batches; others are refused."""
+        table = self.native
+        if not self.streams:
+            raise InputTypeError(f"table is a {self.kind} of {self.package}, whose rows do not stream; leave engine out")
+        make = _STREAMS.get(self.package)
+        stream = None if make is None else make(table)
+        if stream is None and callable(table) and not isinstance(table, type):
+            return _of_function(table)
+        if stream is None and hasattr(table, "__arrow_c_stream__") and not isinstance(table, type):
+            return _of_interface(table)
+        return _refuse(table) if stream is None else stream
+
+    def frame(self, names: Names) -> Frame:
+        """These columns of a table of an engine, for queries that group its rows."""
+        is_spark = self.package == "pyspark"
+        if not self.is_frame:
+            if is_spark:
+                raise InputTypeError(f"table is a {self.kind} of pyspark; pass a DataFrame, or (session, query)")
+            raise InputTypeError(f"table is of type {self.kind}, which is not asked by GROUP BY; leave engine out")
+        called = "the Spark frame" if is_spark else "the table"
+        wanted = check_columns(called, self.names, names, ignores_case=self.ignores_case)
+        if self.package not in ("duckdb", "pyspark"):
+            from fastbin.tables.frames import NarwhalsFrame
+
+            return NarwhalsFrame.of(self.native, self.package, wanted, names)
+        from fastbin.tables.sql import sql_table
+
+        return sql_table(self.native).plain(wanted, weight=names.weight)
 
 
-def stream_of(table: Any) -> Stream:
-    """The table as a stream of Arrow batches.
-
-    Parameters
-    ----------
-    table : object
-        Anything but a path: what `unwrapped` gives.
-
-    Raises
-    ------
-    InputTypeError
-        For what is no table, or one that does not stream.
-    """
-    package = package_of(table)
-    if not streams(table):
-        raise InputTypeError(f"table is a {type(table).__name__} of {package}, whose rows do not stream; leave engine out")
-    make = _STREAMS.get(package)
-    stream = None if make is None else make(table)
-    if stream is None and callable(table) and not isinstance(table, type):
-        return _of_function(table)
-    if stream is None and hasattr(table, "__arrow_c_stream__") and not isinstance(table, type):
-        return _of_interface(table)
-    return _refuse(table) if stream is None else stream
+def open(table: Any) -> Opened:
+    """A table of any library, the path of a file, or what `fastbin.io.open_table` has opened."""
+    return Opened(table)
 
 
 def _refuse(table: Any) -> NoReturn:
@@ -306,17 +323,17 @@ def _of_function(function: Callable[[], Any]) -> Stream:
     """A function that returns a table, which is called before each pass."""
 
     def call() -> Stream:
-        made = unwrapped(function())
-        if callable(made) and not hasattr(made, "__arrow_c_stream__"):
-            raise InputTypeError(f"table is a function that returned a {type(made).__name__}; {A_TABLE}")
-        if is_path(made):
+        made = open(function())
+        if callable(made.native) and not hasattr(made.native, "__arrow_c_stream__"):
+            raise InputTypeError(f"table is a function that returned a {made.kind}; {A_TABLE}")
+        if made.is_path:
             raise InputTypeError("table is a function that returned a path; pass the path")
-        if must_not_move(made):
+        if made.stays:
             raise InputTypeError(
-                f"table is a function that returned a {type(made).__name__} of {package_of(made)}, whose rows should stay "
-                "where they are; pass the frame"
+                f"table is a function that returned a {made.kind} of {made.package}, whose rows should stay where they are; "
+                "pass the frame"
             )
-        return stream_of(made)
+        return made.stream()
 
     first = [call()]
     names = first[0].names
@@ -394,7 +411,7 @@ class _Parsed(Stream):
         if is_tie_key:  # all are different, so that looking at each would take long
             with suppress(pa.ArrowInvalid):
                 return text.cast(kind)
-        fits = _is_tie_key if is_tie_key else is_integer  # of which 007 is none, though it could be cast
+        fits = _is_tie_key if is_tie_key else is_integer  # which 007 is not, though it could be cast
         wrong = next((value for value in text.unique().drop_null().to_pylist() if not fits(value)), None)
         if wrong is not None:
             row = first_row + first_true(pa.compute.equal(text, wrong).fill_null(False))

@@ -59,24 +59,13 @@ class ParquetRows:
     PyArrow reads them where DuckDB cannot, or would change them: if a column has a type that DuckDB does not give back, such as
     nanoseconds with a zone or dictionaries, or differs from another in capital letters alone; if the name of a file is not
     text; and if the address space is limited, as threads must not be started then.
-
-    Parameters
-    ----------
-    path : str
-        What the user called the files, for messages.
-    files : sequence of str
-    n_rows : sequence of int
-        How many rows each of them has.
-    schema : pyarrow.Schema
-    memory_limit : int or None
-        Bytes for the buffers of DuckDB and for rows that are kept, half each.
     """
 
-    path: str
+    path: str  # of all files, as the user gave it, for messages
     files: Sequence[str]
-    n_rows: Sequence[int]
+    n_rows: Sequence[int]  # of each of them
     schema: Any
-    memory_limit: int | None
+    memory_limit: int | None  # bytes for the buffers of DuckDB and for rows that are kept, half each
 
     def batches(self, columns: Sequence[str] | None, chunk_rows: int) -> Iterator[Any]:
         """Record batches of these columns, or of all, of at most `chunk_rows` rows."""
@@ -184,7 +173,7 @@ def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# ------------------------------------------------------------------------------------------------- arrow IPC files; version 2
+# ------------------------------------------------------------------------------------------------- Arrow IPC, Feather 2
 
 
 class IpcTable(Table):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,15 @@ class Expression:
     words: Dialect
 
     def _joined(self, operator: str, other: Any) -> Expression:
-        right = other.text if isinstance(other, Expression) else constant(other, self.words)
+        if isinstance(other, Expression):
+            right = other.text
+        elif isinstance(other, bytes):
+            right = f"unhex('{other.hex()}')"
+        elif isinstance(other, (date, time)):
+            kind = "TIMESTAMP" if isinstance(other, datetime) else type(other).__name__.upper()
+            right = f"CAST({self.words.text(str(other))} AS {kind})"
+        else:
+            right = constant(other, self.words)
         return Expression(f"({self.text} {operator} {right})", self.words)
 
     def __add__(self, other: Any) -> Expression:
@@ -96,15 +104,11 @@ class Expression:
 
 
 def constant(value: Any, words: Dialect) -> str:
-    """A value of a column as a constant."""
+    """A text, a number or a boolean as a constant."""
     if isinstance(value, str):
         return words.text(value)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
-    if isinstance(value, bytes):
-        return f"unhex('{value.hex()}')"
-    if isinstance(value, date):
-        return f"CAST({words.text(str(value))} AS {'TIMESTAMP' if isinstance(value, datetime) else 'DATE'})"
     if not isinstance(value, (int, float, np.integer, np.floating, Decimal)):
         kind = type(value).__name__
         raise InputTypeError(f"{value!r} is of type {kind}; in SQL texts, numbers and booleans are compared")
@@ -140,8 +144,8 @@ class SqlTable:
 
     @property
     def types(self) -> dict[str, str]:
-        """The same without their parameters."""
-        return {name: kind.partition("(")[0] for name, kind in self.full_types.items()}
+        """The same without their parameters, but for arrays."""
+        return {name: kind if kind.endswith("]") else kind.partition("(")[0] for name, kind in self.full_types.items()}
 
     def kinds(self) -> dict[str, str]:
         known = {**dict.fromkeys(FLOATS, FLOAT), **dict.fromkeys(BOOLEANS, BOOLEAN), **dict.fromkeys(TEXTS, TEXT)}

@@ -1,4 +1,4 @@
-"""What a table is: named columns of one file or of several, which are read as PyArrow record batches.
+"""The base of all tables: named columns, which are read as record batches of PyArrow.
 
 PyArrow is imported when the first table is opened.
 """
@@ -118,7 +118,7 @@ def reopened(option: str, value: str) -> Wording:
 
 
 def first_sentence(error: Exception) -> str:
-    """What an error says, in one short line."""
+    """The message of an error, in one short line."""
     return " ".join(str(error).split()).split(". ")[0][:200]
 
 
@@ -127,7 +127,7 @@ def check_column(
 ) -> str:
     """The name of a column, if the table that is called so has it, and has it once; `shown` writes names in the message."""
     if not isinstance(name, str):
-        raise InputTypeError(f"{name!r} is no name of a column; {called} has {first_few(names, 30, shown)}")
+        raise InputTypeError(f"{name!r} is not the name of a column; {called} has {first_few(names, 30, shown)}")
     if name not in names:
         raise InputError(f"{called} has no column {name!r}; it has {first_few(names, 30, shown)}")
     same = [other for other in names if other == name or (ignores_case and other.lower() == name.lower())]

@@ -50,7 +50,7 @@ def open_writer(file: Any, path: str, table: Table, schema: Any) -> _CsvWriter |
 
 
 class _Writer:
-    """What writers have in common."""
+    """The base of writers."""
 
     _sink: _Unclosed  # what a stream of PyArrow writes to
 

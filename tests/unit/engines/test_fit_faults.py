@@ -169,7 +169,7 @@ def test_a_column_of_several_types() -> None:
 
 
 def test_a_name_that_is_no_text() -> None:
-    with pytest.raises(fb.InputTypeError, match=r"\['p'\] is no name of a column; the table has 'p', 'y'"):
+    with pytest.raises(fb.InputTypeError, match=r"\['p'\] is not the name of a column; the table has 'p', 'y'"):
         fb.engines.fit(TABLE, score=["p"], label="y")
 
 

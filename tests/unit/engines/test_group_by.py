@@ -16,7 +16,8 @@ import pytest
 import fastbin as fb
 from fastbin._fit.quantiles import Plan
 from fastbin._fit.rows import RowsSource, check_rows
-from fastbin.engines.group_by import FitColumns, GroupBySource, frame_of
+from fastbin.engines.group_by import FitColumns, GroupBySource
+from fastbin.tables import opening
 from fastbin.tables.frames import Names, NarwhalsFrame
 from fastbin.tables.sql import DuckDBTable
 from fitting import bare
@@ -76,7 +77,7 @@ def source_of(
     kind: type[NarwhalsFrame] | None = None,
 ) -> GroupBySource:  # fmt: skip
     names = Names("p", "y", weight)
-    frame: Any = frame_of(table, names)
+    frame: Any = opening.open(table).frame(names)
     if kind is not None:
         frame = SmallTable(frame.native) if isinstance(frame, DuckDBTable) else kind(frame._frame, frame._decimals)
     return GroupBySource(frame, FitColumns.of(frame, names, score_range, positive))
@@ -295,7 +296,7 @@ def test_weights_beyond_exact_counts_are_refused(weight: int) -> None:
 def test_rows_that_change_between_passes_are_refused_or_need_one_pass(scores: str, told: str) -> None:
     relation = duckdb.connect().sql(f"SELECT {scores} AS p, random() < .5 AS y FROM range(1000000) t(i)")
     source = source_of(relation)
-    if not told:  # both scores are cells of their own: there is no second pass
+    if not told:  # both scores are cells of their own: one pass is enough
         fb.UniformMassBinning(2)._fit_source(source)
         assert source._n_passes == 1
         return

@@ -173,7 +173,7 @@ def test_columns_that_are_not_named(argument: str) -> None:
             fb.engines.assess(table, MODEL, score=None, label="y")  # type: ignore[arg-type]
 
 
-# ---------------------------------------------------------------------- tables that are no tables of this engine
+# ---------------------------------------------------------------------- objects other than tables
 
 
 def test_tables_that_are_not_asked_by_group_by() -> None:

@@ -152,7 +152,7 @@ def test_progress_is_told_after_each_query() -> None:
 
 BAD = {
     "a missing score": ({"p": [0.1, None, 0.3]}, {}, "of 3 rows, p is NULL in 1"),
-    "a score that is no number": ({"p": [0.1, float("nan"), float("inf")]}, {}, "p is NaN in 1, p is infinite in 1"),
+    "a score that is not a number": ({"p": [0.1, float("nan"), float("inf")]}, {}, "p is NaN in 1, p is infinite in 1"),
     "a score outside": ({"p": [0.1, 1.5, -0.5]}, {}, r"p is outside \[0, 1\] in 2"),
     "a strange label": ({"y": [0, 2, 1]}, {}, r"y is neither 0 nor 1 in 1 \(such as 2\)"),
     "a missing label": ({"y": [0, None, 1]}, {}, "y is NULL in 1"),

@@ -235,7 +235,7 @@ def test_counts_without_labels_are_no_outcomes() -> None:
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas", "stream"])
 def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
-    """Infinite scores and those that are no numbers are not out of range."""
+    """Infinite scores and NaN are not out of range."""
     table = pa.table({**COLUMNS, "p": np.concatenate([SCORES[:-3] / 2.0, [-np.inf, np.nan, 0.75]])})
     narrow = fb.UniformMassBinning(10, score_range=(0.0, 0.6))
     message = r"p is infinite in 1 \(such as -inf\), p is outside \[0, 0.6\] in 1 \(such as 0.75\); leave"

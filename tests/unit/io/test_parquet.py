@@ -188,7 +188,7 @@ def test_names_of_files_are_no_patterns_and_no_addresses(arrow_reads: list[Any])
         pq.write_table(pa.table({"p": [float(number)]}), Path(f"{name}.parquet").absolute())
     for number, name in enumerate(names):
         table = open_table(f"{name}.parquet")
-        assert table.names == ["p"]  # x=1 is no column of one file
+        assert table.names == ["p"]  # x=1 is not a column of one file
         assert column_of(f"{name}.parquet", "p").tolist() == [float(number)], name
     assert arrow_reads == ["a\\[b].parquet"]
     Path("other").symlink_to("a[1].parquet")
