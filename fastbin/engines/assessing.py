@@ -14,7 +14,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.fingerprint import edge_scores
-from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out
+from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out, require_bins
 from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -190,8 +190,7 @@ def pieces_of(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
 
 
 def _pieces(model: BinnedModel) -> BinnedModel:
-    if model.kind != "step":
-        raise InputError(f"the model is of kind {model.kind!r}, which has no bins to count in; put a binning behind it")
+    require_bins(model)
     alone = edge_scores(model.bin_edges, model.ties, model.score_range)
     edges = np.concatenate([model.edges + 0.0, alone, alone])
     keys = np.concatenate([model.edge_keys, np.zeros(len(alone), np.uint64), np.full(len(alone), BELOW)])
@@ -207,17 +206,14 @@ def _pieces(model: BinnedModel) -> BinnedModel:
 
 def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table: Int64s) -> CountedRows:
     """Rows of `model` for int64 (2, n_pieces) samples by label and piece, as `fastbin.engines.counting` counts them."""
-    if isinstance(pieces, BinnedModel):
-        scores, keys = row_of_each_bin(pieces)
-        cells: list[Key | None] = [None] * len(scores)
-    else:
-        parts = [(key, row_of_each_bin(own)) for key, own in _numbered(pieces)]
-        scores, keys = (np.concatenate(column) for column in zip(*(example for _, example in parts), strict=True))
-        cells = [key for key, example in parts for _ in example[0]]
+    numbered: list[tuple[Key, BinnedModel]] = _numbered(pieces) if isinstance(pieces, ModelSet) else [(0, pieces)]
+    examples = [row_of_each_bin(own) for _, own in numbered]
+    scores, keys = (np.concatenate(column) for column in zip(*examples, strict=True))
+    cells = [key for (key, _), example in zip(numbered, examples, strict=True) for _ in example[0]]
     label, piece = np.nonzero(table)
     return CountedRows(
         scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_key(model) else None,
-        None if isinstance(pieces, BinnedModel) else [cells[at] for at in piece.tolist()],
+        [cells[at] for at in piece.tolist()] if isinstance(pieces, ModelSet) else None,
     )  # fmt: skip
 
 

@@ -177,12 +177,17 @@ def refuse_left_out(left_out: dict[int, int], n_rows: int) -> None:
     raise InputError(f"of {n_rows:,} rows, {told}; leave such rows out of the table first")
 
 
-def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, progress: Progress | None) -> Counted:
-    """The rows of a table by label and bin, and by the reason why they are in none."""
-    engine = check_choice(engine, "engine", ENGINES)
+def require_bins(partition: Partition) -> None:
+    """Refuse models without steps."""
     for own in models_of(partition):
         if own.kind != "step":
             raise InputError(f"the model is of kind {own.kind!r}, which has no bins to count in; put a binning behind it")
+
+
+def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, progress: Progress | None) -> Counted:
+    """The rows of a table by label and bin, and by the reason why they are in none."""
+    engine = check_choice(engine, "engine", ENGINES)
+    require_bins(partition)
     check_roles(partition, asked.cell, asked.key)
     asked = asked._replace(positive=check_positive(asked.positive))
     if asked.score is None:

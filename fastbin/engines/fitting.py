@@ -142,8 +142,8 @@ def fit(
         # With segments, whose keys stay text, rows are read once.
         rows, called, positive = opened.read(columns, positive, keys={"segment": None}, kept=segment is None)
         with closing(rows):
-            reader = ArrayReader(rows, Names(**called), _score_range(method), positive)
-            model = _fit_stream(method, reader, progress, told)
+            source = StreamSource(rows, Names(**called), _score_range(method), positive, progress)
+            model = _fit_stream(method, source, told)
     for text in told:
         warnings.warn(text, FastbinWarning, stacklevel=2)
     return model
@@ -169,18 +169,16 @@ def _score_range(method: Calibrator | SegmentedBinning) -> ScoreRange:
     return check_score_range(getattr(binary, "score_range", None))
 
 
-def _fit_stream(
-    method: Calibrator | SegmentedBinning, reader: ArrayReader, progress: Progress | None, told: list[str]
-) -> BinnedModel | ModelSet:
+def _fit_stream(method: Calibrator | SegmentedBinning, source: StreamSource, told: list[str]) -> BinnedModel | ModelSet:
     """Rows counted as they pass by, where counts decide the model; else all at once."""
     if isinstance(method, Calibrator):
         method._told = told
         if method._why_all_rows() is None:
-            return method._fit_source(StreamSource(reader, progress)).model_
-    (scores, labels, *weights), segments = reader.all_rows(progress)
+            return method._fit_source(source).model_
+    (scores, labels, *weights), segments = source.all_rows()
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
-        return method._fit_columns(Given(scores, labels, *weights), segments, told, str(reader.names.segment)).model_
+        return method._fit_columns(Given(scores, labels, *weights), segments, told, str(source.names.segment)).model_
     return method.fit(scores, labels, **weight).model_
 
 
@@ -212,28 +210,31 @@ def _fit_by_groups(
 # ------------------------------------------------------------------------------------------------- rows that stream
 
 
-class ArrayReader:
-    """The columns of a table as the batches that a fit takes."""
+class StreamSource(BatchesSource):
+    """The rows of a table, pass by pass; bad ones are refused with the number of each kind."""
 
-    def __init__(self, stream: Table, names: Names, score_range: ScoreRange, positive: Any = None) -> None:
+    remedy = "nothing may change it meanwhile, and a query must not draw at random; a reader that is used up goes as a function"
+
+    def __init__(self, stream: Table, names: Names, score_range: ScoreRange, positive: Any, progress: Progress | None) -> None:
+        super().__init__(self._pass, score_range, progress)
         self.stream, self.names, self.score_range, self.positive = stream, names, score_range, positive
-        self._wanted = stream.check_columns(*names)
+        self.called, self._wanted = stream.path, stream.check_columns(*names)
         # A table of more rows than are kept is read anew for each pass.
-        self._kept = Replay(self._rows, limit=self._room, spill=False, at_once=False)
+        self._kept = Replay(self._arrays, limit=self._room, spill=False, at_once=False)
 
     @property
     def _room(self) -> int:
         most = self.stream.most_kept
         return default_limit() if most is None else min(most, default_limit())
 
-    def batches(self) -> Iterator[tuple[Array, ...]]:
+    def _pass(self) -> Iterator[tuple[Array, ...]]:
         """One pass: (scores, labels) or (scores, labels, weights), of one length each. Their values are not looked at.
 
         What arrays have no place for, such as NULL, is refused with the numbers of all bad rows, at the cost of one more pass.
         """
         return iter(self._kept)
 
-    def _rows(self) -> Generator[tuple[Array, ...], None, None]:
+    def _arrays(self) -> Generator[tuple[Array, ...], None, None]:
         reading = _Reading(self)
         # If the rows can be read once, faults are counted as they come.
         faults = None if self.stream.can_be_read_again else FaultCounter(self)
@@ -251,7 +252,7 @@ class ArrayReader:
                 return
         self.refuse()
 
-    def all_rows(self, progress: Any = None) -> tuple[list[Array], Any]:
+    def all_rows(self) -> tuple[list[Array], Any]:
         """The same of all rows at once, and the segment of each as an Arrow array. One pass, at which values are checked."""
         reading, faults = _Reading(self), FaultCounter(self)
         batches: list[tuple[Array, ...]] = []
@@ -263,8 +264,8 @@ class ArrayReader:
                 if arrays is not None:
                     batches.append(arrays)
                     segments += columns[-1:] if self.names.segment is not None else []
-                if progress is not None:
-                    progress(1, faults.n_rows)
+                if self._progress is not None:
+                    self._progress(1, faults.n_rows)
         faults.refuse_any()
         if not batches:
             raise InputError(f"{self.stream.path} has no rows; a calibrator needs samples")
@@ -272,7 +273,7 @@ class ArrayReader:
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
 
-    def refuse(self) -> NoReturn:
+    def refuse(self, rows: Rows | None = None, *, bad_scores: bool = False) -> NoReturn:
         """Raise for rows of which one is known to be bad: one more pass, which counts all that are."""
         faults = FaultCounter(self)
         for columns in self._columns():
@@ -305,27 +306,13 @@ class ArrayReader:
                 yield [column_of(batch, name) for name in names]
 
 
-class StreamSource(BatchesSource):
-    """The rows of a table, pass by pass; bad ones are refused with the number of each kind."""
-
-    remedy = "nothing may change it meanwhile, and a query must not draw at random; a reader that is used up goes as a function"
-
-    def __init__(self, reader: ArrayReader, progress: Progress | None = None) -> None:
-        super().__init__(reader.batches, reader.score_range, progress)
-        self._reader = reader
-        self.called = reader.stream.path
-
-    def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
-        self._reader.refuse()
-
-
 class _Reading:
     """One pass, so far."""
 
-    def __init__(self, reader: ArrayReader) -> None:
-        self._names, self._has_words = reader.names, reader.positive is not None
+    def __init__(self, source: StreamSource) -> None:
+        self._names, self._has_words = source.names, source.positive is not None
         self._n_rows = self._n_samples = 0
-        self.labels = LabelColumn(reader.names.label, reader.positive)
+        self.labels = LabelColumn(source.names.label, source.positive)
 
     def check(self) -> None:
         """After the last row: refuse a positive value that no row has, and weights that are all 0."""
@@ -358,10 +345,10 @@ class _Reading:
 class FaultCounter:
     """Counts the bad rows of one pass, by kind."""
 
-    def __init__(self, reader: ArrayReader) -> None:
-        self._names, self._score_range = reader.names, reader.score_range
-        self._labels = LabelColumn(reader.names.label, reader.positive)
-        score, _, weight, segment = reader.names
+    def __init__(self, source: StreamSource) -> None:
+        self._names, self._score_range = source.names, source.score_range
+        self._labels = LabelColumn(source.names.label, source.positive)
+        score, _, weight, segment = source.names
         kinds: list[tuple[str | None, tuple[str, ...]]] = [
             (score, (MISSING, NAN, INFINITE, outside(self._score_range))),
             (weight, (MISSING, NEGATIVE)),

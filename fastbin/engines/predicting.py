@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -369,10 +369,7 @@ def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
     found = np.full(len(texts) + 1, -1, np.int32)
     for at, text in enumerate(texts):
         if text is not None and (not isinstance(text, wanted) or isinstance(text, bool)):
-            raise InputError(
-                f"cell is a column of type {kind}, and the keys of this set are "
-                f"{'integers' if wanted is int else 'texts'}, such as {models.keys[0]!r}; give a column of such keys"
-            )
+            raise InputError(_bad_cell(models, "a column", kind))
         found[at] = models._find_one(text) if text in models else -1
     codes = np.asarray(coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False))
     numbers = found[codes]
@@ -393,10 +390,7 @@ def _key_array(keys: Any) -> tuple[UInt64s, Bools]:
     elif pa.types.is_unsigned_integer(kind):
         numbers = np.asarray(keys.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.uint64)
     else:
-        raise InputTypeError(
-            f"key is a column of type {kind}; keys are unsigned integers below 2**64 - 1, or texts of {KEY_DIGITS} lower-case "
-            "hexadecimal digits: format(key, '016x')"
-        )
+        raise _bad_key("a column", kind)
     return np.where(present, numbers, np.uint64(0)), present
 
 
@@ -455,7 +449,7 @@ def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelCo
         kind = kinds[columns.cell]
         _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
-        _refuse_key(columns.key, kinds[columns.key], table.engine)
+        raise _bad_key(f"{columns.key!r}, a column", kinds[columns.key], has_unsigned=table.engine == "duckdb")
 
 
 def _digits(kind: str, expression: str) -> str:
@@ -463,11 +457,21 @@ def _digits(kind: str, expression: str) -> str:
     return expression if kind in TEXTS else f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
 
 
-def _refuse_key(column: str, kind: str, engine: str) -> NoReturn:
-    unsigned = "unsigned integers below 2**64 - 1, or " if engine == "duckdb" else ""
-    raise InputTypeError(
-        f"key is {column!r}, a column of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
+def _bad_key(column: str, kind: Any, *, has_unsigned: bool = True) -> InputTypeError:
+    """The error of a column of keys, which is called so in the message, of another type."""
+    unsigned = "unsigned integers below 2**64 - 1, or " if has_unsigned else ""
+    return InputTypeError(
+        f"key is {column} of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
         "format(key, '016x')"
+    )
+
+
+def _bad_cell(models: ModelSet, column: str, kind: Any) -> str:
+    """The message for a column of cells, which is called so in it, of another type than the keys of the set."""
+    words = "texts" if isinstance(models.keys[0], str) else "integers"
+    return (
+        f"cell is {column} of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give a column of "
+        "such keys"
     )
 
 
@@ -475,11 +479,7 @@ def _require_cells(models: ModelSet, column: str, kind: str) -> None:
     has_text = isinstance(models.keys[0], str)
     if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
         return
-    words = "texts" if has_text else "integers"
-    raise InputTypeError(
-        f"cell is {column!r}, a column of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give "
-        "a column of such keys"
-    )
+    raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))
 
 
 def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:

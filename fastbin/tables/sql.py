@@ -5,7 +5,7 @@ Nothing is installed on executors, and nothing is created in a database. What co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -46,6 +46,10 @@ SOURCE = "fastbin_rows"
 CELLS_OF_A_PARTITION, VALUES_OF_A_PARTITION, MOST_VALUES = 3 * 2**13, 13 * 2**12, 2**19
 
 
+def _operator(sign: str) -> Callable[[Expression, Any], Expression]:
+    return lambda expression, other: expression._joined(sign, other)
+
+
 @dataclass(frozen=True, eq=False)
 class Expression:
     """An expression of SQL as text; operators make longer ones."""
@@ -65,35 +69,10 @@ class Expression:
             right = constant(other, self.words)
         return Expression(f"({self.text} {operator} {right})", self.words)
 
-    def __add__(self, other: Any) -> Expression:
-        return self._joined("+", other)
-
-    def __sub__(self, other: Any) -> Expression:
-        return self._joined("-", other)
-
-    def __mul__(self, other: Any) -> Expression:
-        return self._joined("*", other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._joined("=", other)
-
-    def __gt__(self, other: Any) -> Expression:
-        return self._joined(">", other)
-
-    def __ge__(self, other: Any) -> Expression:
-        return self._joined(">=", other)
-
-    def __lt__(self, other: Any) -> Expression:
-        return self._joined("<", other)
-
-    def __le__(self, other: Any) -> Expression:
-        return self._joined("<=", other)
-
-    def __and__(self, other: Any) -> Expression:
-        return self._joined("AND", other)
-
-    def __or__(self, other: Any) -> Expression:
-        return self._joined("OR", other)
+    __add__, __sub__, __mul__ = map(_operator, "+-*")
+    __gt__, __ge__, __lt__, __le__ = map(_operator, (">", ">=", "<", "<="))
+    __and__, __or__ = map(_operator, ("AND", "OR"))
+    __eq__ = _operator("=")  # type: ignore[assignment]
 
     def __invert__(self) -> Expression:
         return self.within("(NOT {})")
