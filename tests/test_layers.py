@@ -173,7 +173,7 @@ def test_no_file_is_a_drawer() -> None:
     assert not drawers
 
 
-# Names of classes that may stand twice, as long as two layers read tables, and two reach DuckDB.
+# Names of classes that may stand twice: a Table has rows that are read (tables/), or columns that are shown (_base/).
 STAND_TWICE = {"Table"}
 
 

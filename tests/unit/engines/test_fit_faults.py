@@ -103,9 +103,9 @@ def test_a_float32_score_is_compared_as_the_double_that_it_is() -> None:
 
 
 def test_labels_that_are_all_null() -> None:
-    for kind in (pa.null(), pa.int8(), pa.bool_(), pa.string()):
+    for kind, positive in ((pa.null(), None), (pa.int8(), None), (pa.bool_(), None), (pa.string(), "yes"), (pa.string(), None)):
         with pytest.raises(fb.InputError, match="of 5,000 rows, y is NULL in 5,000"):
-            fit(TABLE.set_column(1, "y", pa.nulls(N, kind)), positive="yes" if kind == pa.string() else None)
+            fit(TABLE.set_column(1, "y", pa.nulls(N, kind)), positive=positive)
 
 
 WORDS = pa.array(np.where(LABELS, "yes", "no"))
@@ -149,11 +149,6 @@ def test_weights_that_cannot_be_counted(column: Any, message: str) -> None:
     error = fb.InputTypeError if "holds" in message else fb.InputError
     with pytest.raises(error, match=message):
         fit(TABLE.set_column(2, "n", pa.array(column)), weight="n")
-
-
-def test_texts_that_are_all_null() -> None:
-    with pytest.raises(fb.InputError, match="of 5,000 rows, y is NULL in 5,000"):
-        fit(TABLE.set_column(1, "y", pa.nulls(N, pa.string())))
 
 
 def test_many_values_that_are_no_labels() -> None:

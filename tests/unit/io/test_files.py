@@ -237,9 +237,9 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- writing
 
 
-def copied(source: Path, target: Path) -> bytes:
+def copied(source: Path, target: Path, delimiter: str | None = None) -> bytes:
     """A table written again, through the writer."""
-    table = open_table(source)
+    table = open_table(source, delimiter)
     out = io.BytesIO()
     writer = open_writer(out, str(target), table, schema_of(table))
     for batch in table.batches():
@@ -264,13 +264,7 @@ def test_csv_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, rows
     csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["a", "b", "c"], *rows])
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(text.getvalue().encode())
-    table = open_table(path, delimiter)
-    out = io.BytesIO()
-    writer = open_writer(out, "out.csv", table, schema_of(table))
-    for batch in table.batches():
-        writer.write(batch)
-    writer.close()
-    back = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), delimiter=delimiter)
+    back = csv.reader(io.StringIO(copied(path, Path("out.csv"), delimiter).decode(), newline=""), delimiter=delimiter)
     assert list(back) == [["a", "b", "c"], *rows]
 
 
