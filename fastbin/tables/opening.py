@@ -94,7 +94,7 @@ def _check_query(connection: Any, query: str) -> None:
         raise InputError(f"table is (connection, {query!r}), which is {kinds[0]} and no query; pass a SELECT")
 
 
-class Reading(NamedTuple):
+class OpenedColumns(NamedTuple):
     """A table whose columns can be read as Arrow, and their names there."""
 
     rows: Table
@@ -157,7 +157,7 @@ class Opened:
     def read(
         self, columns: Mapping[str, str], positive: Any = None, *, keys: Mapping[str, str | None], kept: bool = False,
         propagate: tuple[str, ...] = (),
-    ) -> Reading:  # fmt: skip
+    ) -> OpenedColumns:  # fmt: skip
         """Columns by argument, those of text files parsed: labels as 0 and 1, keys as they are compared, the rest as numbers.
 
         Parameters
@@ -174,13 +174,13 @@ class Opened:
             Arguments whose missing values become NaN.
         """
         if not self.is_path:
-            return Reading(self.stream(), dict(columns), positive)
+            return OpenedColumns(self.stream(), dict(columns), positive)
         table = self.native if isinstance(self.native, Table) else open_table(self.native)
         table.check_columns(*columns.values())
         if not table.is_text:
-            return Reading(table, dict(columns), positive)
+            return OpenedColumns(table, dict(columns), positive)
         parsed = _Parsed(table, columns, keys, positive, kept=kept, propagate=propagate)
-        return Reading(parsed, parsed.called, None)
+        return OpenedColumns(parsed, parsed.called, None)
 
     def stream(self) -> Stream:
         """A table that is not a path as a stream of Arrow batches; others are refused."""
