@@ -19,7 +19,7 @@ from measure import Contestant, paired
 
 import fastbin as fb
 from fastbin.io import open_table, read_columns
-from fastbin.io.parquet import ParquetTable
+from fastbin.tables.parquet import ParquetTable
 from fresh_python import run_python
 
 COLUMNS = ["p", "y"]

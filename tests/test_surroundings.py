@@ -207,8 +207,8 @@ def test_a_query_that_is_stopped_leaves_the_connection_usable() -> None:
 
 def test_a_table_of_polars_that_changes_between_passes_makes_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     pl = pytest.importorskip("polars")
-    from fastbin.engines import tables
-    from fastbin.io import replay
+    from fastbin.tables import opening as tables
+    from fastbin.tables import replay
 
     monkeypatch.setattr(tables, "BATCH_ROWS", 512)
     monkeypatch.setattr(replay, "MEMORY_BYTES", 9 * 1000)  # fewer rows than there are, so that there are several passes

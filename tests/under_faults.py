@@ -21,7 +21,7 @@ import numpy as np
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.io import base
+from fastbin.tables import table as base
 
 KINDS = (b"open", b"write", b"fsync", b"rename", b"close", b"read", b"malloc")
 SCORES = np.linspace(0.0, 1.0, 200)

@@ -68,7 +68,7 @@ class Kind(NamedTuple):
 
 
 def _kind_of(value: Any) -> Kind | None:
-    """What kind of column this is, if it is one."""
+    """The library of a column or table, and which of both it is; ``None`` for anything else."""
     return _kind_of_class(type(value))  # type: ignore[arg-type]  # mypy doubts that classes have a hash
 
 
@@ -86,7 +86,7 @@ def _kind_of_class(given: type) -> Kind | None:
 
 
 def column_of(values: Any, name: str) -> Column | None:
-    """The column that this is, or the only one of a table; ``None`` for what is no frame, and for tables of several."""
+    """The column that this is, or the only one of a table; ``None`` for anything else."""
     if isinstance(values, (np.ndarray, list, tuple)):
         return None
     kind = _kind_of(values)
@@ -101,7 +101,7 @@ def column_of(values: Any, name: str) -> Column | None:
 
 
 def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: tuple[str, str] = ABOUT_NULLS) -> Array | None:
-    """The column of a frame as one array, in which nothing is null; ``None`` for what is no frame."""
+    """The column of a frame as one array, in which nothing is null; ``None`` for anything else."""
     column = column_of(values, name)
     if column is None:
         return None
@@ -223,7 +223,7 @@ def like(given: Any, values: Array, names: Sequence[str] = ()) -> Any:
 
 
 def columns_of(table: Any) -> list[Any]:
-    """The names of its columns; none for what is no table."""
+    """The names of the columns of a table; none for anything else."""
     kind = _kind_of(table)
     if kind is None or not kind.is_table:
         return []

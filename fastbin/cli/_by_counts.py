@@ -9,8 +9,8 @@ from fastbin.cli._cells import CLASS_KINDS, CellOptions, as_keys, read_text
 from fastbin.cli._console import reading
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.io import Table
-from fastbin.io.base import arrow
-from fastbin.io.columns import ColumnReader
+from fastbin.tables.files import ColumnReader
+from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
     from fastbin.engines.assessing import TableAssessment, TableSetAssessment

@@ -16,9 +16,9 @@ from fastbin.cli._console import reading
 from fastbin.cli._files import TableOptions, check_held, errors_in
 from fastbin.cli._streams import display_name
 from fastbin.io import Table
-from fastbin.io.base import arrow, as_plain
-from fastbin.io.columns import ColumnReader
-from fastbin.io.parsing import as_text, first_true, is_integer
+from fastbin.tables.columns import as_text, first_true, is_integer
+from fastbin.tables.files import ColumnReader
+from fastbin.tables.table import arrow, as_plain
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel

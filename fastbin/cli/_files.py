@@ -13,7 +13,7 @@ from fastbin._base.errors import InputError
 from fastbin.cli._streams import display_name
 from fastbin.cli._words import subject_of
 from fastbin.io import Table, open_table
-from fastbin.io.base import arrow
+from fastbin.tables.table import arrow
 
 # Usual names of the two columns, in lower case.
 SCORE_NAMES = (

@@ -15,7 +15,7 @@ from fastbin.cli._console import note, working
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._methods import DEFAULT, make_calibrator
 from fastbin.io import Table
-from fastbin.io.base import arrow
+from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
     from fastbin.model_set import ModelSet

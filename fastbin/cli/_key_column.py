@@ -15,8 +15,8 @@ from fastbin._base.checks import look_like_ids
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._core.fit import row_keys
-from fastbin.io.base import arrow, as_plain
-from fastbin.io.parsing import first_true, without_missing
+from fastbin.tables.columns import first_true, without_missing
+from fastbin.tables.table import arrow, as_plain
 
 if TYPE_CHECKING:
     from fastbin.io import Table

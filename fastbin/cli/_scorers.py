@@ -15,11 +15,11 @@ from fastbin.cli._console import reading
 from fastbin.cli._files import errors_in
 from fastbin.cli._key_column import KeySource
 from fastbin.io import Table
-from fastbin.io.base import PARQUET_SUFFIXES, arrow
-from fastbin.io.parsing import read_numbers
-from fastbin.io.writing import format_of, open_writer, schema_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.tables.columns import read_numbers
+from fastbin.tables.table import PARQUET_SUFFIXES, arrow
+from fastbin.tables.writing import format_of, open_writer, schema_of
 
 
 class Scorer:

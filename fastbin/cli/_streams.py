@@ -93,7 +93,7 @@ def _check_target(path: str, reads: tuple[str, ...]) -> None:
 
 def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
     """What is wrong with writing to this path while another name is read, if anything is."""
-    from fastbin.io.many import is_part_of, is_pattern, list_files
+    from fastbin.tables.folders import is_part_of, is_pattern, list_files
 
     if os.path.isdir(other) and any(os.path.samefile(other, each) for each in target.parents):
         return "is in the folder that is read"

@@ -23,8 +23,8 @@ from fastbin.cli._fit_sets import SetOptions, fit_set
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_threads, make_calibrator
 from fastbin.cli._streams import Output
 from fastbin.io import Table
-from fastbin.io.columns import ColumnReader
-from fastbin.io.replay import Replay
+from fastbin.tables.files import ColumnReader
+from fastbin.tables.replay import Replay
 
 if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator

@@ -18,7 +18,7 @@ from fastbin.cli._state import CountedFiles, StateFile, locked
 from fastbin.cli._streams import Output, check_inputs, load_any
 from fastbin.guarantees.certificate import sureness
 from fastbin.io import Table
-from fastbin.io.columns import ColumnReader
+from fastbin.tables.files import ColumnReader
 
 if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor, MonitorReport

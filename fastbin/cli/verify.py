@@ -21,7 +21,7 @@ from fastbin.cli._key_column import KeyOptions, KeySource
 from fastbin.cli._streams import check_inputs, display_name
 from fastbin.export.about import gives_in
 from fastbin.export.steps import OUTPUTS
-from fastbin.io.columns import ColumnReader
+from fastbin.tables.files import ColumnReader
 
 if TYPE_CHECKING:
     from fastbin.io import Table

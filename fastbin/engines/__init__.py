@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from fastbin.engines.assessing import assess
-from fastbin.engines.bin_counts import BinCounts, count
+from fastbin.engines.counting import BinCounts, count
 from fastbin.engines.fitting import fit
 from fastbin.engines.predicting import predict
 

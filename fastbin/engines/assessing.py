@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.engines.bin_counts import count_rows, refuse_left_out
-from fastbin.engines.counting import Asked, Tally
-from fastbin.engines.pieces import pieces_of, rows_of
-from fastbin.engines.scoring import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN
+from fastbin._fit.fingerprint import edge_scores
+from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out, require_bins
+from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
+from fastbin.online.counted import row_of_each_bin
 from fastbin.report.assessment import Assessment, SetAssessment, assess_model
 from fastbin.report.findings import Findings
 from fastbin.report.scorecard import LeftOut
@@ -24,7 +30,7 @@ NOT_COUNTED = (
 
 
 class _FromCounts(Findings):
-    """What assessments say that were made of counts."""
+    """The remark of assessments that were made of counts."""
 
     @property
     def in_short(self) -> tuple[str, ...]:
@@ -146,9 +152,86 @@ def assess(
     return TableSetAssessment(**known)
 
 
-def _left_out(tally: Tally) -> LeftOut:
+def _left_out(tally: Counted) -> LeftOut:
     """Rows whose score no model takes; what is wrong otherwise is refused, as in memory."""
     strange = {reason: int(tally.left_out[reason]) for reason in (UNKNOWN, NO_KEY) if tally.left_out[reason]}
     if strange:
         refuse_left_out(strange, tally.n_rows)
     return LeftOut(int(tally.left_out[NO_SCORE]), int(tally.left_out[OUTSIDE]))
+
+
+# ------------------------------------------------------------------------------------------------- pieces of the score line
+
+# A piece lies between two edges of the model, or is the score of an edge of its bins, of which a fit makes its fingerprint. So
+# rows that are counted by piece and label are known, as far as the model can tell, by one row for each with a frequency; any
+# function of the counts is computed from these rows by the functions that take rows.
+
+
+BELOW = np.uint64(2**64 - 1)  # the key of an edge that tied scores lie below
+
+
+class CountedRows(NamedTuple):
+    """Rows that have the counts of all rows: arrays of one length."""
+
+    scores: Float64s
+    labels: UInt8s
+    frequencies: Int64s
+    keys: UInt64s | None  # of models that compare keys
+    cells: list[Key] | None  # of a set
+
+
+def pieces_of(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
+    """A step model whose bins are the pieces, or a set of such models with the keys and the order of the set."""
+    if isinstance(model, BinnedModel):
+        return _pieces(model)
+    own = {key: _pieces(each) for key, each in model.models.items()}
+    pool = None if model.pool is None else _pieces(model.pool)
+    return ModelSet._of(own, kind="given", unknown=model.unknown, pool=pool, pooled_keys=model.pooled_keys)
+
+
+def _pieces(model: BinnedModel) -> BinnedModel:
+    require_bins(model)
+    alone = edge_scores(model.bin_edges, model.ties, model.score_range)
+    edges = np.concatenate([model.edges + 0.0, alone, alone])
+    keys = np.concatenate([model.edge_keys, np.zeros(len(alone), np.uint64), np.full(len(alone), BELOW)])
+    order = np.lexsort((keys, edges))
+    edges, keys = edges[order], keys[order]
+    differs = np.append(True, (edges[1:] != edges[:-1]) | (keys[1:] != keys[:-1]))[: len(edges)]
+    edges, keys = edges[differs], keys[differs]
+    return BinnedModel.from_parts(
+        edges=edges, edge_keys=keys, values=np.full(len(edges) + 1, 0.5), scheme="explicit",
+        ties="random" if model.needs_key else "none", score_range=model.score_range, out_of_range=model.out_of_range,
+    )  # fmt: skip
+
+
+def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table: Int64s) -> CountedRows:
+    """Rows of `model` for int64 (2, n_pieces) samples by label and piece, as `fastbin.engines.counting` counts them."""
+    numbered: list[tuple[Key, BinnedModel]] = _numbered(pieces) if isinstance(pieces, ModelSet) else [(0, pieces)]
+    examples = [row_of_each_bin(own) for _, own in numbered]
+    scores, keys = (np.concatenate(column) for column in zip(*examples, strict=True))
+    cells = [key for (key, _), example in zip(numbered, examples, strict=True) for _ in example[0]]
+    label, piece = np.nonzero(table)
+    return CountedRows(
+        scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_key(model) else None,
+        [cells[at] for at in piece.tolist()] if isinstance(pieces, ModelSet) else None,
+    )  # fmt: skip
+
+
+def _numbered(pieces: ModelSet) -> list[tuple[Key, BinnedModel]]:
+    """A key for each model in the order of the counts; then one that the set does not know, if its pool scores such cells."""
+    pooled = next(iter(pieces.pooled_keys), None)
+    unknown = _unknown_key(pieces)
+    parts = [(unknown if pooled is None else pooled) if key is None else key for key, _ in pieces.numbered]
+    found = list(zip(parts, (own for _, own in pieces.numbered), strict=True))
+    if pieces.unknown == "pool":
+        assert pieces.pool is not None
+        found.append((unknown, pieces.pool))
+    return found
+
+
+def _unknown_key(pieces: ModelSet) -> Key:
+    """A key that the set does not have."""
+    keys = pieces.keys
+    if isinstance(keys[0], str):
+        return next(text for text in (f"unknown {i}" for i in range(len(keys) + 1)) if text not in pieces)
+    return next(number for number in range(len(keys) + 1) if number not in pieces)

@@ -16,53 +16,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.checks import MOST_SAMPLES, ScoreRange, too_many_samples
-from fastbin._base.errors import InputError
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s
+from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, Labels, ScoreRange, is_missing, too_many_samples
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
-from fastbin._fit.rows import limits_of
-from fastbin.engines.arrays import Names
-from fastbin.engines.columns import Columns
-from fastbin.engines.faults import no_samples
-from fastbin.engines.frames import Frame
-from fastbin.engines.score_cells import Cuts, cell_of
-from fastbin.engines.tables import package_of
+from fastbin._fit.rows import GREATEST, limits_of
+from fastbin.tables.columns import real_weights
+from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names
+from fastbin.tables.labels import (
+    INFINITE,
+    MISSING,
+    NAN,
+    NEGATIVE,
+    Fault,
+    no_samples,
+    outside,
+    refuse,
+    strange_label,
+)
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
-
-
-def group_by_source(
-    table: Any, *, score: str, label: str, weight: str | None = None, score_range: ScoreRange, positive: Any = None,
-    progress: Progress | None = None,
-) -> Source:  # fmt: skip
-    """The rows of a table as a source of a fit: a Spark data frame, or whatever Narwhals knows.
-
-    Parameters
-    ----------
-    table : Spark data frame (classic or Connect), or a table that Narwhals reads
-    score, label, weight : str
-        Columns: numbers; labels; integers, how often a row counts.
-    score_range : (low, high) or None
-    positive : optional
-        The value of the label that is 1, where labels are two other values than 0 and 1.
-    progress : callable, optional
-        Called after each query with its number, from 1, and the number of rows of the table.
-    """
-    frame = frame_of(table, Names(score, label, weight))
-    return GroupBySource(frame, Columns.of(frame, score, label, weight, score_range, positive), progress)
-
-
-def frame_of(table: Any, names: Names) -> Frame:
-    """The columns of these names of a Spark data frame, or of a table that Narwhals reads, as what queries are made of."""
-    if package_of(table) == "pyspark":
-        from fastbin.engines.frames_spark import SparkFrame
-
-        return SparkFrame.of(table, names)
-    from fastbin.engines.frames_narwhals import NarwhalsFrame
-
-    return NarwhalsFrame.of(table, names)
 
 
 class GroupBySource(Source):
@@ -70,7 +45,7 @@ class GroupBySource(Source):
 
     lists_in_part = False
 
-    def __init__(self, frame: Frame, columns: Columns, progress: Progress | None = None) -> None:
+    def __init__(self, frame: Frame, columns: FitColumns, progress: Progress | None = None) -> None:
         self._frame, self._columns, self._progress = frame, columns, progress
         self._sums = ["one"] if columns.weight is None else ["one", "weight"]
         self._n_passes = self._n_rows = 0
@@ -167,13 +142,13 @@ class _Level(NamedTuple):
 
     @classmethod
     def root(cls, limits: tuple[float, float], cuts: Cuts, n_cells: int) -> _Level:
-        """Of the first query."""
+        """The level of the first query."""
         low, high = (np.array([limit]) for limit in limits)
         return cls(low, high, float(n_cells), cuts.by_ratio, cuts._asdict())
 
     @classmethod
     def inside(cls, plan: Plan, before: _Level) -> _Level:
-        """Of a later one. Its table has a row for each interval and each cell of the query before that may hold its scores."""
+        """The level of a later query. Its table has a row for each interval and each cell before that may hold its scores."""
         cuts = Cuts.inside(plan.low, plan.high, plan.n_cells)
         interval, cell = before.meeting(plan)
         is_cut, number = plan.n_cells > 0, np.arange(len(plan.low))
@@ -196,12 +171,12 @@ class _Level(NamedTuple):
         cell = cell_of(rows, score, by_ratio=self.by_ratio, **cuts)
         if not self.table["is_listed"].any():
             return rows.select(**columns, cell=rows.as_key(cell))
-        # One of the two terms is 0. So there is no choice between cases, which some engines lack. A score goes out once.
+        # One of the two terms is 0. A choice between cases is not needed, which some engines lack. A score goes out once.
         listed = score * rows.column("is_listed")
         return rows.select(**{**columns, "score": score - listed}, cell=listed + cell)
 
     def cut_only(self) -> _Level:
-        """Without the listed intervals, whose scores are no numbers of cells."""
+        """Without the listed intervals, whose scores are not numbers of cells."""
         is_cut = self.table["is_listed"] == 0.0
         return self._replace(table={name: column[is_cut] for name, column in self.table.items()})
 
@@ -229,3 +204,227 @@ class _Level(NamedTuple):
         interval = np.repeat(np.arange(len(n_cells)), n_cells)
         nth = np.arange(len(interval)) - (np.cumsum(n_cells) - n_cells)[interval]
         return interval, self.cell[first[interval] + nth]
+
+
+# ------------------------------------------------------------------------------------------------- the columns of a fit
+
+
+NUMERIC = (FLOAT, INTEGER, BOOLEAN)
+
+# NULL, NaN, the two that labels should be, and one too many.
+MOST_LABELS = 5
+
+
+class FitColumns(NamedTuple):
+    """Columns of a frame, and the values of its labels that stand for 0 and 1."""
+
+    score: str
+    label: str
+    weight: str | None
+    zero: Any
+    one: Any
+    score_range: ScoreRange
+    positive: Any = None
+
+    @classmethod
+    def of(cls, frame: Frame, names: Names, score_range: ScoreRange, positive: Any = None) -> FitColumns:
+        """Refuses columns of the wrong kind. With `positive`, one query for the values of the labels."""
+        kinds, (score, label, weight, _) = frame.kinds(), names
+        if kinds[score] not in NUMERIC:
+            raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
+        if weight is not None and kinds[weight] == FLOAT:
+            raise real_weights(weight, kinds[weight])
+        if weight is not None and kinds[weight] not in NUMERIC:
+            raise InputTypeError(f"{weight} holds {kinds[weight]}, not whole numbers")
+        if positive is not None:
+            zero, one = _two_values(frame, label, positive)
+        elif kinds[label] in NUMERIC:
+            zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
+        else:
+            seen = _labels(frame.select(label=frame.column(label)))
+            problem = f"is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}"
+            raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=label)
+        return cls(score, label, weight, zero, one, score_range, positive)
+
+    def rows(self, frame: Frame) -> Frame:
+        """The rows as every query sees them: "score", "one" (1 for label 1), "weight" where there is one, and "good"."""
+        score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
+        low, high = limits_of(self.score_range)
+        columns = {"score": score, "one": frame.as_float(label == self.one)}
+        good = (score >= low) & (score <= high) & ((label == self.zero) | (label == self.one))
+        if self.weight is not None:
+            weight = frame.as_float(frame.column(self.weight))
+            columns |= {"weight": weight, "one": columns["one"] * weight}
+            good = good & (weight >= 0)
+        return frame.select(**columns, good=good)
+
+    def count(self, frame: Frame) -> int:
+        """The samples by weights, exact up to 2**53, and beyond that more than 2**53. One query."""
+        assert self.weight is not None
+        column = frame.column(self.weight)
+        weight = frame.as_float(column)
+        half = frame.floor(weight * 0.5)
+        groups = frame.select(half=half, rest=weight - half, is_huge=column > MOST_SAMPLES).groups(
+            ["is_huge"], sums=["half", "rest"]
+        )
+        if groups["is_huge"].any():
+            return MOST_SAMPLES + 1
+        return int(groups["half"].sum()) + int(groups["rest"].sum())
+
+    def refuse_bad_rows(self, frame: Frame) -> None:
+        """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of each kind."""
+        kinds = self._faults(frame)
+        groups = frame.select(**{f"is_{i}": condition for i, (_, _, condition) in enumerate(kinds)}).groups(
+            [f"is_{i}" for i in range(len(kinds))]
+        )
+        rows, faults = groups["rows"].astype(np.int64), []
+        told = {column: np.zeros(len(rows), np.bool_) for column, _, _ in kinds}
+        for i, (column, what, condition) in enumerate(kinds):
+            # NULL, as a condition about NULL, holds for none. The first of several faults of one value is told.
+            is_so = np.array([value is not None and value == 1 for value in groups[f"is_{i}"].tolist()], np.bool_)
+            n_rows = int(rows[is_so & ~told[column]].sum())
+            told[column] |= is_so
+            example = None
+            if n_rows and what not in (MISSING, NAN):
+                example = next(iter(_labels(frame.where(condition).select(label=frame.column(column)))), None)
+            faults.append(Fault(column, what, n_rows, example))
+        refuse(faults, int(rows.sum()))
+
+    @property
+    def _strange(self) -> str:
+        return strange_label() if self.positive is None else strange_label(self.one, self.zero)
+
+    def _faults(self, frame: Frame) -> list[tuple[str, str, Any]]:
+        """The possible faults: the column, the words, and the condition."""
+        score, label = frame.as_float(frame.column(self.score)), frame.column(self.label)
+        low, high = limits_of(self.score_range)
+        is_finite = (score <= GREATEST) & (score >= -GREATEST)
+        faults = [
+            (self.score, MISSING, frame.is_null(score)),
+            (self.score, NAN, frame.is_nan(score)),
+            (self.score, INFINITE, ~is_finite),
+            (self.score, outside(self.score_range), is_finite & ((score < low) | (score > high))),
+            (self.label, MISSING, frame.is_null(label)),
+            (self.label, self._strange, ~((label == self.zero) | (label == self.one))),
+        ]
+        if self.weight is not None:
+            weight = frame.as_float(frame.column(self.weight))
+            faults += [(self.weight, MISSING, frame.is_null(weight)), (self.weight, NEGATIVE, weight < 0)]
+        return faults
+
+
+def _labels(frame: Frame) -> list[Any]:
+    """Some of the values of labels, in order where they have one."""
+    values = [value for value in frame.groups(["label"], most=MOST_LABELS)["label"].tolist() if not is_missing(value)]
+    return sorted(values, key=repr)
+
+
+def _two_values(frame: Frame, name: str, positive: Any) -> tuple[Any, Any]:
+    """The other value and this one, as the column has them."""
+    label, seen = frame.column(name), Labels(positive)
+    found = _labels(frame.select(label=label))
+    seen.add(found, [1] * len(found))
+    if len(found) > 2 and not seen.ones and isinstance(positive, str) == isinstance(found[0], str):  # there may be more
+        ones = _labels(frame.where(label == positive).select(label=label))
+        seen.add(ones, [1] * len(ones))
+    seen.check_positive(f"labels in {name}")
+    return (seen.zeros or seen.ones or [positive])[0], (seen.ones or [positive])[0]
+
+
+# ------------------------------------------------------------------------------------------------- cells of the score line
+
+# Cells are arithmetic that every engine has. A cell is the sum of two rounded-down numbers, both monotone in the score: one
+# counts steps of equal width, the other steps of equal ratio. So the cells are cut finely both where scores lie evenly and
+# where they crowd towards zero, and a step needs no choice between cases. How exactly an engine computes does not matter: cells
+# are known by the scores that they hold.
+
+
+LEAST_NORMAL = float(np.finfo(np.float64).tiny)
+
+# Between the cells of two intervals there is room for what rounding may add below and above.
+ROOM = 2
+
+# Without a score range, logits lie here, and half of all cells.
+USUAL = 32.0
+
+# An interval with so many steps of the ratio e between its ends is cut by ratio, too.
+WIDE = 3.0
+
+
+class Cuts(NamedTuple):
+    """How intervals are cut: columns of one entry each."""
+
+    first: Float64s  # the number of the first cell; 0 for intervals that are not cut into cells
+    origin: Float64s
+    scale: Float64s  # steps for each unit of the score, in two factors: for subnormal widths one would overflow
+    more_scale: Float64s
+    log_origin: Float64s
+    log_scale: Float64s
+
+    @classmethod
+    def of(cls, low: Float64s, high: Float64s, n_even: Int64s, n_ratio: Int64s, *, is_cut: Bools | None = None) -> Cuts:
+        """So many steps of equal width and of equal ratio."""
+        fraction, exponent = np.frexp(np.subtract(high, low, out=np.ones(len(low)), where=n_even > 0))
+        half = exponent // 2
+        room = n_even + n_ratio + 1 + 2 * ROOM
+        first = np.cumsum(room) - room + ROOM + 1.0  # from 1: -0.0 would be a group beside 0.0
+        width = np.where(n_ratio > 0, size(high) - size(low), 1.0)
+        return cls(
+            first if is_cut is None else np.where(is_cut, first, 0.0),
+            np.where(n_even > 0, low, 0.0),
+            np.where(n_even > 0, np.ldexp(1.0, -half), 0.0),
+            np.ldexp(n_even / fraction, half - exponent),
+            np.where(n_ratio > 0, size(low), 0.0),
+            n_ratio / width,
+        )
+
+    @classmethod
+    def whole(cls, score_range: ScoreRange, n_cells: int) -> Cuts:
+        """All scores: evenly in a range, and without one half by ratio, half where logits lie."""
+        low, high = (np.array([end]) for end in limits_of(score_range))
+        n, zero = np.array([n_cells]), np.zeros(1, np.int64)
+        if has_width(low, high)[0]:
+            return cls.of(low, high, n, zero)
+        by_ratio = cls.of(low, high, zero, n - n // 2)
+        evenly = cls.of(np.array([-USUAL]), np.array([USUAL]), n // 2, zero)
+        return evenly._replace(log_origin=by_ratio.log_origin, log_scale=by_ratio.log_scale)
+
+    @classmethod
+    def inside(cls, low: Float64s, high: Float64s, n_cells: Int64s) -> Cuts:
+        """About so many cells of each interval; 0 for those whose scores are asked for."""
+        n = np.where((n_cells > 1) & (low < high), n_cells, 0)
+        is_finite, is_wide = has_width(low, high), size(high) - size(low) > WIDE
+        n_even = np.where(is_finite, np.where(is_wide, n - n // 2, n), 0)
+        return cls.of(low, high, n_even, np.where(is_finite & ~is_wide, 0, n - n_even), is_cut=n_cells > 0)
+
+    @property
+    def by_ratio(self) -> bool:
+        """Whether any interval has steps of equal ratio."""
+        return bool(self.log_scale.any())
+
+
+def has_width(low: Float64s, high: Float64s) -> Bools:
+    """Whether the difference of two ends is a double."""
+    with np.errstate(over="ignore"):
+        return np.isfinite(high - low)
+
+
+def size(scores: Float64s) -> Float64s:
+    """A monotone function of scores that rises by one where their magnitude grows by the factor e."""
+    return np.sign(scores) * (np.log(np.maximum(np.abs(scores), LEAST_NORMAL)) + 709.0)
+
+
+def size_of(frame: Frame, score: Any) -> Any:
+    """The same as an expression."""
+    sign = frame.as_float(score > 0.0) - frame.as_float(score < 0.0)
+    return sign * (frame.log(frame.clip(score * sign, LEAST_NORMAL, GREATEST)) + 709.0)
+
+
+def cell_of(frame: Frame, score: Any, *, by_ratio: bool, clip: float | None = None, **cuts: Any) -> Any:
+    """The number of the cell of a score: an expression of it and of the columns of `Cuts`, or of single numbers.
+
+    With `clip`, at most so many steps of equal width, whatever the score.
+    """
+    steps = (score - cuts["origin"]) * cuts["scale"] * cuts["more_scale"]
+    cell = frame.floor(steps if clip is None else frame.clip(steps, 0.0, clip)) + cuts["first"]
+    return cell + frame.floor((size_of(frame, score) - cuts["log_origin"]) * cuts["log_scale"]) if by_ratio else cell

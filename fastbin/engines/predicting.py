@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fastbin._base.array_types import Float64s
+import numpy as np
+import numpy.typing as npt
+
+from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.engines import queries
-from fastbin.engines.scoring import as_arrow, check_rows, models_of
-from fastbin.engines.tables import ignores_case, is_path, pyarrow, unwrapped
-from fastbin.io.base import check_column
+from fastbin.export.expressions import MOST_STEPS
+from fastbin.export.lookup import SqlTables
+from fastbin.export.sql import sql
+from fastbin.export.sql_set import sql_set
+from fastbin.export.steps import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.tables.columns import is_text, scores_of
+from fastbin.tables.opening import Opened, open
+from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
+from fastbin.tables.table import as_plain, check_column, pyarrow
 
 OUTPUT = "probability"
 
 
 class Request(NamedTuple):
-    """What is asked of a table: a model, and the columns that it reads and writes."""
+    """A request to a table: a model, and the columns that it reads and writes."""
 
     model: BinnedModel | ModelSet
     score: str
@@ -62,9 +70,9 @@ def predict(
     score : str
         The column of scores: floats, integers or decimals, which the engine converts to doubles.
     cell : str, optional
-        Of a set, and of a set alone: the column with the key of each row's model.
+        Only for a ModelSet: the column with the key of each row's model.
     key : str, optional
-        Of a model that splits ties by key, and of such a one alone: the column of tie keys. Texts of 16 lower-case hexadecimal
+        Only for a model that splits ties by key: the column of tie keys. Texts of 16 lower-case hexadecimal
         digits in every engine, ``format(key, "016x")``; unsigned integers, too, in all but Spark, which has none of 64 bits.
     output : str
         The name of the new column.
@@ -72,7 +80,8 @@ def predict(
     Returns
     -------
     table
-        Of the type of `table`, with the float64 column `output` after its own columns. Of what Narwhals wraps, the native type.
+        The type of `table`, with the float64 column `output` after its own columns; the native type of a table that Narwhals
+        wraps.
 
     Raises
     ------
@@ -82,7 +91,7 @@ def predict(
 
     Notes
     -----
-    **Rows without an answer** are no error, as a lazy table would find out too late: a row whose score is missing, NaN,
+    **Rows without an answer** are not an error, as a lazy table would find out too late: a row whose score is missing, NaN,
     infinite or outside the range of the model, whose cell is missing, or unknown to a set that refuses such, or whose key is
     missing or no key, gets NULL (NaN in pandas and Dask). ``model.predict`` refuses such rows.
 
@@ -90,9 +99,9 @@ def predict(
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
     taken as the doubles that they are. Values of smooth models use exp and log, whose last bit is the engine's own.
 
-    Of sets, and of models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
+    For sets, and for models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
 
-    Of Ibis and other tables that only speak SQL: ``fastbin.export.sql`` gives the expression.
+    For Ibis and other tables that only speak SQL, ``fastbin.export.sql`` gives the expression.
 
     O(n log n_bins) time, O(1) memory beside the table's own.
 
@@ -107,20 +116,18 @@ def predict(
     1   2  0.5          0.7
     2   3  NaN          NaN
     """
-    request = Request(check_deterministic(as_model_or_set(model)), score, cell, key, output)
-    table = unwrapped(table)
-    kind = kind_of(table)
-    names = list(_NAMES[kind](table))
-    has_one_case = ignores_case(table)
-    require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
+    request = Request(_check_deterministic(as_model_or_set(model)), score, cell, key, output)
+    opened = open(table)
+    way, names, has_one_case = _way_of(opened), opened.names, opened.ignores_case
+    _require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
     _refuse_clash(names, output, ignores_case=has_one_case)
-    return _PREDICT[kind](table, request)
+    return way(opened.native, request)
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
-def check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
+def _check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
     """Refuse a model that does not give the same answer to the same row."""
     for own in models_of(model):
         if own.delta > 0.0:
@@ -134,24 +141,24 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
     if not isinstance(model, ModelSet) and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
-    needs_key = any(own.needs_key for own in models_of(model))
-    if needs_key and key is None:
+    if needs_key(model) and key is None:
         raise InputError(
             "key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', which "
             "needs no key"
         )
-    if not needs_key and key is not None:
+    if not needs_key(model) and key is not None:
         raise InputError(f"key is {key!r}, and the model compares no keys; leave key out")
     return {name: column for name, column in (("cell", cell), ("key", key)) if column is not None}
 
 
-def require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str) -> None:
+def _require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str) -> None:
     """Refuse names that the table does not have."""
     for argument, column in columns.items():
         if not isinstance(column, str):
             raise InputTypeError(f"{argument} is {column!r}; pass the name of a column")
         if column not in names:
-            raise InputError(f"{argument} is {column!r}, which is no column of the table; it has {', '.join(map(repr, names))}")
+            has = ", ".join(map(repr, names))
+            raise InputError(f"{argument} is {column!r}, which is not a column of the table; it has {has}")
         check_column("the table", names, column, ignores_case=ignores_case)
 
 
@@ -164,45 +171,6 @@ def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> N
 
 
 # ------------------------------------------------------------------------------------------------- tables
-
-
-def kind_of(table: Any) -> str:
-    """Which engine a table belongs to, by the names of its classes, so that nothing is imported for the question."""
-    for base in type(table).__mro__:
-        kind = _KINDS.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
-        if kind is not None:
-            return kind
-    if is_path(table):
-        raise InputError(
-            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
-        )
-    name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
-    raise InputTypeError(
-        f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "
-        "export.sql gives the expression for whatever else reads SQL"
-    )
-
-
-_KINDS = {
-    ("duckdb", "DuckDBPyRelation"): "duckdb",
-    ("pyspark", "DataFrame"): "spark",
-    ("polars", "LazyFrame"): "polars-lazy",
-    ("polars", "DataFrame"): "polars",
-    ("dask", "DataFrame"): "dask",
-    ("dask_expr", "DataFrame"): "dask",
-    ("pandas", "DataFrame"): "pandas",
-    ("pyarrow", "Table"): "arrow",
-    ("pyarrow", "RecordBatch"): "arrow",
-    ("pyarrow", "Dataset"): "arrow-stream",
-    ("pyarrow", "RecordBatchReader"): "arrow-stream",
-}
-
-_NAMES: dict[str, Callable[[Any], Any]] = {
-    "polars-lazy": lambda table: table.collect_schema().names(),
-    "arrow": lambda table: table.schema.names,
-    "arrow-stream": lambda table: table.schema.names,
-    **dict.fromkeys(("duckdb", "spark", "polars", "dask", "pandas"), lambda table: table.columns),
-}
 
 
 def _predict_polars(frame: Any, request: Request) -> Any:
@@ -245,17 +213,277 @@ def _predict_stream(source: Any, request: Request) -> Any:
 
 
 def _predict_sql(table: Any, request: Request) -> Any:
-    columns = queries.Columns(request.score, request.cell, request.key)
-    return queries.with_answer(queries.sql_table(table), request.model, columns, "value", request.output).native
+    columns = ModelColumns(request.score, request.cell, request.key)
+    return with_answer(sql_table(table), request.model, columns, "value", request.output).native
 
 
-_PREDICT: dict[str, Callable[[Any, Request], Any]] = {
-    "duckdb": _predict_sql,
-    "spark": _predict_sql,
-    "polars": _predict_polars,
-    "polars-lazy": _predict_polars,
-    "pandas": _predict_pandas,
-    "dask": _predict_dask,
-    "arrow": _predict_arrow,
-    "arrow-stream": _predict_stream,
+_PREDICT: dict[tuple[str, str], Callable[[Any, Request], Any]] = {
+    ("duckdb", "DuckDBPyRelation"): _predict_sql,
+    ("pyspark", "DataFrame"): _predict_sql,
+    ("polars", "LazyFrame"): _predict_polars,
+    ("polars", "DataFrame"): _predict_polars,
+    ("dask", "DataFrame"): _predict_dask,
+    ("dask_expr", "DataFrame"): _predict_dask,
+    ("pandas", "DataFrame"): _predict_pandas,
+    ("pyarrow", "Table"): _predict_arrow,
+    ("pyarrow", "RecordBatch"): _predict_arrow,
+    ("pyarrow", "Dataset"): _predict_stream,
+    ("pyarrow", "RecordBatchReader"): _predict_stream,
 }
+
+
+def _way_of(opened: Opened) -> Callable[[Any, Request], Any]:
+    """The function for a table, by the names of its classes, so that nothing is imported for the question."""
+    table = opened.native
+    for base in type(table).__mro__:
+        found = _PREDICT.get((base.__module__.partition(".")[0].lstrip("_"), base.__name__))
+        if found is not None:
+            return found
+    if opened.is_path:
+        raise InputError(
+            f"table is the path {str(table)!r}; open it first, as by duckdb.read_parquet, or use `fastbin predict`"
+        )
+    name = f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+    raise InputTypeError(
+        f"table is of type {name}; pass a DuckDB relation, a frame of Polars, Dask, pandas or PySpark, or a PyArrow table; "
+        "export.sql gives the expression for whatever else reads SQL"
+    )
+
+
+# ------------------------------------------------------------------------------------------------- rows that come to the model
+
+# One rule for all engines: a row that has no answer kills no query. It gets none, and whoever counts rows is told why.
+
+
+# Why a row has no answer; 0 where it has one.
+NO_SCORE, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
+N_REASONS = 5
+
+KEY_DIGITS = 16
+
+_DIGITS = np.full(256, 16, np.uint8)
+_DIGITS[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+
+
+class CheckedRows(NamedTuple):
+    """Rows as a model takes them. Where one has no answer, its score and key are any that have."""
+
+    scores: Float64s
+    keys: UInt64s | None
+    numbers: Int32s | None  # of the model of each row of a set; -1 is the pool
+    reasons: UInt8s
+
+    @property
+    def answered(self) -> Bools:
+        return self.reasons == 0
+
+    def predict(self, model: BinnedModel | ModelSet) -> Float64s:
+        """float64 (n,): the values, NaN for rows without an answer."""
+        if isinstance(model, ModelSet):
+            assert self.numbers is not None
+            values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
+        else:
+            values = model.predict(self.scores, keys=self.keys)
+        values = np.asarray(values, np.float64)
+        values[~self.answered] = np.nan
+        return values
+
+    def assign(self, model: BinnedModel | ModelSet) -> Int64s:
+        """int64 (n,): the bins, those of a set counted on over its models; -1 for rows of a pool that no bin is told of.
+
+        Rows without an answer have the bin of the score that stands for theirs; look at `reasons` first.
+        """
+        if isinstance(model, ModelSet):
+            assert self.numbers is not None
+            own = model._assign(self.numbers, self.scores, self.keys, None, "error")
+            return np.where(self.numbers < 0, -1, model.first_bin[self.numbers] + own)
+        return np.asarray(model.assign(self.scores, keys=self.keys), np.int64)
+
+
+def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, keys: Any = None) -> CheckedRows:
+    """Columns of Arrow as a model takes them; O(n), a text of a dictionary is looked at once.
+
+    Nulls are scores that are missing. The cells of a set are integers, texts or a dictionary of these; keys are unsigned
+    integers, or texts of 16 lower-case hexadecimal digits.
+    """
+    column = _floats(scores)
+    with np.errstate(invalid="ignore"):
+        missing = np.isnan(column)
+        numbers, known = (None, None) if cells is None else _find_models(model, cells)
+        low, high, fallback = _ranges(model, numbers)
+        inside = (column >= low) & (column <= high)
+    reasons = np.where(missing, NO_SCORE, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
+    if known is not None:
+        reasons[~known] = UNKNOWN
+    key_array = None
+    if keys is not None:
+        key_array, has_key = _key_array(keys)
+        reasons[(reasons == 0) & ~has_key] = NO_KEY
+    return CheckedRows(np.where(reasons == 0, column, fallback), key_array, numbers, reasons)
+
+
+def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
+    """One model, or those of a set."""
+    return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
+
+
+def needs_key(model: BinnedModel | ModelSet) -> bool:
+    """Whether a model, or one of a set, compares keys."""
+    return any(own.needs_key for own in models_of(model))
+
+
+def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:
+    """Where the scores of rows must lie, and a score for each that does."""
+    if isinstance(model, BinnedModel):
+        low, high, _ = limits_of(model)
+        return low, high, min(max(low, 0.0), high)
+    ends = np.array([limits_of(own)[:2] for own in models_of(model)])
+    low, high = ends[numbers].T  # the pool is number -1, and the last
+    return low, high, np.minimum(np.maximum(low, 0.0), high)
+
+
+def as_arrow(column: Any) -> Any:
+    """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
+    pa = pyarrow()
+    if hasattr(column, "to_arrow"):  # Polars
+        column = column.to_arrow()
+    elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        try:
+            column = pa.Array.from_pandas(column)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _floats(column: Any) -> Float64s:
+    """Scores as float64, NaN for nulls."""
+    return scores_of(as_plain(column), "score").astype(np.float64, copy=False)
+
+
+def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
+    """The number of the model of each row (-1: the pool), and whether it has one."""
+    pa, kind = pyarrow(), cells.type
+    coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
+    texts = coded.dictionary.to_pylist()
+    wanted = int if isinstance(models.keys[0], int) else str
+    found = np.full(len(texts) + 1, -1, np.int32)
+    for at, text in enumerate(texts):
+        if text is not None and (not isinstance(text, wanted) or isinstance(text, bool)):
+            raise InputError(_bad_cell(models, "a column", kind))
+        found[at] = models._find_one(text) if text in models else -1
+    codes = np.asarray(coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False))
+    numbers = found[codes]
+    is_null = np.array([*(text is None for text in texts), True])[codes]
+    if models.unknown == "pool":
+        return numbers, ~is_null
+    known = numbers >= 0
+    return np.where(known, numbers, 0).astype(np.int32), known
+
+
+def _key_array(keys: Any) -> tuple[UInt64s, Bools]:
+    """Tie keys, and whether each row has one."""
+    pa, kind = pyarrow(), keys.type
+    present = np.asarray(keys.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    if is_text(kind):
+        numbers, valid = keys_of_digits(keys.fill_null("").to_numpy(zero_copy_only=False))
+        present &= valid
+    elif pa.types.is_unsigned_integer(kind):
+        numbers = np.asarray(keys.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.uint64)
+    else:
+        raise _bad_key("a column", kind)
+    return np.where(present, numbers, np.uint64(0)), present
+
+
+def keys_of_digits(texts: Array) -> tuple[UInt64s, Bools]:
+    """The numbers that texts of 16 lower-case hexadecimal digits stand for, and which texts are so."""
+    wide = np.array(texts, dtype=f"U{KEY_DIGITS + 1}") if len(texts) else np.empty(0, f"U{KEY_DIGITS + 1}")
+    points: npt.NDArray[np.uint32] = wide.view(np.uint32).reshape(-1, KEY_DIGITS + 1)
+    digits = _DIGITS[np.minimum(points[:, :KEY_DIGITS], 255)]
+    valid = (digits < 16).all(axis=1) & (points[:, KEY_DIGITS] == 0)
+    packed = np.ascontiguousarray((digits[:, ::2] << 4) | (digits[:, 1::2] & 15), np.uint8)
+    return packed.view(">u8").ravel().astype(np.uint64), np.asarray(valid, np.bool_)
+
+
+# ------------------------------------------------------------------------------------------------- answers by SQL
+
+
+class ModelColumns(NamedTuple):
+    """The columns that a model reads."""
+
+    score: str
+    cell: str | None
+    key: str | None
+
+
+def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns, what: str, output: str) -> SqlTable:
+    """The table with one more column, the last: the "value" of each row, or its "bin"; NULL for rows without an answer.
+
+    A model of up to 1,000 steps is one expression. Sets, and models of more steps, are looked up in tables of steps that the
+    query holds in itself, as VALUES.
+    """
+    check_types(table, model, columns)
+    kinds, engine = table.types, table.engine
+    if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
+        score = table.quoted(columns.score)
+        key = columns.key and _digits(kinds[columns.key], table.quoted(columns.key))
+        return table.with_column(sql(model, score, key=key, dialect=engine, what=what), output)
+    names = list(kinds)
+    safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
+    key = columns.key and _digits(kinds[columns.key], safe[columns.key])
+    if isinstance(model, BinnedModel):
+        tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
+    else:
+        assert columns.cell is not None
+        cell = by_bytes(safe[columns.cell], table.full_types[columns.cell])
+        tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
+    assert isinstance(tables, SqlTables)
+    return _looked_up(table, tables, safe, output)
+
+
+def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns) -> None:
+    """Refuse columns that the engine would convert silently to something else."""
+    kinds = table.types
+    if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
+        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
+    if isinstance(model, ModelSet) and columns.cell is not None:
+        kind = kinds[columns.cell]
+        _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
+    if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
+        raise _bad_key(f"{columns.key!r}, a column", kinds[columns.key], has_unsigned=table.engine == "duckdb")
+
+
+def _digits(kind: str, expression: str) -> str:
+    """The key as a text of 16 hexadecimal digits."""
+    return expression if kind in TEXTS else f"lpad(lower(to_hex({expression})), {KEY_DIGITS}, '0')"
+
+
+def _bad_key(column: str, kind: Any, *, has_unsigned: bool = True) -> InputTypeError:
+    """The error of a column of keys, which is called so in the message, of another type."""
+    unsigned = "unsigned integers below 2**64 - 1, or " if has_unsigned else ""
+    return InputTypeError(
+        f"key is {column} of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
+        "format(key, '016x')"
+    )
+
+
+def _bad_cell(models: ModelSet, column: str, kind: Any) -> str:
+    """The message for a column of cells, which is called so in it, of another type than the keys of the set."""
+    words = "texts" if isinstance(models.keys[0], str) else "integers"
+    return (
+        f"cell is {column} of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give a column of "
+        "such keys"
+    )
+
+
+def _require_cells(models: ModelSet, column: str, kind: str) -> None:
+    has_text = isinstance(models.keys[0], str)
+    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
+        return
+    raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))
+
+
+def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:
+    """The rows of a query over `SOURCE`, in which columns have safe names."""
+    found = table.selected({short: table.quoted(name) for name, short in safe.items()}).run(tables.query_of_values)
+    names = [*safe, output]
+    return found.selected(dict(zip(names, map(found.quoted, found.native.columns), strict=True)))

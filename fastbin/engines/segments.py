@@ -22,48 +22,28 @@ from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import limits_of
 from fastbin.binning.uniform_mass import UniformMassBinning
-from fastbin.engines.arrays import Names
-from fastbin.engines.columns import Columns
-from fastbin.engines.faults import MISSING, Fault, needs_rows, no_samples, refuse
-from fastbin.engines.group_by import frame_of
-from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable, sql_table
-from fastbin.engines.tables import how_to_bring, package_of
+from fastbin.engines.group_by import FitColumns
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.binary import BinaryMethod, Told, named
 from fastbin.multi.cells import CellKind, CellPart, FittedSet, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
+from fastbin.tables.frames import Names
+from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
+from fastbin.tables.opening import Opened
+from fastbin.tables.sql import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
 MOST_PRODUCT = 2**62
 
 
 def fit_segments(
-    table: Any, names: Names, positive: Any, method: SegmentedBinning, told: list[str], progress: Progress | None = None
+    table: Opened, names: Names, positive: Any, method: SegmentedBinning, told: list[str], progress: Progress | None = None
 ) -> ModelSet:
-    """The set that `SegmentedBinning` fits to the same rows in memory, byte for byte.
+    """The set that `SegmentedBinning` fits to the same rows in memory, byte for byte; `told` takes the warnings.
 
-    Parameters
-    ----------
-    table : relation of DuckDB, frame of Spark
-    names : Names
-    positive : optional
-        The label that counts as 1.
-    method : SegmentedBinning
-        Of `UniformMassBinning`, but for scheme "ums" and `edges_share`.
-    told : list of str
-        Takes what is to be warned of.
-    progress : callable, optional
-        Called after each query with its number, from 1, and the number of rows.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        For bad rows, with their number of each kind; for other calibrators and engines; for rows that change meanwhile.
-
-    Notes
-    -----
-    The engine sorts the scores of each segment. What comes back is a row for each segment, and one for each of its bins.
+    The engine, DuckDB or Spark, sorts the scores of each segment. It returns a row for each segment, and one for each of its
+    bins.
     """
     query = _Query.of(table, names, positive, method)
 
@@ -90,7 +70,7 @@ def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: floa
 
 
 class _Totals(NamedTuple):
-    """What each segment holds; in the order of the keys."""
+    """The samples of each segment, in the order of the keys."""
 
     n_samples: Int64s
     n_positive: Int64s
@@ -101,25 +81,24 @@ class _Query(NamedTuple):
     """Rows in an engine, with the columns c_segment, c_score, c_one and c_weight."""
 
     rows: SqlTable
-    columns: Columns
-    frame: Any
+    columns: FitColumns
+    plain: SqlTable  # the rows with their own names
     segment: str
     has_text: bool
 
     @classmethod
-    def of(cls, table: Any, names: Names, positive: Any, method: SegmentedBinning) -> _Query:
+    def of(cls, table: Opened, names: Names, positive: Any, method: SegmentedBinning) -> _Query:
         """Refuses columns, calibrators and engines that cannot be."""
-        package = package_of(table)
-        if package not in ("duckdb", "pyspark"):
+        if table.package not in ("duckdb", "pyspark"):
             raise InputTypeError(
-                f"table is a {type(table).__name__} of {package}, and segments are asked for by window functions, of DuckDB "
-                f"and Spark alone; {how_to_bring(table)}"
+                f"table is a {table.kind} of {table.package}, and segments are asked for by window functions, of DuckDB "
+                f"and Spark alone; {table.how_to_bring}"
             )
         score_range = _score_range(method, table)
-        frame = frame_of(table, names)
-        columns = Columns.of(frame, names.score, names.label, names.weight, score_range, positive)
+        rows = table.frame(names)
+        assert isinstance(rows, SqlTable)
+        columns = FitColumns.of(rows, names, score_range, positive)
         assert names.segment is not None
-        rows = sql_table(table).plain(dict.fromkeys(name for name in names if name is not None), weight=names.weight)
         kind = rows.types[names.segment]
         if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
             raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
@@ -138,7 +117,7 @@ class _Query(NamedTuple):
             "c_weight": weight,
             "c_good": f"CASE WHEN {good} THEN 1 ELSE 0 END",
         }
-        return cls(rows.selected(chosen), columns, frame, names.segment, kind in TEXTS)
+        return cls(rows.selected(chosen), columns, rows, names.segment, kind in TEXTS)
 
     def totals(self) -> tuple[list[Key], _Totals]:
         """The keys, ascending, and what they hold; bad rows are refused."""
@@ -150,7 +129,7 @@ class _Query(NamedTuple):
         found = self.rows.run(query).fetched()
         n_rows = sum(row[1] for row in found)
         if sum(row[2] for row in found) < n_rows:
-            self.columns.refuse_bad_rows(self.frame)
+            self.columns.refuse_bad_rows(self.plain)
         missing = sum(row[1] for row in found if row[0] is None)
         if missing:
             refuse([Fault(self.segment, MISSING, missing)], n_rows)
@@ -210,16 +189,16 @@ class _Query(NamedTuple):
         return np.array([tuple(row) for row in found], object).reshape(-1, 6)
 
 
-def _score_range(method: SegmentedBinning, table: Any) -> ScoreRange:
+def _score_range(method: SegmentedBinning, table: Opened) -> ScoreRange:
     """That of the calibrator, which must be one that such queries fit."""
     calibrator = method.calibrator
     if type(calibrator) is not UniformMassBinning:
         name = "CertifiedCalibration" if calibrator is None else type(calibrator).__name__
         raise InputError(
             f"calibrator is {name}, and segments are fitted by GROUP BY with UniformMassBinning alone; pass one, "
-            f"or {how_to_bring(table)}"
+            f"or {table.how_to_bring}"
         )
-    why = calibrator._why_all_rows(how_to_bring(table))
+    why = calibrator._why_all_rows(table.how_to_bring)
     if why is not None:
         raise needs_rows("segments are", why)
     return check_score_range(calibrator.score_range)
@@ -258,7 +237,7 @@ class _KnownGroups(Source):
     value_limit: int = 0  # nothing is listed
 
     def answer(self, plan: Plan) -> Answer:
-        """Of the first plan: there is no other."""
+        """The answer to the first and only plan."""
         if not plan.is_first or (self.n_samples < 0).any() or (self.n_positive < 0).any():
             raise InputError(CHANGED)
         return Answer(

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from fastbin.engines.frames_narwhals import NarwhalsFrame
-from fastbin.engines.frames_spark import CELLS_OF_A_PARTITION, MOST_VALUES, VALUES_OF_A_PARTITION
+from fastbin.tables.frames import NarwhalsFrame
+from fastbin.tables.sql import CELLS_OF_A_PARTITION, MOST_VALUES, VALUES_OF_A_PARTITION, DuckDBTable
 from oracle import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "engines.md"
@@ -27,7 +27,10 @@ def test_the_examples_run() -> None:
     [
         ("C = 24,576 the cells", CELLS_OF_A_PARTITION == 24_576),
         ("up to 53,248 rows a partition, and 2^19 in all", (VALUES_OF_A_PARTITION, MOST_VALUES) == (53_248, 2**19)),
-        ("the limits are 2^18 cells and 2^19 scores", (NarwhalsFrame.most_cells, NarwhalsFrame.value_limit) == (2**18, 2**19)),
+        (
+            "the limits are 2^18 cells and 2^19 scores",
+            all((each.most_cells, each.value_limit) == (2**18, 2**19) for each in (NarwhalsFrame, DuckDBTable)),
+        ),
         ("31 C = 762 kB", round(CELL_BYTES * CELLS_OF_A_PARTITION / 1000) == 762),
         ("17 * 53,248 = 905 kB", round(VALUE_BYTES * VALUES_OF_A_PARTITION / 1000) == 905),
         ("The bound of 1 MB", VALUE_BYTES * VALUES_OF_A_PARTITION + CELL_BYTES * CELLS_OF_A_PARTITION / 8 < 2**20),

@@ -18,8 +18,8 @@ from fastbin.cli import command_line
 from fastbin.cli._options import LEAST_MEMORY
 from fastbin.cli.fit import ROWS_AS_ARRAYS
 from fastbin.io import open_table
-from fastbin.io.base import COMPRESSIONS, SUFFIXES
-from fastbin.io.replay import MEMORY_BYTES
+from fastbin.tables.replay import MEMORY_BYTES
+from fastbin.tables.table import COMPRESSIONS, SUFFIXES
 from oracle import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "files.md").read_text(encoding="utf8")

@@ -18,8 +18,8 @@ import pytest
 
 import fastbin as fb
 from fastbin._fit import batches, quantiles
-from fastbin.engines import tables
-from fastbin.io import replay
+from fastbin.tables import opening as tables
+from fastbin.tables import replay
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, hard_set, local_model
 
 pytestmark = [pytest.mark.filterwarnings(text) for text in FEWER_BINS]

@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 
 import fastbin as fb
-from fastbin.engines.columns import Columns
-from fastbin.engines.frames_spark import SparkFrame
-from fastbin.engines.group_by import GroupBySource
+from fastbin.engines.group_by import FitColumns, GroupBySource
+from fastbin.tables.frames import Names
+from fastbin.tables.sql import SparkTable
 from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
 from spark_sessions import Meter, needs_spark, session
 
 pytestmark = needs_spark
 
 
-class SmallFrame(SparkFrame):
+class SmallFrame(SparkTable):
     """Allows so few cells and values that plans have to be refined."""
 
     least_cells, most_cells = 256, 1024
-    value_limit = 200
+    value_limit = 200  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_the_model_has_the_bytes_of_the_fit_in_memory(table: Any, name: str, cal
 @pytest.mark.parametrize("name", NAMES)
 def test_so_it_has_where_plans_have_to_be_refined(table: Any, name: str, calibrator: str) -> None:
     score_range = hard_set(name).score_range
-    source = GroupBySource(SmallFrame(table(name)), Columns.of(SmallFrame(table(name)), "p", "y", "w", score_range, None))
+    source = GroupBySource(SmallFrame(table(name)), FitColumns.of(SmallFrame(table(name)), Names("p", "y", "w"), score_range))
     model = CALIBRATORS[calibrator](score_range)._fit_source(source).model_
     assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
 
@@ -87,10 +87,10 @@ def test_bad_rows_are_refused_with_their_number(spark: Any, columns: dict[str, l
 def test_rows_that_change_between_passes_are_refused(spark: Any) -> None:
     counter = iter(range(1000))
     rows = spark.range(100_000).selectExpr("rand(1) AS p", "id % 2 AS y")
-    source = GroupBySource(SparkFrame(rows), Columns("p", "y", None, 0, 1, (0.0, 1.0)))
+    source = GroupBySource(SparkTable(rows), FitColumns("p", "y", None, 0, 1, (0.0, 1.0)))
 
     def change(n_pass: int, n_rows: int) -> None:
-        source._frame = SparkFrame(spark.range(100_000).selectExpr(f"rand({next(counter) + 2}) AS p", "id % 2 AS y"))
+        source._frame = SparkTable(spark.range(100_000).selectExpr(f"rand({next(counter) + 2}) AS p", "id % 2 AS y"))
 
     source._progress = change
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):

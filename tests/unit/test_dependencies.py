@@ -28,7 +28,7 @@ class Block:
 sys.meta_path.insert(0, Block())
 import numpy as np
 import fastbin as fb
-import fastbin.io.base
+import fastbin.tables.table
 
 model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], counts=[500, 500], label_sums=[100, 350], scheme="umd")
 scores = np.linspace(0.001, 0.999, 1000)
@@ -67,7 +67,7 @@ CALLS = {
         "fb.plots.step_plot(model)",
         "fb.report.render_report(fb.report.assess_model(model, scores, labels))",
     ),
-    "pyarrow": ("cli", "fb.io.base.arrow()"),
+    "pyarrow": ("cli", "fb.tables.table.arrow()"),
 }
 
 

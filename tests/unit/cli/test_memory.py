@@ -21,7 +21,7 @@ import fastbin as fb
 from fastbin.cli import command_line
 from fastbin.cli._options import SIZE
 from fastbin.io import open_table
-from fastbin.io.parquet import ParquetTable
+from fastbin.tables.parquet import ParquetTable
 from fresh_python import environment
 
 N = 20_000
@@ -55,7 +55,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits in kilobytes instead of megabytes; DuckDB itself needs megabytes."""
     monkeypatch.setattr("fastbin.cli._options.LEAST_MEMORY", 1)
     monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 1000)
-    monkeypatch.setattr("fastbin.io.parquet._database", _database(fb.io.parquet._database))
+    monkeypatch.setattr("fastbin.tables.parquet._database", _database(fb.tables.parquet._database))
 
 
 def _database(make: Any) -> Any:
@@ -106,8 +106,8 @@ def test_duckdb_gets_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
         settings.extend(made.sql("SELECT current_setting('memory_limit')").fetchall())
         return made
 
-    original = fb.io.parquet._database
-    monkeypatch.setattr("fastbin.io.parquet._database", database)
+    original = fb.tables.parquet._database
+    monkeypatch.setattr("fastbin.tables.parquet._database", database)
     run("fit", "s.parquet", "--memory-limit", "200MiB")
     assert settings == [("100.0 MiB",)]
 
@@ -201,7 +201,7 @@ def test_errors_of_counted_rows_name_the_row() -> None:
 
 
 def test_rows_that_are_too_many_are_not_kept_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fastbin.io.replay.MEMORY_BYTES", 100_000)
+    monkeypatch.setattr("fastbin.tables.replay.MEMORY_BYTES", 100_000)
     monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 1000)
     rows_read = []
     read = ParquetTable.batches

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.io.many import is_part_of
+from fastbin.tables.folders import is_part_of
 from fresh_python import environment
 
 N = 400

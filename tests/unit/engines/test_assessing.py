@@ -83,7 +83,7 @@ def same(found: Any, expected: Any, place: str = "", summed: tuple[str, ...] = S
 
 
 def only_counted(said: dict[str, Any]) -> dict[str, Any]:
-    """What an assessment of rows says, without what counts do not tell."""
+    """An assessment of rows, without the parts that counts do not tell."""
     cards = [card for card in said["scorecards"] if card["name"] == "calibrated"]
     cautions = [text for text in said["cautions"] if "the scores themselves" not in text]
     cells = [{name: value for name, value in cell.items() if "before" not in name} for cell in said.get("cells", [])]

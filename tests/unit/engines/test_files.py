@@ -13,8 +13,8 @@ import pytest
 
 import fastbin as fb
 from fastbin._fit import batches
-from fastbin.io.ipc import IpcTable
-from fastbin.io.replay import Replay
+from fastbin.tables.parquet import IpcTable
+from fastbin.tables.replay import Replay
 
 N = 3000
 RNG = np.random.default_rng(11)
@@ -132,13 +132,13 @@ def test_rows_with_keys_are_counted() -> None:
     counts = fb.engines.count("keys.csv", model, score="p", key="n")
     assert np.array_equal(counts.counts, np.bincount(model.assign(scores, keys=keys), minlength=model.n_bins))
     write_csv("keys.csv", p=scores, n=keys.astype(object) - int(keys[0]) - 1)
-    with pytest.raises(fb.InputError, match=r"keys.csv, line 2, column n: '-1' is no integer, and such are needed here"):
+    with pytest.raises(fb.InputError, match=r"keys.csv, line 2, column n: '-1' is not an integer, as is needed here"):
         fb.engines.count("keys.csv", model, score="p", key="n")
 
 
 def test_text_that_cannot_be_counted() -> None:
     models = fit("rows.parquet", segment="day")
-    with pytest.raises(fb.InputError, match=r"rows.csv, line 2, column region: '\w+' is no integer"):
+    with pytest.raises(fb.InputError, match=r"rows.csv, line 2, column region: '\w+' is not an integer"):
         fb.engines.count("rows.csv", models, score="p", cell="region")
     write_csv("gaps.csv", p=["", *SCORES[1:].tolist()])
     model = fit("rows.csv")

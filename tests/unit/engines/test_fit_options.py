@@ -13,9 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin.engines import tables
-from fastbin.engines.tables import stream_of
-from fastbin.io import replay
+from fastbin.tables import opening as tables
+from fastbin.tables import replay
 
 N = 5000
 RNG = np.random.default_rng(0)
@@ -46,7 +45,7 @@ def test_columns_that_are_absent_or_there_twice(tmp_path: Path) -> None:
                 fit(table, **{name: "q"})
         with pytest.raises(fb.InputError, match="no column 'P'"):
             fit(table, score="P")
-        with pytest.raises(fb.InputTypeError, match="3 is no name of a column"):
+        with pytest.raises(fb.InputTypeError, match="3 is not the name of a column"):
             fit(table, score=3)
     twice = pa.table([TABLE["p"], TABLE["y"], TABLE["p"]], names=["p", "y", "p"])
     for doubled in (
@@ -66,9 +65,9 @@ def test_a_function_whose_columns_change() -> None:
 
 
 def test_only_the_named_columns_are_read(tmp_path: Path) -> None:
-    """Of a file whose other column cannot be read at all, and of a query whose other column fails."""
+    """A file whose other column cannot be read at all, and a query whose other column fails."""
     asked = []
-    stream = stream_of(TABLE)
+    stream = tables.open(TABLE).stream()
 
     class Watched(pl.DataFrame):
         def select(self, names: Any, **options: Any) -> pl.DataFrame:

@@ -16,10 +16,10 @@ import pytest
 import fastbin as fb
 from fastbin._fit.quantiles import Plan
 from fastbin._fit.rows import RowsSource, check_rows
-from fastbin.engines.arrays import Names
-from fastbin.engines.columns import Columns
-from fastbin.engines.frames_narwhals import NarwhalsFrame
-from fastbin.engines.group_by import GroupBySource, group_by_source
+from fastbin.engines.group_by import FitColumns, GroupBySource
+from fastbin.tables import opening
+from fastbin.tables.frames import Names, NarwhalsFrame
+from fastbin.tables.sql import DuckDBTable
 from fitting import bare
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, HardSet, hard_set, local_model
 
@@ -54,6 +54,12 @@ class SmallFrame(NarwhalsFrame):
     value_limit = 200
 
 
+class SmallTable(DuckDBTable):
+    """The same in DuckDB."""
+
+    most_cells, value_limit = SmallFrame.most_cells, SmallFrame.value_limit
+
+
 class RoundingFrame(SmallFrame):
     """An engine whose logarithm is wrong in the third digit, and falls in places."""
 
@@ -68,10 +74,13 @@ def table_of(rows: HardSet) -> pa.Table:
 
 def source_of(
     table: Any, score_range: tuple[float, float] | None = (0.0, 1.0), *, weight: str | None = None, positive: Any = None,
-    kind: type[NarwhalsFrame] = NarwhalsFrame,
+    kind: type[NarwhalsFrame] | None = None,
 ) -> GroupBySource:  # fmt: skip
-    frame = kind.of(table, Names("p", "y", weight))
-    return GroupBySource(frame, Columns.of(frame, "p", "y", weight, score_range, positive))
+    names = Names("p", "y", weight)
+    frame: Any = opening.open(table).frame(names)
+    if kind is not None:
+        frame = SmallTable(frame.native) if isinstance(frame, DuckDBTable) else kind(frame._frame, frame._decimals)
+    return GroupBySource(frame, FitColumns.of(frame, names, score_range, positive))
 
 
 def fitted(calibrator: str, name: str, source: GroupBySource) -> fb.BinnedModel:
@@ -287,7 +296,7 @@ def test_weights_beyond_exact_counts_are_refused(weight: int) -> None:
 def test_rows_that_change_between_passes_are_refused_or_need_one_pass(scores: str, told: str) -> None:
     relation = duckdb.connect().sql(f"SELECT {scores} AS p, random() < .5 AS y FROM range(1000000) t(i)")
     source = source_of(relation)
-    if not told:  # both scores are cells of their own: there is no second pass
+    if not told:  # both scores are cells of their own: one pass is enough
         fb.UniformMassBinning(2)._fit_source(source)
         assert source._n_passes == 1
         return
@@ -329,12 +338,12 @@ def test_a_query_that_fails_leaves_no_model() -> None:
 def test_columns_that_cannot_be_used_are_refused(columns: Any, options: Any, error: type[Exception], told: str) -> None:
     table = pl.DataFrame({**ROWS, **columns})
     with pytest.raises(error, match=told):
-        group_by_source(table, **{"score": "p", "label": "y", "score_range": (0.0, 1.0), **options})
+        fb.engines.fit(table, engine="group-by", **{"score": "p", "label": "y", **options})
 
 
 def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(fb.InputTypeError, match="table is of type list"):
-        group_by_source([1, 2], score="p", label="y", score_range=None)
+        source_of([1, 2])
 
 
 def test_fit_asks_by_group_by_where_it_is_told() -> None:

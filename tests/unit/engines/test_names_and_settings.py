@@ -13,6 +13,7 @@ import pyarrow.dataset
 import pytest
 
 import fastbin as fb
+from fastbin.tables.sql import DuckDBTable
 from hard_sets import FEWER_BINS
 
 pytestmark = [
@@ -110,14 +111,15 @@ def test_settings_of_a_session(setting: str) -> None:
         assert fb.engines.count(relation, SET, score="p", cell="s", engine="group-by").n_samples == N
 
 
-def test_intervals_go_to_duckdb_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastbin.engines.frames_narwhals import _unnested
-
+def test_intervals_go_to_duckdb_to_the_bit() -> None:
     bits = RNG.integers(0, 2**64, 3000, dtype=np.uint64)
     doubles = bits.view(np.float64)
     doubles = np.concatenate([doubles[np.isfinite(doubles)], [5e-324, -0.0, 0.0, 2.0**-1022, float(np.finfo(float).max)]])
     numbers = RNG.integers(-(2**63), 2**63 - 1, len(doubles))
-    found = duckdb.connect().sql("SELECT " + _unnested({"d": doubles, "n": numbers})).fetchnumpy()
+    keys = np.arange(float(len(doubles)))
+    rows = DuckDBTable(duckdb.connect().from_arrow(pa.table({"key": keys})))
+    found = rows.join({"d": doubles, "n": numbers, "key": keys}, on="key").arrays()
+    found = {name: column[np.argsort(found["key"])] for name, column in found.items()}
     assert np.array_equal(np.asarray(found["d"]).view(np.uint64), doubles.view(np.uint64))
     assert np.array_equal(found["n"], numbers)
 
@@ -171,7 +173,7 @@ def test_columns_that_are_not_named(argument: str) -> None:
             fb.engines.assess(table, MODEL, score=None, label="y")  # type: ignore[arg-type]
 
 
-# ---------------------------------------------------------------------- tables that are no tables of this engine
+# ---------------------------------------------------------------------- objects other than tables
 
 
 def test_tables_that_are_not_asked_by_group_by() -> None:

@@ -24,7 +24,7 @@ SCORE, KEY, CELL = 'the "score", 1', "select", "o'cell`s"
 
 
 class Engine:
-    """How a table of an engine is made of Arrow, and its new column read back: null where there is no answer."""
+    """How a table of an engine is made of Arrow, and its new column read back: null where a row has none."""
 
     def __init__(self, make: Callable[[Any], Any], collect: Callable[[Any], Any], read: Callable[[Any], np.ndarray]) -> None:
         self.make, self._collect, self._read = make, collect, read
@@ -237,7 +237,7 @@ def test_a_pandas_index_is_kept() -> None:
 
 
 REFUSED = {
-    "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is no column of the table; it has 'p', 'k', 'c'"),
+    "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is not a column of the table; it has 'p', 'k', 'c'"),
     "a clash": ({"score": "p", "output": "k"}, "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
     "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers|score holds .*string, not numbers"),
     "no key": ({"score": "p"}, "2 bins, keys", "key is missing.*fit with ties='whole'"),

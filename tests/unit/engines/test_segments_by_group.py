@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.engines import queries
+from fastbin.tables import sql
 from fitting import bare
 
 pa = pytest.importorskip("pyarrow")
@@ -129,14 +129,14 @@ def test_warnings_are_those_of_the_fit_in_memory() -> None:
 
 def test_what_comes_back_is_a_row_for_each_segment_and_bin(monkeypatch: pytest.MonkeyPatch) -> None:
     collected: list[int] = []
-    fetched = queries.DuckDBTable.fetched
+    fetched = sql.DuckDBTable.fetched
 
     def counted(table: Any) -> list[Any]:
         found = fetched(table)
         collected.append(len(found))
         return found
 
-    monkeypatch.setattr(queries.DuckDBTable, "fetched", counted)
+    monkeypatch.setattr(sql.DuckDBTable, "fetched", counted)
     scores, labels, segments = rows(20, 20_000, seed=4)
     there = fit_there({"calibrator": CALIBRATORS["umd"], "min_points": 1}, {"p": scores, "y": labels, "s": segments})
     assert collected[0] == len(there) == 20
@@ -152,7 +152,7 @@ def test_progress_is_told_after_each_query() -> None:
 
 BAD = {
     "a missing score": ({"p": [0.1, None, 0.3]}, {}, "of 3 rows, p is NULL in 1"),
-    "a score that is no number": ({"p": [0.1, float("nan"), float("inf")]}, {}, "p is NaN in 1, p is infinite in 1"),
+    "a score that is not a number": ({"p": [0.1, float("nan"), float("inf")]}, {}, "p is NaN in 1, p is infinite in 1"),
     "a score outside": ({"p": [0.1, 1.5, -0.5]}, {}, r"p is outside \[0, 1\] in 2"),
     "a strange label": ({"y": [0, 2, 1]}, {}, r"y is neither 0 nor 1 in 1 \(such as 2\)"),
     "a missing label": ({"y": [0, None, 1]}, {}, "y is NULL in 1"),

@@ -1,4 +1,4 @@
-"""What counts as a table: recognised by the name of its type, without importing its library."""
+"""Tables: recognised by the name of its type, without importing its library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import pyarrow.dataset
 import pytest
 
 import fastbin as fb
-from fastbin.engines.tables import must_not_move, package_of, stream_of, unwrapped
+from fastbin.tables.opening import open as open_any
+from fastbin.tables.opening import package_of
 from fresh_python import run_python
 
 TABLE = pa.table({"p": [0.25, 0.5, 0.75] * 20, "y": [0, 1, 1] * 20})
@@ -34,7 +35,7 @@ MUST_NOT_STREAM = (
 
 @pytest.mark.parametrize("module", [*MUST_NOT_STREAM, "dask.dataframe.dask_expr._collection", "dask_expr._collection"])
 def test_tables_whose_rows_should_stay(module: str) -> None:
-    assert must_not_move(foreign(module, __arrow_c_stream__=lambda self: None))
+    assert open_any(foreign(module, __arrow_c_stream__=lambda self: None)).stays
 
 
 @pytest.mark.parametrize("module", MUST_NOT_STREAM)
@@ -104,8 +105,8 @@ def test_whatever_narwhals_wraps_is_its_own_table() -> None:
         TABLE.to_pandas(),
         connection.sql("SELECT 1 AS p"),
     ):
-        assert package_of(unwrapped(nw.from_native(native))) == package_of(native)
-        assert stream_of(unwrapped(nw.from_native(native))).names
+        assert open_any(nw.from_native(native)).package == package_of(native)
+        assert open_any(nw.from_native(native)).stream().names
     connection.close()
 
 
@@ -115,7 +116,7 @@ def test_batches_are_of_moderate_size() -> None:
     connection.register("rows", table)
     for made in (table, pl.from_arrow(table), pl.from_arrow(table).lazy(), table.to_pandas(), connection.table("rows"),
                  pa.dataset.dataset(table), table.combine_chunks().to_batches()[0], lambda: table):  # fmt: skip
-        sizes = [len(batch) for batch in stream_of(made).batches(["p"])]
+        sizes = [len(batch) for batch in open_any(made).stream().batches(["p"])]
         assert sum(sizes) == 200_000
         assert max(sizes) <= 2**16
     connection.close()
@@ -138,8 +139,8 @@ def test_no_library_is_imported_for_a_table_of_another() -> None:
     code = """
 import sys
 import pyarrow as pa
-from fastbin.engines.tables import stream_of
-print(sum(len(batch) for batch in stream_of(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).batches(["p"])))
+from fastbin.tables import opening
+print(sum(len(batch) for batch in opening.open(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).stream().batches(["p"])))
 print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])
 """
     run = run_python("-c", code)
@@ -188,7 +189,7 @@ def test_one_query_may_be_written_in_many_ways(query: str) -> None:
     connection.execute("CREATE TABLE kept AS SELECT *, 'p' AS z FROM rows")
     if len(duckdb.extract_statements(query)) > 1:
         pytest.skip("this DuckDB makes two statements of a PIVOT, which is refused then")
-    assert unwrapped((connection, query)) is not None
+    assert open_any((connection, query)).native is not None
     if "PIVOT" not in query:
         found = fb.engines.fit((connection, query), score="p", label="y", calibrator=fb.UniformMassBinning(2))
         assert found == fb.UniformMassBinning(2).fit(TABLE["p"], TABLE["y"]).model_

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.io import open_table, read_columns
-from fastbin.io.parsing import MISSING
-from fastbin.io.text import BLOCK_BYTES
-from fastbin.io.writing import open_writer, schema_of
+from fastbin.tables.columns import MISSING_WORDS
+from fastbin.tables.text import BLOCK_BYTES
+from fastbin.tables.writing import open_writer, schema_of
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -173,7 +173,7 @@ def test_errors_in_csv_name_line_and_column(tmp_path: Path) -> None:
     assert error_of(tmp_path / "a.csv.gz", gzip.compress(b"p,y\n1,1\n1,x\n")).startswith(", line 3, column y: 'x'")
 
 
-@pytest.mark.parametrize("spelling", [spelling.decode() for spelling in MISSING])
+@pytest.mark.parametrize("spelling", [spelling.decode() for spelling in MISSING_WORDS])
 def test_missing_values_by_any_usual_name(tmp_path: Path, spelling: str) -> None:
     assert "line 3, column p: the value is missing" in error_of(tmp_path / "a.csv", f"p,y\n0.5,1\n{spelling},1\n")
 
@@ -237,9 +237,9 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- writing
 
 
-def copied(source: Path, target: Path) -> bytes:
+def copied(source: Path, target: Path, delimiter: str | None = None) -> bytes:
     """A table written again, through the writer."""
-    table = open_table(source)
+    table = open_table(source, delimiter)
     out = io.BytesIO()
     writer = open_writer(out, str(target), table, schema_of(table))
     for batch in table.batches():
@@ -264,13 +264,7 @@ def test_csv_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, rows
     csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["a", "b", "c"], *rows])
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(text.getvalue().encode())
-    table = open_table(path, delimiter)
-    out = io.BytesIO()
-    writer = open_writer(out, "out.csv", table, schema_of(table))
-    for batch in table.batches():
-        writer.write(batch)
-    writer.close()
-    back = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), delimiter=delimiter)
+    back = csv.reader(io.StringIO(copied(path, Path("out.csv"), delimiter).decode(), newline=""), delimiter=delimiter)
     assert list(back) == [["a", "b", "c"], *rows]
 
 

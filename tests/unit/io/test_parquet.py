@@ -18,7 +18,7 @@ import fastbin as fb
 from fastbin._base.dependencies import install_command
 from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
-from fastbin.io.parquet import ParquetRows
+from fastbin.tables.parquet import ParquetRows
 from fresh_python import run_python
 
 duckdb = pytest.importorskip("duckdb")
@@ -84,7 +84,7 @@ def column_of(path: str, name: str, **options: Any) -> Any:
 def test_one_file_a_pattern_and_a_folder_give_the_bytes_of_arrays(passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if passes:
         monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 100)
-        monkeypatch.setattr("fastbin.io.replay.MEMORY_BYTES", 100)
+        monkeypatch.setattr("fastbin.tables.replay.MEMORY_BYTES", 100)
     write("one.parquet")
     write_parts()
     write_parts("hive", "region={}/x.parquet")
@@ -188,7 +188,7 @@ def test_names_of_files_are_no_patterns_and_no_addresses(arrow_reads: list[Any])
         pq.write_table(pa.table({"p": [float(number)]}), Path(f"{name}.parquet").absolute())
     for number, name in enumerate(names):
         table = open_table(f"{name}.parquet")
-        assert table.names == ["p"]  # x=1 is no column of one file
+        assert table.names == ["p"]  # x=1 is not a column of one file
         assert column_of(f"{name}.parquet", "p").tolist() == [float(number)], name
     assert arrow_reads == ["a\\[b].parquet"]
     Path("other").symlink_to("a[1].parquet")

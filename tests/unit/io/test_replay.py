@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.io import replay
-from fastbin.io.replay import Replay
+from fastbin.tables import replay
+from fastbin.tables.replay import Replay
 from fresh_python import environment
 
 RNG = np.random.default_rng(5)
@@ -204,9 +204,9 @@ def test_a_csv_file_is_parsed_once(options: list[str], monkeypatch: pytest.Monke
     monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 10)
     monkeypatch.setattr(replay, "MEMORY_BYTES", 100)
     parsings = []
-    batches = fb.io.tables.CsvTable.batches
+    batches = fb.tables.files.CsvTable.batches
     monkeypatch.setattr(
-        fb.io.tables.CsvTable, "batches", lambda table, *rest: parsings.append(table.path) or batches(table, *rest)
+        fb.tables.files.CsvTable, "batches", lambda table, *rest: parsings.append(table.path) or batches(table, *rest)
     )
     assert fitted(*options) == expected
     assert parsings == ["s.csv"]
@@ -216,13 +216,13 @@ def test_a_csv_file_is_parsed_once(options: list[str], monkeypatch: pytest.Monke
 def test_a_file_that_changes_after_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = fitted()
     monkeypatch.setattr("fastbin.cli.fit.ROWS_AS_ARRAYS", 10)
-    finish = fb.io.columns.ColumnReader.finish
+    finish = fb.tables.files.ColumnReader.finish
 
     def finish_and_change(reader: Any) -> None:
         finish(reader)
         Path("s.csv").write_text("p,y\n")
 
-    monkeypatch.setattr(fb.io.columns.ColumnReader, "finish", finish_and_change)
+    monkeypatch.setattr(fb.tables.files.ColumnReader, "finish", finish_and_change)
     assert fitted() == expected
 
 
@@ -242,7 +242,7 @@ def test_a_fit_on_a_full_disk_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -
 def test_a_limited_address_space_keeps_less_in_memory() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
-        "from fastbin.io.replay import default_limit; print(default_limit())"
+        "from fastbin.tables.replay import default_limit; print(default_limit())"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
     assert int(result.stdout) == 2**27

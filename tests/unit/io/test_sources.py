@@ -288,7 +288,7 @@ def test_labels_that_are_not_two_values() -> None:
     Path("a.csv").write_text("p,y\n0.5,no\n0.5,no\n")
     assert refusal("fit", "a.csv", "--positive", "yes") == "a.csv, column y: no label is 'yes', all are 'no'"
     MODEL.save("m.fbm")
-    assert "2 outcomes" in run("monitor", "m.fbm", "a.csv", "--positive", "yes").output  # a day without any is no mistake
+    assert "2 outcomes" in run("monitor", "m.fbm", "a.csv", "--positive", "yes").output  # a day without any is allowed
     Path("a.csv").write_text("p,y\n0.5,yes\n0.5,\n")
     assert refusal("fit", "a.csv", "--positive", "yes").startswith("a.csv, line 3, column y: the label is missing")
     pq.write_table(pa.table({"p": SCORES, "y": LABELS + 1}), "a.parquet")

@@ -1,4 +1,4 @@
-"""What a table is: named columns of one file or of several, which are read as PyArrow record batches.
+"""The base of all tables: named columns, which are read as record batches of PyArrow.
 
 PyArrow is imported when the first table is opened.
 """
@@ -37,6 +37,14 @@ def arrow() -> Any:
         import pyarrow.csv
         import pyarrow.ipc
         import pyarrow.parquet
+    return pyarrow
+
+
+def pyarrow() -> Any:
+    """PyArrow, or an error that says how to get it."""
+    with needed_for("tables of other libraries", extra="engines"):
+        import pyarrow
+        import pyarrow.compute
     return pyarrow
 
 
@@ -101,7 +109,7 @@ def suffixes(path: str) -> tuple[str, str | None]:
 
 def as_plain(column: Any) -> Any:
     """An Arrow array without a dictionary."""
-    return column.dictionary_decode() if arrow().types.is_dictionary(column.type) else column
+    return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
 
 
 def reopened(option: str, value: str) -> Wording:
@@ -110,7 +118,7 @@ def reopened(option: str, value: str) -> Wording:
 
 
 def first_sentence(error: Exception) -> str:
-    """What an error says, in one short line."""
+    """The message of an error, in one short line."""
     return " ".join(str(error).split()).split(". ")[0][:200]
 
 
@@ -119,7 +127,7 @@ def check_column(
 ) -> str:
     """The name of a column, if the table that is called so has it, and has it once; `shown` writes names in the message."""
     if not isinstance(name, str):
-        raise InputTypeError(f"{name!r} is no name of a column; {called} has {first_few(names, 30, shown)}")
+        raise InputTypeError(f"{name!r} is not the name of a column; {called} has {first_few(names, 30, shown)}")
     if name not in names:
         raise InputError(f"{called} has no column {name!r}; it has {first_few(names, 30, shown)}")
     same = [other for other in names if other == name or (ignores_case and other.lower() == name.lower())]

@@ -1,7 +1,7 @@
 """CSV files: text with a header, every column as the bytes in the file.
 
-No type is guessed from the first rows. A column that is not needed as numbers keeps its bytes; `fastbin.io.parsing` converts
-the others, with errors that name row and column.
+No type is guessed from the first rows. A column that is not needed as numbers keeps its bytes; `fastbin.tables.columns`
+converts the others, with errors that name row and column.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastbin._base.errors import InputError
-from fastbin.io.base import Table, arrow, open_for_arrow, reopened, sliced, suffixes, uses_threads
-from fastbin.io.parsing import as_number
+from fastbin.tables.columns import as_number
+from fastbin.tables.table import Table, arrow, open_for_arrow, reopened, sliced, suffixes, uses_threads
 
 # Tried in this order on the header of a file whose name does not determine it.
 USUAL_DELIMITERS = (",", "\t", ";", "|")

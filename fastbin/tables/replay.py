@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._base.array_types import Array
-from fastbin.io.base import address_space
+from fastbin.tables.table import address_space
 
 Batch = tuple[Array, ...]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._base.errors import InputError
 from fastbin._base.files import is_replaceable
-from fastbin.io.base import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
+from fastbin.tables.table import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,7 +50,7 @@ def open_writer(file: Any, path: str, table: Table, schema: Any) -> _CsvWriter |
 
 
 class _Writer:
-    """What writers have in common."""
+    """The base of writers."""
 
     _sink: _Unclosed  # what a stream of PyArrow writes to
 

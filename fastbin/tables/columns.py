@@ -1,4 +1,4 @@
-"""One column of a record batch as NumPy numbers, with errors that name the file, the row and the column."""
+"""One column of Arrow as numbers, as texts, as whole weights, and as codes of its different values."""
 
 from __future__ import annotations
 
@@ -9,32 +9,24 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Array, Int64s
-from fastbin._base.errors import InputError, Words, joined
-from fastbin.io.base import Table, arrow, as_plain, reopened
+from fastbin._base.checks import MOST_SAMPLES, too_many_samples
+from fastbin._base.errors import InputError, InputTypeError, Words, joined
+from fastbin.tables.table import Table, as_plain, pyarrow, reopened
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
-MISSING = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
+MISSING_WORDS = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
 
 
 def read_numbers(
     table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False,
     remedy: Callable[[], Words] = str,
 ) -> Array:  # fmt: skip
-    """One column of a record batch as numbers.
+    """One column of a record batch as numbers; `table`, `name` and `first_row` are its place, for messages.
 
-    Parameters
-    ----------
-    table, name, first_row
-        Where the column stands, for messages.
-    column : pyarrow.Array
-    whole : bool
-        Whether text becomes int64 where all of it is whole numbers. Otherwise it becomes float64, or bool.
-    propagate : bool
-        Whether a missing value becomes NaN instead of an error.
-    remedy : callable
-        What to do where values are not numbers.
+    Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers. Missing values are an error, or NaN
+    if they `propagate`. `remedy` says how values that are not numbers can be read.
     """
-    pa = arrow()
+    pa = pyarrow()
     column = as_plain(column)
     if pa.types.is_binary(column.type) and table.is_text:
         column = _parse(table, name, without_missing(column), first_row, whole, remedy)
@@ -52,16 +44,8 @@ def read_numbers(
 
 def doubles_of_decimals(column: Any) -> Any:
     """Decimals as the nearest doubles, by way of text: Arrow's own cast is off by one double now and then."""
-    pa = arrow()
+    pa = pyarrow()
     return column.cast(pa.string()).cast(pa.float64())
-
-
-def coded(column: Any) -> tuple[list[Any], Int64s]:
-    """The different values of an Arrow array, None among them, and the number of each row's."""
-    encoded = column if arrow().types.is_dictionary(column.type) else column.dictionary_encode()
-    values = [*encoded.dictionary.to_pylist(), None]
-    codes = encoded.indices.fill_null(len(values) - 1)
-    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
 def first_true(column: Any) -> int:
@@ -85,8 +69,8 @@ def is_integer(text: str) -> bool:
 
 def without_missing(column: Any) -> Any:
     """Text with nulls for the spellings of a missing value."""
-    pa = arrow()
-    missing = pa.compute.is_in(column, value_set=pa.array(MISSING, pa.binary()))
+    pa = pyarrow()
+    missing = pa.compute.is_in(column, value_set=pa.array(MISSING_WORDS, pa.binary()))
     if pa.compute.any(missing).as_py():
         column = pa.compute.if_else(missing, pa.scalar(None, pa.binary()), column)
     return column
@@ -94,11 +78,11 @@ def without_missing(column: Any) -> Any:
 
 def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, remedy: Callable[[], Words]) -> Any:
     """Text as int64 (if `whole`), float64 or bool, whichever is the first that fits all values."""
-    pa = arrow()
+    pa = pyarrow()
     for kind in (*([pa.int64()] if whole else []), pa.float64(), pa.bool_()):
         if (parsed := _try_to_parse(column, kind, table.decimal)) is not None:
             return parsed
-    # The first that is no float64, by bisection over the rows up to which all can be parsed.
+    # The first that is not a float64, by bisection over the rows up to which all can be parsed.
     row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
@@ -110,8 +94,8 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
 
 
 def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
-    """A column of strings or of the bytes in a text file as strings; bytes that are no UTF-8 are refused."""
-    pa = arrow()
+    """A column of strings or of the bytes in a text file as strings; bytes other than UTF-8 are refused."""
+    pa = pyarrow()
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -134,7 +118,7 @@ def _is_utf8(text: bytes) -> bool:
 
 def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
     """The column as this type, or ``None`` if a value does not fit it. Blanks around a value are allowed."""
-    pa = arrow()
+    pa = pyarrow()
     try:
         text = column.cast(pa.string())
         if decimal != ".":
@@ -147,3 +131,73 @@ def _try_to_parse(column: Any, kind: Any, decimal: str) -> Any:
             return pa.compute.utf8_trim_whitespace(text).cast(kind)
     except pa.ArrowInvalid:
         return None
+
+
+def is_text(kind: Any) -> bool:
+    """Whether this is a type of texts."""
+    types = pyarrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def as_numbers(column: Any, name: str) -> Any:
+    """An Arrow array of numbers that NumPy has; decimals become doubles."""
+    types, kind = pyarrow().types, column.type
+    if types.is_decimal(kind):
+        return doubles_of_decimals(column)
+    if types.is_null(kind):
+        return column.cast(pyarrow().float64())
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise InputTypeError(f"{name} holds {kind}, not numbers")
+    return column
+
+
+def scores_of(column: Any, name: str) -> Array:
+    """float32 or float64, NaN for nulls."""
+    numbers = np.asarray(as_numbers(column, name).to_numpy(zero_copy_only=False))
+    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float64)
+
+
+def weights_of(column: Any, name: str) -> Int64s:
+    """int64, 0 for nulls; real weights are refused, as counts do not add up to their sums."""
+    pa, kind = pyarrow(), column.type
+    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
+        raise real_weights(name, kind)
+    if not whole and not pa.types.is_null(kind):
+        raise InputTypeError(f"{name} holds {kind}, not whole numbers")
+    try:
+        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    except pa.ArrowInvalid:
+        raise too_many_samples(name) from None
+
+
+def real_weights(name: str, kind: object) -> InputTypeError:
+    """The error of weights other than counts."""
+    return InputTypeError(
+        f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
+        "importance weights read the columns, and pass sample_weight= in memory"
+    )
+
+
+def sum_of(weights: Int64s) -> int:
+    """The sum of weights that are not negative, exact."""
+    # The greatest tells first, as the sum may not fit into 64 bits.
+    fits = len(weights) == 0 or int(weights.max()) <= MOST_SAMPLES // len(weights)
+    return int(weights.sum()) if fits else sum(weights.tolist())
+
+
+def coded(column: Any, name: str) -> tuple[list[Any], Int64s]:
+    """The different values of an Arrow array, None among them, and the number of each row's."""
+    pa = pyarrow()
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        raise InputTypeError(f"{name} holds {column.type}, whose values are not compared; cast the column to text") from None
+    values = [*encoded.dictionary.to_pylist(), None]
+    codes = encoded.indices.fill_null(len(values) - 1)
+    return values, np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+def column_of(batch: Any, name: str) -> Any:
+    """A column of a record batch, by its name; categories of it as the values that they stand for."""
+    return as_plain(batch.column(batch.schema.get_field_index(name)))

@@ -19,7 +19,7 @@ from typing import Any
 
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, MemoryLimitError, Wording
-from fastbin.io.base import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
+from fastbin.tables.table import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
 
 # One decodes while a fit counts: 10^7 rows take 0.14 s, and with one thread in all 0.20 s. More would only take more memory, as
 # rows come in the order of the files.
@@ -59,24 +59,13 @@ class ParquetRows:
     PyArrow reads them where DuckDB cannot, or would change them: if a column has a type that DuckDB does not give back, such as
     nanoseconds with a zone or dictionaries, or differs from another in capital letters alone; if the name of a file is not
     text; and if the address space is limited, as threads must not be started then.
-
-    Parameters
-    ----------
-    path : str
-        What the user called the files, for messages.
-    files : sequence of str
-    n_rows : sequence of int
-        How many rows each of them has.
-    schema : pyarrow.Schema
-    memory_limit : int or None
-        Bytes for the buffers of DuckDB and for rows that are kept, half each.
     """
 
-    path: str
+    path: str  # of all files, as the user gave it, for messages
     files: Sequence[str]
-    n_rows: Sequence[int]
+    n_rows: Sequence[int]  # of each of them
     schema: Any
-    memory_limit: int | None
+    memory_limit: int | None  # bytes for the buffers of DuckDB and for rows that are kept, half each
 
     def batches(self, columns: Sequence[str] | None, chunk_rows: int) -> Iterator[Any]:
         """Record batches of these columns, or of all, of at most `chunk_rows` rows."""
@@ -182,3 +171,38 @@ def _quoted_path(path: str) -> str | None:
 
 def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+# ------------------------------------------------------------------------------------------------- Arrow IPC, Feather 2
+
+
+class IpcTable(Table):
+    """Columns of the types that the file stores."""
+
+    is_text = False
+
+    def __init__(self, path: str) -> None:
+        self.path, self.files = path, [path]
+        with open_for_arrow(path) as file:
+            self.schema = self._open(file).schema
+        self.names = self.schema.names
+
+    def batches(self, columns: Sequence[str] | None = None, chunk_rows: int = 65536) -> Iterator[Any]:
+        self.done = 0
+        try:
+            with open_for_arrow(self.path) as file:
+                reader = self._open(file)
+                for number in range(reader.num_record_batches):
+                    batch = reader.get_batch(number)
+                    batch = batch if columns is None else batch.select(list(columns))
+                    self.done += len(batch)
+                    yield from sliced([batch], chunk_rows)
+        except (arrow().ArrowInvalid, OSError) as error:
+            raise InputError(f"{self.path} is damaged: {first_sentence(error)}") from None
+
+    def _open(self, file: Any) -> Any:
+        pa = arrow()
+        try:
+            return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=uses_threads()))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{self.path} is not an Arrow IPC file, or it is damaged: {first_sentence(error)}") from None

@@ -1,12 +1,12 @@
-"""Frames that Narwhals knows: Dask, Ibis, Polars, DuckDB, pandas, PyArrow.
+"""Rows in an engine, by the few operations that queries are made of: frames that Narwhals knows.
 
-Only what all of them have is used. Conditional expressions, and columns of one literal, are missing in Dask.
+Only the operations that all of them have are used. Conditional expressions, and columns of one literal, are missing in Dask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,12 +14,67 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES, too_many_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputTypeError
-from fastbin.engines.arrays import Names
-from fastbin.engines.frames import BOOLEAN, FLOAT, INTEGER, TEXT
-from fastbin.engines.queries import DuckDBTable
-from fastbin.engines.tables import column_names, ignores_case, is_frame, package_of, pyarrow
-from fastbin.export.dialects import DIALECTS
-from fastbin.io.base import check_columns
+from fastbin.tables.table import pyarrow
+
+# What a column holds, where a fit can use it.
+FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
+
+
+class Names(NamedTuple):
+    """The columns that hold what a fit needs."""
+
+    score: str
+    label: str
+    weight: str | None = None
+    segment: str | None = None
+
+
+class Frame(Protocol):
+    """A table that is never read here. Expressions are the engine's own, and know + - * == > >= <= & | between themselves.
+
+    Conditional expressions, and casts but to float, are left out: not all engines have these for columns of any kind.
+    """
+
+    @property
+    def least_cells(self) -> int:
+        """Cells of the first query, whatever a fit wishes for."""
+
+    @property
+    def most_cells(self) -> int:
+        """Cells of one query."""
+
+    @property
+    def value_limit(self) -> int:
+        """The most rows whose scores one query may ask for."""
+
+    def kinds(self) -> dict[str, str]:
+        """The content of each column: one of the four words above, or the engine's own for anything else."""
+
+    def column(self, name: str) -> Any: ...
+    def as_float(self, expression: Any) -> Any: ...
+    def floor(self, expression: Any) -> Any: ...
+
+    def as_key(self, expression: Any) -> Any:
+        """A whole number, as the type that the engine groups and joins by fastest; anything where it is NaN."""
+
+    def log(self, expression: Any) -> Any: ...
+    def clip(self, expression: Any, low: float, high: float) -> Any: ...
+    def is_null(self, expression: Any) -> Any: ...
+    def is_nan(self, expression: Any) -> Any: ...
+
+    def select(self, **columns: Any) -> Frame: ...
+    def where(self, condition: Any) -> Frame: ...
+
+    def join(self, table: Mapping[str, Array], on: str) -> Frame:
+        """All columns of the rows that have the same key as a row of a small table, beside all columns of that."""
+
+    def groups(
+        self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
+    ) -> dict[str, Array]:
+        """GROUP BY: the keys (NULL is one), "rows", the sums, and the "low" and "high" end of a column, in any order.
+
+        Not more than `most` groups, any of them, where that is given.
+        """
 
 
 def narwhals() -> Any:
@@ -39,9 +94,9 @@ class NarwhalsFrame:
         self._frame, self._nw, self._decimals = frame, narwhals(), decimals
 
     @classmethod
-    def of(cls, table: Any, names: Names) -> NarwhalsFrame:
-        """These columns of a table that Narwhals accepts, and nothing that could clash with what queries call theirs."""
-        frame = _frame_of(table, names)
+    def of(cls, table: Any, package: str, wanted: list[str], names: Names) -> NarwhalsFrame:
+        """These columns of a table that Narwhals accepts, and nothing that could clash with the names in queries."""
+        frame = _frame_of(table, package, wanted, names)
         engine = frame.implementation
         if not (engine.is_pandas_like() or engine.is_pyarrow() or engine.is_dask()):
             return cls(frame)
@@ -118,10 +173,6 @@ class NarwhalsFrame:
     def _like(self, table: Mapping[str, Array]) -> Any:
         """A small table in the same engine."""
         nw, engine = self._nw, self._frame.implementation
-        if engine.is_duckdb():
-            # Only a relation knows its connection, and what may be read by name is a setting of that.
-            one_row = self._frame.to_native().limit(0).aggregate("count(*)")
-            return nw.from_native(one_row.project(_unnested(table)))
         if engine.is_ibis():
             import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
 
@@ -136,15 +187,9 @@ class NarwhalsFrame:
         return small.lazy() if isinstance(self._frame, nw.LazyFrame) else small
 
 
-def _frame_of(table: Any, names: Names) -> Any:
+def _frame_of(table: Any, package: str, wanted: list[str], names: Names) -> Any:
     """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
-    if not is_frame(table):
-        raise InputTypeError(f"table is of type {type(table).__name__}, which is not asked by GROUP BY; leave engine out")
-    package = package_of(table)
-    wanted = check_columns("the table", column_names(table), names, ignores_case=ignores_case(table))
-    if package == "duckdb":
-        table = DuckDBTable(table).plain(wanted, weight=names.weight).native
-    elif package == "pyarrow":
+    if package == "pyarrow":
         table = _checked(table.select(wanted), names)
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
         table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
@@ -169,10 +214,3 @@ def _checked(table: Any, names: Names) -> Any:
     if not pa.types.is_integer(types.field(at).type):
         return table
     return table.set_column(at, names.score, table.column(at).cast(pa.float64(), safe=False))
-
-
-def _unnested(table: Mapping[str, Array]) -> str:
-    """The columns of a small table as rows that DuckDB makes of one; from texts, as it takes many constants slowly."""
-    literals = {name: ", ".join(DIALECTS["duckdb"].literals(column)) for name, column in table.items()}
-    kinds = {name: "BIGINT" if column.dtype.kind == "i" else "DOUBLE" for name, column in table.items()}
-    return ", ".join(f"unnest(CAST('[{text}]' AS {kinds[name]}[])) AS {name}" for name, text in literals.items())

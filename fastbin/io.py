@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fastbin.io.base import Table
-from fastbin.io.columns import read_columns
-from fastbin.io.tables import open_table
+from fastbin.tables.files import open_table, read_columns
+from fastbin.tables.table import Table
 
 __all__ = ["Table", "open_table", "read_columns"]

@@ -1,0 +1,1 @@
+"""Tables, whatever holds their rows: files, Arrow and data frames, DuckDB, Spark."""
