@@ -29,8 +29,7 @@ from fastbin._core.schemes import (
     rates_of_parts,
 )
 from fastbin._core.score import NativeModel
-from fastbin._model.parts import Parts
-from fastbin._model.saved import Saved
+from fastbin._model.parts import Parts, Saved
 
 if TYPE_CHECKING:
     from fastbin._base.cells import Key

@@ -20,8 +20,7 @@ from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
 from fastbin._core.score import NativeModelSet
-from fastbin._model.parts import Parts
-from fastbin._model.saved import Saved, read_file
+from fastbin._model.parts import Parts, Saved, read_file
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:

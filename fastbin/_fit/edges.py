@@ -7,31 +7,36 @@ split comes before the boundaries. So a model depends on which samples there are
 
 An edge of a fit has two running totals: how many samples, and how many with label 1, come before the end of the bin below it
 (`ends`), and before the start of the bin above it (`starts`). Between the two lie boundary samples that no bin counts. Each tie
-rule is one way to make such edges from boundary samples; everything after that is common to all. (`fastbin._fit.whole` keeps
-groups of equal scores whole, and needs no keys.)
+rule is one way to make such edges from boundary samples; everything after that is common to all. (`whole_bins` keeps groups of
+equal scores whole, and needs no keys.)
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import boundary_ranks
-from fastbin._core.fit import cut_groups, group_keys, n_tied, rows_digest, split_keys
-from fastbin._fit.fingerprint import fit_fingerprint
+from fastbin._base.ranks import boundary_ranks, step_ranks
+from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
 from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import Tally, WeightSums, tally_rows
 from fastbin.model import BinnedModel
+
+if TYPE_CHECKING:
+    from fastbin._fit.tally import Tally
+
 
 KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 
@@ -465,3 +470,314 @@ def _boundary_scores(cuts: BoundarySamples) -> Partition:
     """Bins of which those of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
     scores: Array = cuts.score[run_starts(cuts.score)]
     return Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
+
+
+# ------------------------------------------------------------------ whole groups of equal scores
+# ties="whole": a score lies in one bin, always. The boundaries are at the ranks of Gupta & Ramdas (2021), Algorithm 1, but an
+# edge never divides a group of equal scores: all of the group goes above it (below it for "umb", the mirror image of what
+# follows). Edges are placed from the highest score down. A rank is skipped where the samples above it have been used up by
+# ties, or would leave its bin less than three quarters of its share, which depends on the scores above alone.
+#
+# Given the edges, a bin holds independent draws under one condition: at least r of them are at its edge, r being the rank of
+# the cut among the samples at the edge, from below. So a promise about it uses its label sum with and without r samples at the
+# edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
+# is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out. The rule itself is compiled, for a fit of
+# many segments places the edges of each.
+
+
+def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
+    """Whether ties took bins away so that the promise suffers: what a fit warns of.
+
+    True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
+    ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
+    score begins it, and the hull of F1 may be much wider. Sizes alone decide, never labels. Other fits with fewer bins than
+    asked for are not worth a word: their certificates are about as narrow as without ties, those of forests among them.
+
+    Parameters
+    ----------
+    counts : int64 (n_bins,)
+        T of each bin.
+    tie_counts : int64 (n_bins, 3), or None
+        r, f and y of each bin.
+    asked : int
+    """
+    left = len(counts)
+    if left >= asked:
+        return False
+    placed = np.zeros(left, np.int64) if tie_counts is None else tie_counts[:, 0]
+    wanted = np.maximum(counts, np.sum(counts) / asked)
+    return 2 * left <= asked or bool(np.any(2 * (counts - placed) < wanted))
+
+
+def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
+    """The text of the warning of a fit whose promise suffers by the bins that ties took away (`ties_cost_bins`)."""
+    remedy = "one probability for each score allows no more"
+    if may_share:
+        remedy += (
+            "; on other data of this kind, edges_share=0.25 may give narrower intervals (more than 30 rows a distinct score)"
+        )
+    return f"ties='whole' left {left} of the {asked} bins that were asked for: {remedy}"
+
+
+def whole_bins(
+    boundaries: BoundaryGroups, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
+    *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
+) -> FittedBins:  # fmt: skip
+    """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
+
+    Parameters
+    ----------
+    boundaries : BoundaryGroups
+        Of all samples, or of the share of them that places the edges.
+    scheme : str
+        "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
+    weighted : Rows, several
+        All rows, if they have importance weights.
+    among_all : BoundaryGroups, optional
+        The groups of the same scores among all samples, where a share of them placed the edges.
+    tied : int, optional
+        The samples that share a score at a cut, where there are more cuts than these boundaries.
+
+    Notes
+    -----
+    Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. With
+    importance weights a mean is that of all rows of its bin. O(n_bins) and one number drawn per tied group; with weights O(n).
+    """
+    groups = boundaries
+    everyone = seen = groups if among_all is None else among_all
+    if tied is None:
+        tied = n_tied(everyone.score, everyone.equal)
+    mirrored = scheme == "umb" and tied > 0
+    if mirrored:
+        groups, everyone = groups.mirrored(), everyone.mirrored()
+    digest = boundaries.digest(seed)
+    kept, counts, label_sums, ties = bins_of_groups(groups, groups.ranks, everyone, tied, scheme == "umd", digest)
+    edges = groups.score[kept]
+    if mirrored:
+        edges = edges[::-1].copy()
+        counts, label_sums, ties = (column[::-1].copy() for column in (counts, label_sums, ties))
+    edge_keys = np.full(len(edges), KEY_BELOW if scheme == "umb" else KEY_ABOVE, np.uint64)
+    partition, tally = Partition(edges, edge_keys, score_range), Tally(counts, label_sums)
+    if not tied:
+        # Boundary samples that share their scores with no other: Algorithm 1.
+        rule = "lower" if scheme == "umb" else "upper"
+        if weighted is not None:
+            tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
+        return FittedBins(partition, tally, everyone, rule, 0)
+    if weighted is not None:
+        # All rows are averaged, so none is left out, and no interval can be made of them.
+        tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
+        ties = np.zeros_like(ties)
+    return FittedBins(partition, tally, seen, "whole", tied, ties, edges_share)
+
+
+def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> FittedBins:
+    """The bins between whole groups, with edges from a random share of the samples and the tally of all. O(n log n)."""
+    n = rows.n_samples()
+    n_first = math.floor(share * n)
+    if n_first < 2 * n_bins - 1:
+        raise InputError(
+            (by_name("edges_share", share), f" leaves {n_first} of {n} samples to place the edges"),
+            (by_name("n_bins", n_bins), f" needs at least {2 * n_bins - 1}"),
+        )
+    split = split_samples(rows, seed, (n_first,))
+    samples, first = split.samples, split.take(0)
+    ranks = boundary_ranks(n_first, n_bins, scheme)
+    score = first.scores[ranks - 1]
+    boundaries = groups_at(score, first.scores, first.labels)._replace(ranks=ranks)
+    among_all = groups_at(score, samples.scores, samples.labels)
+    weighted = None if samples.weights is None else [samples]
+    return whole_bins(boundaries, scheme, seed, rows.score_range, weighted, among_all=among_all, edges_share=share)
+
+
+# ------------------------------------------------------------------ evidence bins and steps
+# The ground of a model of two resolutions. All cuts are ranks known from the numbers of samples and bins alone, so that one
+# search answers for bins and steps: the groups of equal scores at the cuts tell how many samples, and how many with label 1,
+# lie below each. A step begins at a whole group.
+
+
+class FittedSteps(NamedTuple):
+    """Bins with their evidence, and the steps: `edges` (J - 1,), the rest one entry a step."""
+
+    bins: FittedBins
+    edges: Float64s
+    first_step: Int64s  # of each bin
+    scores: Float64s  # the score that stands for a step: its lower edge, and the least score of all for the lowest
+    tally: Tally
+    unlabelled: Int64s | None = None
+
+    def parts(self) -> dict[str, Array | None]:
+        """What a model keeps of its steps, by its names; nothing where each bin is one step."""
+        if len(self.edges) == self.bins.partition.n_bins - 1:
+            return {}
+        return {
+            "edges": self.edges, "edge_keys": np.zeros(len(self.edges), np.uint64), "first_step": self.first_step,
+            "step_counts": self.tally.counts, "unlabelled_counts": self.unlabelled,
+        }  # fmt: skip
+
+
+def cut_ranks(n: int, n_bins: int) -> Int64s:
+    """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is."""
+    return np.unique(np.append(1, step_ranks(n, n_bins)))
+
+
+def fit_steps(
+    groups: BoundaryGroups, n_bins: int, seed: int, score_range: ScoreRange,
+    weighted: Callable[[], Iterable[Rows] | None] = lambda: None,
+) -> FittedSteps:  # fmt: skip
+    """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source."""
+    n = groups.n_samples
+    is_cut = np.isin(groups.ranks, step_ranks(n, n_bins))
+    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
+    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(n, n_bins, "umd")))
+    bins = whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
+
+    starts = run_starts(groups.score)
+    starts = starts[groups.below[starts] > 0]
+    edges = groups.score[starts]
+    partition = Partition(edges, None, score_range)
+    passing = weighted()
+    if passing is None:
+        samples, ones = (
+            np.diff(column[starts], prepend=0, append=total)
+            for column, total in ((groups.below, n), (groups.below_ones, groups.n_positive))
+        )
+        tally = Tally(samples, ones)
+    else:
+        tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
+    first_step = np.append(0, np.searchsorted(edges, bins.partition.edges) + 1)
+    return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
+
+
+def fit_pooled_steps(groups: BoundaryGroups, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
+    """The same where `groups` are those of labelled and other scores together: tallies are those of the labelled rows."""
+    fitted = fit_steps(groups, n_bins, seed, score_range)
+    if fitted.bins.n_tied:
+        raise InputError(
+            f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several "
+            "samples; the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
+        )
+    tally = tally_rows(Partition(fitted.edges, None, score_range), labelled)
+    bin_edges = fitted.bins.partition.edges
+    at_edges = tally_rows(fitted.bins.partition, labelled.take(np.isin(labelled.scores, bin_edges)))
+    starts = fitted.first_step
+    counts, label_sums = (np.add.reduceat(column, starts) for column in (tally.counts, tally.label_sums))
+    scores, labels = labelled.checked()
+    if labelled.frequencies is not None:
+        scores, labels = np.repeat(scores, labelled.frequencies), np.repeat(labels, labelled.frequencies)
+    order = np.argsort(scores, kind="stable")
+    at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
+    bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
+    return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)
+
+
+# ------------------------------------------------------------------ fingerprints
+# 64 bits by which rows are recognised as those that a model was fitted to: a digest of what lies below each edge of the model,
+# and at it, by score alone. A fit has these counts at hand, and they can be counted in any rows once the model is there; the
+# seed has no part in them. csrc/FORMAT.md, "Keys", states it.
+
+
+# Schemes whose edges were fixed before the rows were seen: the fit knows what lies below an edge, and not how much of it ties.
+FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
+
+
+def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
+    """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
+    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
+    if ties != "isolate":
+        return scores
+    # The lower edge of the bin of the least score is left out of a model.
+    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity
+        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+    return scores[~np.isin(scores, closing)]
+
+
+def fingerprint_of(counts: BoundaryGroups) -> int:
+    """The fingerprint; 0, which is none, where there is no edge."""
+    return group_fingerprint(*counts[:7])
+
+
+def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: BoundaryGroups) -> int:
+    """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
+
+    Parameters
+    ----------
+    edges, ties, score_range
+        Of the model.
+    groups : BoundaryGroups
+        Of all rows of the fit, with every score that holds a boundary.
+
+    Returns
+    -------
+    int
+        In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
+    """
+    if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
+        # The usual case, for the sake of small fits. A group that is listed twice counts once.
+        return fingerprint_of(groups)
+    scores_of_edges = edge_scores(edges, ties, score_range)
+    at = np.searchsorted(groups.score, scores_of_edges)
+    below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
+    return fingerprint_of(BoundaryGroups(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))
+
+
+def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
+    """The counts of these rows at the edges of a step model, by score alone. O(n log n_bins) time, O(n) memory."""
+    edge = edge_scores(model.bin_edges, model.ties, model.score_range)
+    # An even cell lies between two scores, an odd one is a score.
+    cell = np.searchsorted(edge, scores) + np.searchsorted(edge, scores, side="right")
+    table = np.zeros((2 * len(edge) + 1, 2), np.int64)
+    np.add.at(table, (cell, labels), 1 if frequencies is None else frequencies)
+    samples, ones = table.sum(axis=1), table[:, 1]
+    below, below_ones = np.cumsum(samples)[:-1:2], np.cumsum(ones)[:-1:2]
+    equal, equal_ones = samples[1::2].copy(), ones[1::2].copy()
+    if model.scheme in FIXED_EDGES:
+        equal[:], equal_ones[:] = 0, 0
+    return BoundaryGroups(edge, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
+
+
+def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> int:
+    """The fingerprint that `model` has if it was fitted to these rows; their order does not matter.
+
+    Parameters
+    ----------
+    model : a step model
+    scores : float64 (n,), without NaN
+    labels : uint8 (n,), 0 or 1
+    frequencies : int64 (n,), optional
+        How often each row stands.
+
+    Returns
+    -------
+    int
+        In [1, 2**64); 0 for a model of a single bin, whose fit looks like any other of the same size.
+
+    Notes
+    -----
+    O(n log n_bins) time, O(n) memory.
+    """
+    return fingerprint_of(count_at_edges(model, scores, labels, frequencies))
+
+
+def chance_of_same_counts(counts: BoundaryGroups) -> float:
+    """About how often other rows, as many and of the same population, would have exactly these counts, and so the fingerprint.
+
+    The multinomial probability of the counts between and at the edges, per label, at their own shares, which make it largest.
+    """
+    below, below_ones = (np.append(column, total) for column, total in zip(counts[1:3], counts[5:7], strict=True))
+    past, past_ones = np.append(0, counts.below + counts.equal), np.append(0, counts.below_ones + counts.equal_ones)
+    samples, ones = np.append(below - past, counts.equal), np.append(below_ones - past_ones, counts.equal_ones)
+    cells = np.append(samples - ones, ones)
+    logarithm = math.lgamma(counts.n_samples + 1)
+    for cell in cells[cells > 0].tolist():
+        logarithm += cell * math.log(cell / counts.n_samples) - math.lgamma(cell + 1)
+    return math.exp(logarithm)
+
+
+def tally_fingerprint(partition: Partition, tally: Tally) -> int:
+    """The same for edges that were fixed before the rows were seen, have every tied score above them, and differ."""
+    below, below_ones = np.cumsum(tally.counts), np.cumsum(tally.label_sums)
+    unknown = np.zeros(len(partition.edges), np.int64)
+    totals = int(below[-1]), int(below_ones[-1])
+    return fingerprint_of(BoundaryGroups(partition.edges + 0.0, below[:-1], below_ones[:-1], unknown, unknown, *totals))

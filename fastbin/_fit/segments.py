@@ -1,7 +1,7 @@
 """Uniform-mass bins of many segments at once: what `UniformMassBinning.fit` would make of the rows of each.
 
 Rows are packed, score and label in one integer, brought to their segments, and sorted there; then one compiled call places the
-edges of all segments by the rule of `fastbin._fit.whole`.
+edges of all segments by the rule of `fastbin._fit.edges`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, fingerprint_of
+from fastbin._fit.edges import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin.assess.binomial import Frequency
 from fastbin.assess.bounded_mean import BoundedMean
 from fastbin.assess.served_averages import BinSums, claims_on_averages, tests_of_averages

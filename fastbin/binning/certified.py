@@ -21,16 +21,21 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import MOST_STEPS
-from fastbin._fit.batches import BatchesSource, Progress, as_batches
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._fit.edges import require_samples, samples_needed
+from fastbin._fit.edges import (
+    FittedSteps,
+    cut_ranks,
+    fit_pooled_steps,
+    fit_steps,
+    require_samples,
+    samples_needed,
+    ties_cost_bins,
+)
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import Rows, RowsSource, check_rows
-from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
+from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import ties_cost_bins
 from fastbin.model import BinnedModel
-from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
+from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -19,7 +19,6 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import boundary_ranks
 from fastbin._core.schemes import SCHEMES
-from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
 from fastbin._fit.edges import (
     FittedBins,
@@ -27,14 +26,26 @@ from fastbin._fit.edges import (
     choose_n_bins,
     first_part,
     least_with_part,
+    on_fewer_bins,
     order_cuts,
     samples_needed,
+    share_bins,
     split_samples,
+    ties_cost_bins,
+    whole_bins,
 )
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import Rows, RowsSource, check_rows, refuse_idle_keys
+from fastbin._fit.rows import (
+    RANKS_TO_PLAN_FOR,
+    BatchesSource,
+    Progress,
+    Rows,
+    RowsSource,
+    as_batches,
+    check_rows,
+    refuse_idle_keys,
+)
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import on_fewer_bins, share_bins, ties_cost_bins, whole_bins
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
 

@@ -12,9 +12,9 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
-from fastbin._fit.distinct import DistinctScores, count_scores
 from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW
 from fastbin._fit.rows import Rows, check_rows
+from fastbin.binning.isotonic import DistinctScores, count_scores
 from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
 

@@ -11,9 +11,8 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, too_many_samples
 from fastbin._base.errors import InputError
-from fastbin._fit.batches import BatchesSource, Progress
 from fastbin._fit.quantiles import CHANGED
-from fastbin._fit.rows import Rows, limits_of
+from fastbin._fit.rows import BatchesSource, Progress, Rows, limits_of
 from fastbin.engines.arrow_columns import column_of, scores_of, sum_of, weights_of
 from fastbin.engines.faults import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_samples, outside, refuse
 from fastbin.engines.labels import LabelColumn

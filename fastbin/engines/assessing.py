@@ -7,8 +7,8 @@ from typing import Any
 
 from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import Progress
 from fastbin.engines.bin_counts import count_rows, refuse_left_out
 from fastbin.engines.counting import Asked, Tally
 from fastbin.engines.pieces import pieces_of, rows_of

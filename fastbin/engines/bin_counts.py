@@ -14,8 +14,8 @@ from fastbin._base.array_types import Int64s
 from fastbin._base.checks import check_choice
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table
-from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import Progress
 from fastbin.engines.counting import Asked, Counter, Partition, Tally
 from fastbin.engines.counting_by_sql import count_by_sql
 from fastbin.engines.files import stream_to_count

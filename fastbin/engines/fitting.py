@@ -9,8 +9,8 @@ from typing import Any
 
 from fastbin._base.checks import ScoreRange, check_choice, check_score_range, event_of
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import Calibrator
+from fastbin._fit.rows import Progress
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.engines.arrays import ArrayReader, Names, StreamSource
 from fastbin.engines.faults import needs_rows
@@ -19,7 +19,7 @@ from fastbin.engines.labels import check_positive
 from fastbin.engines.tables import ENGINES, how_to_bring, is_path, must_not_move, package_of, stream_of, unwrapped
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given
+from fastbin.multi.cells import Given
 from fastbin.multi.segmented import SegmentedBinning
 
 

@@ -19,9 +19,8 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, too_many_samples
 from fastbin._base.errors import InputError
-from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
-from fastbin._fit.rows import limits_of
+from fastbin._fit.rows import Progress, limits_of
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
 from fastbin.engines.faults import no_samples

@@ -14,7 +14,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.cells import Key
 from fastbin._base.errors import InputError
-from fastbin._fit.fingerprint import edge_scores
+from fastbin._fit.edges import edge_scores
 from fastbin.engines.scoring import models_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

@@ -17,10 +17,9 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, in_order
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_score_range, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
-from fastbin._fit.rows import limits_of
+from fastbin._fit.rows import Progress, limits_of
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.arrays import Names
 from fastbin.engines.columns import Columns
@@ -30,8 +29,7 @@ from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlT
 from fastbin.engines.tables import how_to_bring, package_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import BinaryMethod, Told, named
-from fastbin.multi.cells import CellKind, CellPart, FittedSet, parts_of, set_of
+from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, Told, named, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
 
 # What integers of 64 bits hold of a number of samples times a number of bins.

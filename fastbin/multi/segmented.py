@@ -17,8 +17,7 @@ from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator
 from fastbin._fit.segments import code_cells
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.binary import BinaryMethod, Given, binary_method, provenance_of
-from fastbin.multi.cells import CellKind, FittedSet, fit_set
+from fastbin.multi.cells import BinaryMethod, CellKind, FittedSet, Given, binary_method, fit_set, provenance_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self

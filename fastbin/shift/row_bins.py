@@ -21,9 +21,9 @@ from fastbin._fit.edges import (
     order_cuts,
     require_samples,
     split_samples,
+    whole_bins,
 )
 from fastbin._fit.rows import Rows
-from fastbin._fit.whole import whole_bins
 from fastbin.model import BinnedModel
 
 # What a model of these bins says of their origin, as other fits do. The fingerprint is left out: it would not tell the weights.

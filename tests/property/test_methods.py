@@ -16,7 +16,7 @@ import reference
 import strategies
 from fastbin._fit.rows import BLOCK, check_rows
 from fastbin._fit.tally import Tally, tally_rows
-from fastbin.binning.monotone import monotone_model
+from fastbin.binning.isotonic import monotone_model
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import FEWER_BINS, bare, fit, some_map
 from reference import isotonic

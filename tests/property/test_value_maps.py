@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
-from fastbin.scaling.recentre import RECENTRINGS, VALUES, FineCells, value_steps
-from fastbin.scaling.value_maps import MAPS
+from fastbin.scaling.value_maps import MAPS, RECENTRINGS, VALUES, FineCells, value_steps
 from reference import value_maps as reference
 
 Given = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin.binning.monotone import monotone_model
+from fastbin.binning.isotonic import monotone_model
 from fitting import bare
 from oracle import Case, close, number
 

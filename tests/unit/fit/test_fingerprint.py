@@ -18,7 +18,7 @@ import fastbin as fb
 import reference
 import strategies
 from fastbin import assess
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
+from fastbin._fit.edges import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
 from fastbin._fit.quantiles import BoundaryGroups
 from fastbin.cli import command_line
 from fitting import FEWER_BINS, as_loaded

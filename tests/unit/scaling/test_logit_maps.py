@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling import ridge
 from fastbin.scaling.maps import require_increasing
-from fastbin.scaling.recentre import FineCells, value_steps
+from fastbin.scaling.value_maps import FineCells, value_steps
 from fitting import bare
 
 # A forest of ten trees on easy rows: many scores are exactly 0 or 1, and some of these are wrong.
@@ -187,7 +186,7 @@ def test_no_scores_and_no_weight_are_refused(method) -> None:
 
 @new
 def test_a_fit_that_does_not_converge_says_so(method, monkeypatch) -> None:
-    monkeypatch.setattr(ridge, "MOST_STEPS", 1)
+    monkeypatch.setattr("fastbin.scaling.likelihood.MOST_STEPS", 1)
     with pytest.warns(fb.FastbinWarning, match="did not converge"):
         fitted = method().fit(SCORES, 1 - LABELS)
     served, half = fitted.predict(SCORES), fitted.model_.clip

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling import ridge
-from fastbin.scaling.recentre import VALUES, FineCells, value_steps
-from fastbin.scaling.value_maps import MAPS, MapCells, natural_columns, quadratic
+from fastbin.scaling.value_maps import MAPS, VALUES, FineCells, MapCells, natural_columns, quadratic, value_steps
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
@@ -176,7 +174,7 @@ def test_steps_without_rows_have_a_value_and_move_no_other() -> None:
 
 def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
     """No cells are known that need as many steps as are allowed; here few are allowed."""
-    monkeypatch.setattr(ridge, "MOST_STEPS", 2)
+    monkeypatch.setattr("fastbin.scaling.likelihood.MOST_STEPS", 2)
     scores, counts, ones = of_truth(lambda s: s**5)
     for values in ("beta", "logistic", "quadratic", "spline"):
         with pytest.warns(fb.FastbinWarning, match=re.escape(f"the map {values!r} did not converge")):
