@@ -29,16 +29,14 @@ from fastbin._base.checks import ScoreRange, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import boundary_ranks, step_ranks
 from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
-from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
+from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
-from fastbin._fit.tally import Tally, WeightSums, tally_rows
+from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, ExactSums, Partition, Tally, tally_rows
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
     from fastbin._fit.tally import Tally
 
-
-KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 
 # Rows weighed at a time, each with a dozen intermediate numbers.
 WEIGH_BLOCK = 2**13
@@ -96,79 +94,23 @@ def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) 
     return n_bins
 
 
-class Partition:
-    """Bins: edges, a key for each, and the range of the scores. Immutable.
-
-    A sample with score s and key k lies above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``.
-    """
-
-    def __init__(self, edges: Float64s, edge_keys: UInt64s | None = None, score_range: ScoreRange = None) -> None:
-        self.edges = edges
-        self.edge_keys = np.full(len(edges), KEY_ABOVE, np.uint64) if edge_keys is None else edge_keys
-        self.score_range = score_range
-        self._model: BinnedModel | None = None
-
-    @classmethod
-    def of(cls, model: BinnedModel) -> Partition:
-        """The bins of a step model."""
-        partition = cls(np.array(model.bin_edges), np.array(model.bin_edge_keys), model.score_range)
-        partition._model = model
-        return partition
-
-    @property
-    def n_bins(self) -> int:
-        return len(self.edges) + 1
-
-    @property
-    def model(self) -> BinnedModel:
-        """A model that only knows its bins."""
-        if self._model is None:
-            values = np.zeros(self.n_bins)
-            self._model = BinnedModel._of(
-                edges=self.edges, edge_keys=self.edge_keys, values=values, score_range=self.score_range
-            )
-        return self._model
-
-    def assign(self, scores: Any, **options: Any) -> Int64s:
-        """The bin of each score; arguments as in `BinnedModel.assign`."""
-        return self.model.assign(scores, **options).astype(np.int64)
-
-    def describe(self, b: int) -> str:
-        """Bin `b` in words, for messages."""
-        lower = "the lowest score" if b == 0 else f"{self.edges[b - 1]:g}"
-        upper = "the highest score" if b == self.n_bins - 1 else f"{self.edges[b]:g}"
-        return f"bin {b} (from {lower} to {upper})"
-
-
-class BoundarySamples(NamedTuple):
-    """The boundary samples, in ascending order: one array entry each."""
-
-    score: Float64s
-    key: UInt64s
-    rank: Int64s  # from 1
-    ones_before: Int64s  # samples with label 1 of lower rank
-    is_one: Int64s  # 1 where the boundary sample itself has label 1
-    group: BoundaryGroups  # the samples that share its score
-    key_seed: int  # the digest that seeds the keys
-
-
-def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> BoundaryGroups:
+def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> Boundaries:
     """The boundaries of a scheme among all rows. Time O(n)."""
     return RowsSource(rows, n_threads).find(lambda n_samples: boundary_ranks(n_samples, n_bins, scheme), n_bins - 1)
 
 
-def order_cuts(groups: BoundaryGroups, seed: int, rows: Rows | None = None) -> BoundarySamples:
-    """Find the boundary samples inside their groups of equal scores: by the keys of `rows`, where the caller brought some.
+def order_cuts(groups: Boundaries, seed: int, rows: Rows | None = None) -> tuple[UInt64s, Int64s, Int64s]:
+    """The keys of the boundary samples, how many samples with label 1 are of lower rank, and 1 where their own label is.
 
-    Time O(len(ranks)) plus the sizes of tied groups.
+    They are found inside their groups by the keys of `rows`, where the caller brought some. Time O(len(ranks)) plus the sizes
+    of tied groups.
     """
-    key_seed = groups.digest(seed)
     within = groups.ranks - groups.below
     if rows is None or rows.keys is None:
-        key, before, is_one = cut_groups(key_seed, groups.score, groups.equal, groups.equal_ones, within)
+        key, before, is_one = cut_groups(groups.digest(seed), groups.score, groups.equal, groups.equal_ones, within)
     else:
         key, before, is_one = _cut_by_keys(rows, groups.score, within)
-    return BoundarySamples(groups.score, key, groups.ranks, groups.below_ones + before, is_one, groups, key_seed)
+    return key, groups.below_ones + before, is_one
 
 
 def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
@@ -186,7 +128,7 @@ def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, In
 
 
 def _refuse_repeated(scores: Float64s, keys: UInt64s, cuts: Float64s, cut_keys: UInt64s) -> None:
-    """Raise where a boundary sample shares both its score and its key: an edge could not stand between the two."""
+    """Refuse a boundary sample that shares its score and its key: an edge could not stand between the two."""
     for score, key in zip(cuts, cut_keys, strict=True):
         span = slice(np.searchsorted(scores, score), np.searchsorted(scores, score, side="right"))
         if np.count_nonzero(keys[span] == key) > 1:
@@ -224,39 +166,25 @@ class Edges(NamedTuple):
     starts: Int64s
 
 
-def edges_of(cuts: BoundarySamples, ties: str, scheme: str) -> Edges:
-    """The edges of a tie rule that looks at boundary samples one by one: "random" or "upper".
+def edges_of(groups: Boundaries, ties: str, scheme: str, seed: int, rows: Rows | None = None) -> Edges:
+    """The edges of a tie rule that looks at boundary samples one by one, "random" or "upper"; `rows` as in `order_cuts`.
 
     A boundary sample is counted in the bin below its edge by "ze" and "umb", and by no bin otherwise; at prediction it lies
     below its edge by "umb" (Sun, Song & Hero 2023, Definition 6), above it otherwise (Gupta & Ramdas 2021, Algorithm 1).
     """
+    key, ones_before, is_one = order_cuts(groups, seed, rows)
     counts_cuts = scheme in ("ze", "umb")
     if ties == "random":
-        return _by_key(cuts, counts_cuts, cut_below=scheme == "umb")
-    score, first, repeats = np.unique(cuts.score, return_index=True, return_counts=True)
-    below = np.array([cuts.group.below[first], cuts.group.below_ones[first]])
+        past = np.array([groups.ranks, ones_before + is_one])
+        # The first key above the boundary sample's own is the next one.
+        edge_key = key + np.uint64(1) if scheme == "umb" else key
+        return Edges(groups.score, edge_key, past if counts_cuts else np.array([groups.ranks - 1, ones_before]), past)
+    first = run_starts(groups.score)
+    score, repeats = groups.score[first], np.diff(first, append=len(groups.score))
+    below = np.array([groups.below[first], groups.below_ones[first]])
     # All boundary samples of one score stand at its single edge.
-    after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
+    after = below + np.array([repeats, np.add.reduceat(is_one, first) if len(first) else repeats])
     return Edges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
-
-
-def _by_key(cuts: BoundarySamples, counts_cuts: bool, cut_below: bool) -> Edges:
-    past = np.array([cuts.rank, cuts.ones_before + cuts.is_one])
-    # The first key above the boundary sample's own is the next one.
-    edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
-    return Edges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
-
-
-def divide(edges: Edges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
-    """The bins between these edges, and what they count."""
-    totals = np.array([[n_samples], [n_positive]])
-    sums = np.concatenate([edges.ends, totals], axis=1)
-    sums[:, 1:] -= edges.starts
-    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
-    if partition.n_bins < sums.shape[1]:
-        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
-        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
-    return partition, Tally(*sums)
 
 
 def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
@@ -288,12 +216,12 @@ def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
     return Partition(partition.edges[kept], partition.edge_keys[kept], partition.score_range)
 
 
-class FittedBins(NamedTuple):
+class Fitted(NamedTuple):
     """What a fit knows of its bins: their tally, and the groups among all samples that hold a boundary."""
 
     partition: Partition
     tally: Tally
-    groups: BoundaryGroups
+    groups: Boundaries
     ties: str
     n_tied: int
     tie_counts: Int64s | None = None  # (n_bins, 3), where whole groups of equal scores lie at edges: r, f and y of `whole_bins`
@@ -311,15 +239,22 @@ class FittedBins(NamedTuple):
 
 
 def bins_between(
-    cuts: BoundarySamples, ties: str, scheme: str, score_range: ScoreRange, weighted: Iterable[Rows] | None = None
-) -> FittedBins:
-    """The bins between cuts that come from the samples that are counted; `weighted` are all rows, if they have weights."""
-    groups = cuts.group
-    tied = n_tied(cuts.score, groups.equal)
-    partition, tally = divide(edges_of(cuts, ties, scheme), groups.n_samples, groups.n_positive, score_range)
+    groups: Boundaries, ties: str, scheme: str, seed: int, score_range: ScoreRange, *, rows: Rows | None = None,
+    weighted: Iterable[Rows] | None = None,
+) -> Fitted:  # fmt: skip
+    """The bins between the edges of `edges_of`, and what they count; `weighted` are all rows, if they have weights."""
+    edges = edges_of(groups, ties, scheme, seed, rows)
+    totals = np.array([[groups.n_samples], [groups.n_positive]])
+    sums = np.concatenate([edges.ends, totals], axis=1)
+    sums[:, 1:] -= edges.starts
+    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
+    if partition.n_bins < sums.shape[1]:
+        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
+        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
+    tally = Tally(*sums)
     if weighted is not None:
-        tally.weights = weigh_rows(weighted, partition, cuts, scheme, ties)
-    return FittedBins(partition, tally, groups, ties, tied)
+        tally.weights = weigh_rows(weighted, partition, groups, scheme, ties, seed)
+    return Fitted(partition, tally, groups, ties, n_tied(groups.score, groups.equal))
 
 
 class Split(NamedTuple):
@@ -334,7 +269,7 @@ class Split(NamedTuple):
         """The samples of one part, with their keys and importance weights."""
         return self.samples.take(self.part == part)
 
-    def fit_bins(self, n_bins: int, ties: str) -> FittedBins:
+    def fit_bins(self, n_bins: int, ties: str) -> Fitted:
         """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
         Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all
@@ -353,7 +288,7 @@ class Split(NamedTuple):
         partition, counted = without_empty_edges(score, edge_keys, samples.score_range), self.take(part + 1)
         if ties == "whole":
             partition, ties = _without_empty_bins(partition, counted.scores), "upper"
-        return FittedBins(partition, tally_rows(partition, counted), groups, ties, tied)
+        return Fitted(partition, tally_rows(partition, counted), groups, ties, tied)
 
 
 def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
@@ -395,24 +330,24 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     return Split(samples, part, position, rows.keys is not None)
 
 
-def bins_of_rows(rows: Rows, partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> Int64s:
+def bins_of_rows(rows: Rows, partition: Partition, groups: Boundaries, scheme: str, ties: str, seed: int) -> Int64s:
     """The bin that counts each row: where predict puts it, but for the boundary rows of "umd" and "ze".
 
     Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
     """
     bins = partition.assign(rows.scores, keys=np.zeros(len(rows), np.uint64))
-    at = np.flatnonzero(np.isin(rows.scores, cuts.score))
+    at = np.flatnonzero(np.isin(rows.scores, groups.score))
     inside = rows.take(at)
     scores = np.asarray(inside.scores, np.float64)
-    position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, cuts.key_seed)
+    position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, groups.digest(seed))
     scores, at = scores[position], at[position]
     bins[at] = partition.assign(scores, keys=keys)
 
     if scheme == "umb":
         return bins
-    below = cuts.group.below[np.searchsorted(cuts.score, scores)]
+    below = groups.below[np.searchsorted(groups.score, scores)]
     rank = below + np.arange(len(scores)) - np.searchsorted(scores, scores) + 1
-    is_cut = np.isin(rank, cuts.rank)
+    is_cut = np.isin(rank, groups.ranks)
     bins[at[is_cut]] = -1
     if scheme == "ze":
         edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
@@ -422,14 +357,16 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: BoundarySamples, scheme
     return bins
 
 
-def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> WeightSums:
+def weigh_rows(parts: Iterable[Rows], partition: Partition, groups: Boundaries, scheme: str, ties: str, seed: int) -> ExactSums:
     """The weight sums of the bins that `bins_of_rows` would give, for rows that come in parts.
 
     A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
     decides, and so these are collected, and weighed last. Time O(n), memory for what is collected.
     """
-    sums = WeightSums.zero(partition.n_bins)
-    boundaries = _boundary_scores(cuts)
+    sums = ExactSums(3 * partition.n_bins)
+    # Of these bins those of odd number are the scores of boundaries: each lies between two edges, below and above its ties.
+    scores = groups.score[run_starts(groups.score)]
+    boundaries = Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
     collected: list[Rows] = []
     for rows in parts:
         assert rows.weights is not None
@@ -439,13 +376,14 @@ def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: BoundarySample
             bins = partition.assign(block.scores, keys=no_keys)
             at_boundary = boundaries.assign(block.scores, keys=no_keys) % 2 == 1
             bins[at_boundary] = -1
-            sums.add(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
+            sums.add_rows(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
             collected.append(part.take(at_boundary))
     together = _joined(collected)
     collected.clear()
     for chosen in _whole_groups(together.scores):
         rows = together.take(chosen)
-        sums.add(bins_of_rows(rows, partition, cuts, scheme, ties), rows.labels, rows.weights)  # type: ignore[arg-type]
+        bins = bins_of_rows(rows, partition, groups, scheme, ties, seed)
+        sums.add_rows(bins, rows.labels, rows.weights)  # type: ignore[arg-type]
     return sums
 
 
@@ -464,12 +402,6 @@ def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
     firsts = starts[run_starts(starts // WEIGH_BLOCK)]
     for start, stop in pairwise(np.append(firsts, len(scores)).tolist()):
         yield in_order[start:stop]
-
-
-def _boundary_scores(cuts: BoundarySamples) -> Partition:
-    """Bins of which those of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
-    scores: Array = cuts.score[run_starts(cuts.score)]
-    return Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
 
 
 # ------------------------------------------------------------------ whole groups of equal scores
@@ -520,20 +452,20 @@ def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
 
 
 def whole_bins(
-    boundaries: BoundaryGroups, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
-    *, among_all: BoundaryGroups | None = None, edges_share: float = 1.0, tied: int | None = None,
-) -> FittedBins:  # fmt: skip
+    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
+    *, among_all: Boundaries | None = None, edges_share: float = 1.0, tied: int | None = None,
+) -> Fitted:  # fmt: skip
     """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
 
     Parameters
     ----------
-    boundaries : BoundaryGroups
+    boundaries : Boundaries
         Of all samples, or of the share of them that places the edges.
     scheme : str
         "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
     weighted : Rows, several
         All rows, if they have importance weights.
-    among_all : BoundaryGroups, optional
+    among_all : Boundaries, optional
         The groups of the same scores among all samples, where a share of them placed the edges.
     tied : int, optional
         The samples that share a score at a cut, where there are more cuts than these boundaries.
@@ -562,16 +494,16 @@ def whole_bins(
         # Boundary samples that share their scores with no other: Algorithm 1.
         rule = "lower" if scheme == "umb" else "upper"
         if weighted is not None:
-            tally.weights = weigh_rows(weighted, partition, order_cuts(boundaries, seed), scheme, rule)
-        return FittedBins(partition, tally, everyone, rule, 0)
+            tally.weights = weigh_rows(weighted, partition, boundaries, scheme, rule, seed)
+        return Fitted(partition, tally, everyone, rule, 0)
     if weighted is not None:
         # All rows are averaged, so none is left out, and no interval can be made of them.
         tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
         ties = np.zeros_like(ties)
-    return FittedBins(partition, tally, seen, "whole", tied, ties, edges_share)
+    return Fitted(partition, tally, seen, "whole", tied, ties, edges_share)
 
 
-def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> FittedBins:
+def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> Fitted:
     """The bins between whole groups, with edges from a random share of the samples and the tally of all. O(n log n)."""
     n = rows.n_samples()
     n_first = math.floor(share * n)
@@ -599,7 +531,7 @@ def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) ->
 class FittedSteps(NamedTuple):
     """Bins with their evidence, and the steps: `edges` (J - 1,), the rest one entry a step."""
 
-    bins: FittedBins
+    bins: Fitted
     edges: Float64s
     first_step: Int64s  # of each bin
     scores: Float64s  # the score that stands for a step: its lower edge, and the least score of all for the lowest
@@ -622,7 +554,7 @@ def cut_ranks(n: int, n_bins: int) -> Int64s:
 
 
 def fit_steps(
-    groups: BoundaryGroups, n_bins: int, seed: int, score_range: ScoreRange,
+    groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
     weighted: Callable[[], Iterable[Rows] | None] = lambda: None,
 ) -> FittedSteps:  # fmt: skip
     """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source."""
@@ -649,7 +581,7 @@ def fit_steps(
     return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
 
 
-def fit_pooled_steps(groups: BoundaryGroups, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
+def fit_pooled_steps(groups: Boundaries, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
     """The same where `groups` are those of labelled and other scores together: tallies are those of the labelled rows."""
     fitted = fit_steps(groups, n_bins, seed, score_range)
     if fitted.bins.n_tied:
@@ -693,19 +625,19 @@ def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | N
     return scores[~np.isin(scores, closing)]
 
 
-def fingerprint_of(counts: BoundaryGroups) -> int:
+def fingerprint_of(counts: Boundaries) -> int:
     """The fingerprint; 0, which is none, where there is no edge."""
     return group_fingerprint(*counts[:7])
 
 
-def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: BoundaryGroups) -> int:
+def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: Boundaries) -> int:
     """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
 
     Parameters
     ----------
     edges, ties, score_range
         Of the model.
-    groups : BoundaryGroups
+    groups : Boundaries
         Of all rows of the fit, with every score that holds a boundary.
 
     Returns
@@ -719,10 +651,10 @@ def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups:
     scores_of_edges = edge_scores(edges, ties, score_range)
     at = np.searchsorted(groups.score, scores_of_edges)
     below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
-    return fingerprint_of(BoundaryGroups(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))
+    return fingerprint_of(Boundaries(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))
 
 
-def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> BoundaryGroups:
+def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> Boundaries:
     """The counts of these rows at the edges of a step model, by score alone. O(n log n_bins) time, O(n) memory."""
     edge = edge_scores(model.bin_edges, model.ties, model.score_range)
     # An even cell lies between two scores, an odd one is a score.
@@ -734,7 +666,7 @@ def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequen
     equal, equal_ones = samples[1::2].copy(), ones[1::2].copy()
     if model.scheme in FIXED_EDGES:
         equal[:], equal_ones[:] = 0, 0
-    return BoundaryGroups(edge, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
+    return Boundaries(edge, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
 
 
 def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> int:
@@ -760,7 +692,7 @@ def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequ
     return fingerprint_of(count_at_edges(model, scores, labels, frequencies))
 
 
-def chance_of_same_counts(counts: BoundaryGroups) -> float:
+def chance_of_same_counts(counts: Boundaries) -> float:
     """About how often other rows, as many and of the same population, would have exactly these counts, and so the fingerprint.
 
     The multinomial probability of the counts between and at the edges, per label, at their own shares, which make it largest.
@@ -780,4 +712,4 @@ def tally_fingerprint(partition: Partition, tally: Tally) -> int:
     below, below_ones = np.cumsum(tally.counts), np.cumsum(tally.label_sums)
     unknown = np.zeros(len(partition.edges), np.int64)
     totals = int(below[-1]), int(below_ones[-1])
-    return fingerprint_of(BoundaryGroups(partition.edges + 0.0, below[:-1], below_ones[:-1], unknown, unknown, *totals))
+    return fingerprint_of(Boundaries(partition.edges + 0.0, below[:-1], below_ones[:-1], unknown, unknown, *totals))

@@ -36,7 +36,7 @@ from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import groups_at_ranks, pack_rows
 from fastbin._fit.histogram import Chunk, Histogram, Layout
-from fastbin._fit.quantiles import CELLS_A_RANK, Answer, BoundaryGroups, Plan, RanksOf, Source, search
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Boundaries, Plan, RanksOf, Source, search
 
 BLOCK = 65536
 
@@ -210,7 +210,7 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
         raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
-def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
+def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:
     """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
     parts = list(rows.chunks())
@@ -224,7 +224,7 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
         ranks = ranks_of(packed.size)
         score, columns, n_ones = groups_at_ranks(packed, ranks)
         below, below_ones, equal, equal_ones = columns
-        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
+        return Boundaries(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
     # A NaN comes through min and max, and fails the comparison.
     if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
         _refuse(rows, scores)
@@ -236,7 +236,7 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
     ranks = ranks_of(int(samples[-1]))
     score = scores[np.searchsorted(samples[1:], ranks, side="left")]
     first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
-    return BoundaryGroups(
+    return Boundaries(
         score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
         int(samples[-1]), int(ones[-1]), ranks,
     )  # fmt: skip
@@ -261,7 +261,7 @@ class RowsSource(Source):
     def value_limit(self) -> int:
         return max(ALWAYS_LISTED, int(len(self.in_memory) * LISTED_SHARE))
 
-    def find(self, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+    def find(self, ranks_of: RanksOf, n_ranks: int) -> Boundaries:
         """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1.
 
         Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched

@@ -12,12 +12,12 @@ from fastbin._base.checks import ScoreRange, check_edges, check_n_bins, check_sc
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.shown import first_few
-from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._fit.edges import Partition, resolve_n_bins, tally_fingerprint
+from fastbin._fit.calibrator import PARAMETERS, Binning
+from fastbin._fit.edges import resolve_n_bins, tally_fingerprint
 from fastbin._fit.histogram import codes_of, scores_of
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import RowsSource, check_rows, limits_of
-from fastbin._fit.tally import require_weight, tally_source
+from fastbin._fit.rows import limits_of
+from fastbin._fit.tally import Partition, require_weight, tally_source
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class FixedEdges(Binning):
     ----------
     model_ : BinnedModel
     empty_bins_ : ndarray of int64
-        Bins without samples: value 0.5, interval [0, 1], and no part in any guarantee. `fit` warns and names them.
+        Bins without samples: value 0.5 (with `monotone` the mean of the nearest bins with samples), interval [0, 1], and no
+        part in any guarantee. `fit` warns and names them.
     """
 
     monotone: bool
@@ -40,30 +41,6 @@ class FixedEdges(Binning):
     def empty_bins_(self) -> Int64s:
         """int64: the numbers of the bins without samples, whose value is 0.5 (or that of a neighbour, with monotone values)."""
         return np.flatnonzero(self.model_.counts == 0)
-
-    @shared_docs(FIT_PARAMETERS)
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to calibration samples that neither the classifier nor the edges, nor a scaler, have seen.
-
-        Parameters
-        ----------
-        {scores}
-        {labels}
-        {sample_weight}
-        {positive}
-
-        {Returns}
-
-        {Raises}
-
-        Warns
-        -----
-        FastbinWarning
-            Where bins hold no sample; the message names them and what they serve: 0.5, or with `monotone` the mean of the
-            nearest bins with samples. And as `IsotonicCalibration.fit`.
-        """
-        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
-        return self._fit_source(RowsSource(rows))
 
     def _fit_source(self, source: Source) -> Self:
         score_range, origin, rows = check_score_range(self.score_range), dict[str, Any](), source.in_memory

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_score_range, no_samples
+from fastbin._base.checks import no_samples
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.suspicions import around_the_median
-from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
-from fastbin._fit.edges import Partition, tally_fingerprint
-from fastbin._fit.quantiles import run_starts
-from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.tally import exact_sums, rising, tally_rows
+from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator, as_model
+from fastbin._fit.edges import tally_fingerprint
+from fastbin._fit.quantiles import Source, run_starts
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Partition, exact_sums, rising, tally_rows
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class IsotonicCalibration(Binning):
     -----
     Least squares under the order; equal scores are pooled first, blocks of equal means are one block, so that values rise
     strictly. Without weights, and with frequencies, means are compared exactly and each value is one correctly rounded
-    division. With importance weights the values are quotients of correctly rounded sums.
+    division. Importance weights weight the squares; values are then quotients of correctly rounded sums, and a weight of 0
+    makes no knot.
 
     No certificate: the blocks are chosen by looking at the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 3 rules it out for
     the interpolated form; the step form has no label-free partition, which Theorem 4 needs).
@@ -81,32 +82,15 @@ class IsotonicCalibration(Binning):
     _looks_at = "it pools single scores"
     _never_falls = True
 
-    @shared_docs(FIT_PARAMETERS)
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to samples that the classifier was not trained on.
-
-        Parameters
-        ----------
-        {scores}
-        {labels}
-        sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats weight the squares; a weight of 0 makes no knot.
-        {positive}
-
-        {Returns}
-
-        {Raises}
-
-        {Warns}
-        """
-        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
+    def _fit_source(self, source: Source) -> Self:
+        rows = self._rows_of(source)
         if rows.weights is None:
             counted = count_scores(rows)
             knots, (starts, values) = counted.scores, _pool_counts(counted)
         else:
             weighed = weigh_scores(rows)
             knots, (starts, values) = weighed.scores, _pool_weights(weighed)
-        self._warn_of_rows(*around_the_median(rows.scores, rows.labels == 1, rows.frequencies), rows.scores, 2)
+        self._warn_of_rows(*around_the_median(rows.scores, rows.labels == 1, rows.frequencies), rows.scores, 3)
         if self.interpolate:
             self._keep(_lines(knots, starts, values, rows).with_out_of_range(self.out_of_range), rows.event)
             return self

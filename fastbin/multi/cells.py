@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +25,9 @@ from fastbin._base.checks import (
 from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputTypeError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._fit.calibrator import Calibrator, Estimator
-from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
+from fastbin._fit.edges import on_fewer_bins, resolve_n_bins, ties_cost_bins
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.segments import CellRows, SegmentRule, fit_segments
+from fastbin._fit.segments import CellRows, fit_segments
 from fastbin._fit.tally import squares_of
 from fastbin._model.provenance import of_estimator
 from fastbin.binning.certified import CertifiedCalibration
@@ -118,8 +117,8 @@ def fit_set(
     Uniform-mass bins with whole ties, of scores from 0 on without weights, are made for all cells in one call, in time
     O(n log m) for cells of m rows; other fits one by one.
     """
-    if method.rule is not None and given.sample_weight is None:
-        fitted = _fit_together(method, given, keys, cells, kind, columns)
+    if method.at_once is not None and given.sample_weight is None:
+        fitted = _fit_together(method, method.at_once, given, keys, cells, kind, columns)
         if fitted is not None:
             return fitted
     checked = check_values(given, method.calibrator, **{kind.column: cells.codes})
@@ -189,11 +188,11 @@ def set_of(
 
 
 def _fit_together(
-    method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None
-) -> FittedSet | None:
+    method: BinaryMethod, calibrator: UniformMassBinning, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind,
+    columns: Int64s | None,
+) -> FittedSet | None:  # fmt: skip
     """All models in one call; ``None`` where the pool has no row to be fitted to."""
-    assert method.rule is not None
-    rows = check_rows(given.scores, given.labels, None, method.rule.score_range, positive=given.positive)
+    rows = check_rows(given.scores, given.labels, None, check_score_range(calibrator.score_range), positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
     is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
     own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
@@ -203,7 +202,10 @@ def _fit_together(
         if counts[-1] == 0:
             return None
     asked = method.bins_for(counts)
-    parts = fit_segments(rows, cells, is_pooled, asked, method.rule)
+    parts = fit_segments(
+        rows, cells, is_pooled, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
+        out_of_range=calibrator.out_of_range, monotone=calibrator.monotone,
+    )  # fmt: skip
     n_bins = parts.pop("n_bins_each")
     model_of_key = np.full(len(keys), len(own), np.int32)
     model_of_key[own] = np.arange(len(own))
@@ -223,7 +225,7 @@ def _fit_together(
             told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
     if are_hard_labels(rows.scores):
         told += [(name, HARD_LABELS) for name in names]
-    elif method.calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
+    elif calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
         for name, start, end in zip(names, [0, *ends[:-1].tolist()], ends.tolist(), strict=False):
             falling = on_falling(parts["counts"][start:end], parts["label_sums"][start:end], level)
             if falling is not None:
@@ -305,24 +307,26 @@ class BinaryMethod:
         """The samples with which a cell gets what was asked."""
         return max(self.min_points, self.least)
 
-    @cached_property
-    def rule(self) -> SegmentRule | None:
-        """How all cells are fitted in one call, where they can be."""
+    @property
+    def at_once(self) -> UniformMassBinning | None:
+        """The calibrator, where one call fits all cells."""
         given = self.calibrator
         if type(given) is not UniformMassBinning or given.scheme not in ("umd", "ze") or given.ties != "whole":
             return None
         score_range = check_score_range(given.score_range)
-        if given.delta > 0.0 or given.edges_share < 1.0 or score_range is None or score_range[0] < 0.0:
-            return None
-        seed = check_seed(given.seed)
-        return SegmentRule(given.n_bins, given.scheme, seed, score_range, given.out_of_range, given.monotone)
+        can_be = given.delta == 0.0 and given.edges_share == 1.0 and score_range is not None and score_range[0] >= 0.0
+        return given if can_be else None
 
     def bins_for(self, n_samples: Int64s) -> Int64s:
-        """The bins of cells of so many samples under `rule`; as `of` gives them."""
-        assert self.rule is not None
-        if self.points_per_bin is None:
-            return self.rule.bins_for(n_samples, self.needed)
-        return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
+        """The bins of cells of so many samples where one call fits all; as `of` gives them."""
+        if self.points_per_bin is not None:
+            return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
+        asked = self.calibrator.get_params()["n_bins"]
+        if isinstance(asked, str):
+            sizes, of_size = np.unique(n_samples, return_inverse=True)
+            return np.array([resolve_n_bins(asked, n) for n in sizes.tolist()], np.int64)[of_size]
+        share = np.maximum(1, asked * np.minimum(n_samples, self.needed) // self.needed)
+        return np.minimum(share, (n_samples + 1) // 2)
 
     def of(self, n_samples: int) -> Calibrator:
         """The calibrator of a cell: with what was asked where there are samples enough, else with bins in proportion."""
