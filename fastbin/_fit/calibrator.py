@@ -91,7 +91,7 @@ class Estimator(Generic[M]):
 
     @property
     def model_(self) -> M:
-        """What was fitted."""
+        """The model, or the set of models, that was fitted."""
         if self._model is None:
             return self.__getattr__("model_")
         return self._model
@@ -139,7 +139,7 @@ class Estimator(Generic[M]):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
-        """Of a fitted one what it is and its model, else its configuration."""
+        """The configuration, and the model once it is fitted."""
         from fastbin._base import html
 
         own = html.paragraph(repr(self))
@@ -202,7 +202,7 @@ class Calibrator(Estimator[BinnedModel]):
     # Where several are fitted at once: what each would have warned of, and whether they become a set, which has the provenance.
     _told: list[str] | None = None
     _in_set = False
-    # Of the test for scores of the other class, which fits of one set share; ``None``: labels may fall as scores rise.
+    # The level of the test for scores of the other class, which fits of one set share; ``None``: labels may fall.
     _fall_level: float | None = LEVEL
     # Whether values never fall as scores rise, whatever the configuration.
     _never_falls: ClassVar[bool] = False

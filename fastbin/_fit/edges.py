@@ -47,10 +47,9 @@ MOST_SPLIT = 2**27
 
 def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
     """How many samples the bins of a scheme need, and why."""
-    return {
-        "umb": (n_bins, "one per bin"),
-        "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
-    }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
+    return {"umb": (n_bins, "one per bin"), "ums": (n_bins + 1, "one per bin in the first part and one in the second")}.get(
+        scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty")
+    )
 
 
 def least_with_part(share: float | Fraction, part: int) -> int:
@@ -217,7 +216,7 @@ def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
 
 
 class Fitted(NamedTuple):
-    """What a fit knows of its bins: their tally, and the groups among all samples that hold a boundary."""
+    """The bins of a fit: their tally, and the groups among all samples that hold a boundary."""
 
     partition: Partition
     tally: Tally
@@ -364,7 +363,7 @@ def weigh_rows(parts: Iterable[Rows], partition: Partition, groups: Boundaries, 
     decides, and so these are collected, and weighed last. Time O(n), memory for what is collected.
     """
     sums = ExactSums(3 * partition.n_bins)
-    # Of these bins those of odd number are the scores of boundaries: each lies between two edges, below and above its ties.
+    # Bins of odd number are the scores of boundaries: each lies between two edges, below and above its ties.
     scores = groups.score[run_starts(groups.score)]
     boundaries = Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
     collected: list[Rows] = []
@@ -418,20 +417,12 @@ def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
 
 
 def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
-    """Whether ties took bins away so that the promise suffers: what a fit warns of.
+    """Whether ties took bins away so that the promise suffers, which a fit warns of; `counts` are T, `tie_counts` r, f and y.
 
     True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
     ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
     score begins it, and the hull of F1 may be much wider. Sizes alone decide, never labels. Other fits with fewer bins than
     asked for are not worth a word: their certificates are about as narrow as without ties, those of forests among them.
-
-    Parameters
-    ----------
-    counts : int64 (n_bins,)
-        T of each bin.
-    tie_counts : int64 (n_bins, 3), or None
-        r, f and y of each bin.
-    asked : int
     """
     left = len(counts)
     if left >= asked:
@@ -457,23 +448,13 @@ def whole_bins(
 ) -> Fitted:  # fmt: skip
     """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
 
-    Parameters
-    ----------
-    boundaries : Boundaries
-        Of all samples, or of the share of them that places the edges.
-    scheme : str
-        "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges.
-    weighted : Rows, several
-        All rows, if they have importance weights.
-    among_all : Boundaries, optional
-        The groups of the same scores among all samples, where a share of them placed the edges.
-    tied : int, optional
-        The samples that share a score at a cut, where there are more cuts than these boundaries.
+    "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges. `weighted` are all rows, if
+    they have importance weights: a mean is that of all rows of its bin. Where a share of the samples placed the boundaries,
+    `among_all` holds the groups of the same scores among all. `tied` are the samples that share a score at a cut, where there
+    are more cuts than these boundaries.
 
-    Notes
-    -----
-    Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. With
-    importance weights a mean is that of all rows of its bin. O(n_bins) and one number drawn per tied group; with weights O(n).
+    Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. O(n_bins)
+    and one number drawn per tied group; with weights O(n).
     """
     groups = boundaries
     everyone = seen = groups if among_all is None else among_all
@@ -539,7 +520,7 @@ class FittedSteps(NamedTuple):
     unlabelled: Int64s | None = None
 
     def parts(self) -> dict[str, Array | None]:
-        """What a model keeps of its steps, by its names; nothing where each bin is one step."""
+        """The parts of a model that say its steps; nothing where each bin is one step."""
         if len(self.edges) == self.bins.partition.n_bins - 1:
             return {}
         return {
@@ -626,25 +607,12 @@ def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | N
 
 
 def fingerprint_of(counts: Boundaries) -> int:
-    """The fingerprint; 0, which is none, where there is no edge."""
+    """The fingerprint; 0, which stands for none, without edges."""
     return group_fingerprint(*counts[:7])
 
 
 def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: Boundaries) -> int:
-    """The fingerprint of a model whose boundaries are ranks: what `rows_fingerprint` gives for its rows.
-
-    Parameters
-    ----------
-    edges, ties, score_range
-        Of the model.
-    groups : Boundaries
-        Of all rows of the fit, with every score that holds a boundary.
-
-    Returns
-    -------
-    int
-        In [1, 2**64); 0 where the model has no edge. It depends on neither the seed nor importance weights. O(n_bins) time.
-    """
+    """The fingerprint of a model whose boundaries are ranks, from the `groups` of all rows: that of `rows_fingerprint`."""
     if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
         # The usual case, for the sake of small fits. A group that is listed twice counts once.
         return fingerprint_of(groups)
@@ -670,25 +638,7 @@ def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequen
 
 
 def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> int:
-    """The fingerprint that `model` has if it was fitted to these rows; their order does not matter.
-
-    Parameters
-    ----------
-    model : a step model
-    scores : float64 (n,), without NaN
-    labels : uint8 (n,), 0 or 1
-    frequencies : int64 (n,), optional
-        How often each row stands.
-
-    Returns
-    -------
-    int
-        In [1, 2**64); 0 for a model of a single bin, whose fit looks like any other of the same size.
-
-    Notes
-    -----
-    O(n log n_bins) time, O(n) memory.
-    """
+    """The fingerprint that a step model has if it was fitted to these rows, in any order; 0 for a model of a single bin."""
     return fingerprint_of(count_at_edges(model, scores, labels, frequencies))
 
 

@@ -48,7 +48,7 @@ class Boundaries(NamedTuple):
     ranks: Int64s = NO_RANKS  # from 1, ascending: one in each group, where these were found by their ranks
 
     def digest(self, seed: int) -> int:
-        """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
+        """The seed of the keys of tied samples: a digest of the seed and of these groups, each once (FORMAT.md, "Keys").
 
         Members of a group are numbered with label 1 first, so under the seed alone their keys would depend on their labels.
         """
@@ -166,7 +166,7 @@ class Values(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Of the intervals with cells their counts, of the others their values. Answers of different rows to one plan add."""
+    """The counts of the intervals with cells, and the values of the others. Answers of different rows to one plan add."""
 
     cells: Cells
     values: Values

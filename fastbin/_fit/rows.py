@@ -59,33 +59,16 @@ def limits_of(score_range: ScoreRange) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Rows:
-    """The arrays given to `fit`, with their types and lengths checked and their values not yet.
+    """The arrays given to `fit`, with their types and lengths checked and their values not yet."""
 
-    Parameters
-    ----------
-    scores : float32 or float64 (n,), any stride
-    labels : bool, integer or float (n,), any stride
-    frequencies : int64 (n,) or None
-        How often each row stands.
-    score_range : (low, high) or None
-    weights : float64 (n,) or None
-        Importance weights.
-    keys : uint64 (n,) or None
-        Keys that the caller brought to order equal scores.
-    first_row : int
-        Where these rows start in the data that error messages count.
-    event : str
-        The name of the label that counted as 1, where that was said.
-    """
-
-    scores: Array
-    labels: Array
-    frequencies: Int64s | None
+    scores: Array  # float32 or float64, of any stride
+    labels: Array  # bool, integer or float, of any stride
+    frequencies: Int64s | None  # how often each row stands
     score_range: ScoreRange
-    weights: Float64s | None = None
-    keys: UInt64s | None = None
-    first_row: int = 0
-    event: str = ""
+    weights: Float64s | None = None  # importance weights
+    keys: UInt64s | None = None  # that the caller brought to order equal scores
+    first_row: int = 0  # where these rows start in the data that error messages count
+    event: str = ""  # the name of the label that counted as 1, where that was said
 
     def __len__(self) -> int:
         return int(self.scores.shape[0])
@@ -184,7 +167,7 @@ def check_rows(
     positive: Any = None,
     first_row: int = 0,
 ) -> Rows:
-    """What was given to `fit`: integer weights are frequencies, others importance weights.
+    """The rows given to `fit`: integer weights are frequencies, others importance weights.
 
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
@@ -323,7 +306,7 @@ IMPORTANCE = "importance weights (floats)"
 
 
 def as_batches(batches: Any) -> Batches:
-    """What gives all batches anew at each call: the caller's function, or the elements of what can be iterated again."""
+    """A function that gives all batches anew: the caller's own, or one that iterates again."""
     if callable(batches):
         return batches
     if isinstance(batches, Iterator) or not isinstance(batches, Iterable):

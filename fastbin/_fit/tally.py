@@ -261,16 +261,8 @@ def tally_rows(bins: Partition | BinnedModel, rows: Rows) -> Tally:
 
 
 def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[Partition, Tally]:
-    """The bins `bins_of(n_samples)`, and their tally.
+    """The bins `bins_of(n_samples)`, without keys and of the range of the source, and their tally.
 
-    Parameters
-    ----------
-    source : Source
-    bins_of : callable
-        Makes a partition without keys: a score equal to an edge lies above it. Its range is that of the source; edges differ.
-
-    Notes
-    -----
     One pass over rows in memory, two over others: time O(n log n_bins), memory O(n_bins).
     """
     if source.in_memory is not None:

@@ -1,4 +1,4 @@
-"""What a model and a set of models have in common: models in a row, how they are shown, and how they become bytes and files.
+"""A model and a set of models, as far as they are alike: models in a row, how they are shown, and bytes and files.
 
 Pickle takes `__reduce__`. skops, and what is built on it, takes `__getstate__`, makes an object by `__new__` and gives it that
 state: without these methods it would save nothing and load an empty object, both without an error.

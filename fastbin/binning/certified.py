@@ -174,7 +174,7 @@ class CertifiedCalibration(CountedBinning):
 
 
 class _CheckedCertified(NamedTuple):
-    """What of the parameters is not taken as it is; a seed of ``None`` is drawn."""
+    """The checked parameters; a missing seed has been drawn."""
 
     given: CertifiedCalibration
     seed: int

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FixedEdges(Binning):
-    """What binnings between fixed edges share: they tally, report their empty bins, and may raise their values.
+    """Binnings between fixed edges: they tally, report their empty bins, and may raise their values.
 
     Attributes
     ----------
@@ -220,24 +220,8 @@ def pull_back(map_model: BinnedModel, edges: Float64s, limits: tuple[float, floa
 
     Found by bisection over the doubles between the limits, with the map as the C library evaluates it, so that a score lies
     above a pulled-back edge exactly when its scaled score lies above the edge (but for rounding, where the computed map does
-    not rise from one double to the next). Edges that no score within the limits reaches are left out.
-
-    Parameters
-    ----------
-    map_model : BinnedModel
-        Of kind "smooth" and increasing.
-    edges : float64, ascending
-    limits : (low, high)
-        Finite, within the map's score range.
-
-    Returns
-    -------
-    float64, ascending, may hold equal entries
-        At most as many as `edges`. An entry equal to the low limit has every score above it.
-
-    Notes
-    -----
-    At most 64 evaluations of the map per edge.
+    not rise from one double to the next). Edges that no score within the limits reaches are left out; equal ones stay. At most
+    64 evaluations of the map per edge.
     """
     low, high = codes_of(np.array(limits)).tolist()
     edges = edges[edges <= map_model.predict_one(limits[1])]

@@ -37,7 +37,7 @@ class IsotonicCalibration(Binning):
     interpolate : bool
         False: a step function, continuous from the right: the value of the largest knot (distinct fitted score) at or below the
         score, and the first value below all. True: straight lines between knots, as scikit-learn predicts; its output is
-        continuous, so it is no binning and carries no tally.
+        continuous, so it does not bin and carries no tally.
     {score_range}
     {out_of_range}
 

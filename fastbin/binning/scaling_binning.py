@@ -90,8 +90,8 @@ class ScalingBinning(Binning):
 
     Notes
     -----
-    Kumar, Liang & Ma show that the method needs few samples where the map is nearly right; that is no distribution-free
-    guarantee, since its error is that of the map. What a model of this method can promise is found afterwards: boundaries
+    Kumar, Liang & Ma show that the method needs few samples where the map is nearly right; that gives no distribution-free
+    guarantee, since its error is that of the map. A model of this method can promise what is found afterwards: boundaries
     are ranks of scores and never look at labels, also where the map was fitted to the same samples, because it increases;
     so the tally is binomial given the boundaries (Gupta & Ramdas 2021, Lemma 2), and ``certificate(bound="clopper-pearson")``,
     the default, is the largest distance from a value to an end of its bin's simultaneous interval, which holds for any values.

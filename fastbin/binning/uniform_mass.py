@@ -34,13 +34,7 @@ from fastbin._fit.edges import (
     whole_bins,
 )
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import (
-    RANKS_TO_PLAN_FOR,
-    Rows,
-    RowsSource,
-    check_rows,
-    refuse_idle_keys,
-)
+from fastbin._fit.rows import RANKS_TO_PLAN_FOR, Rows, RowsSource, check_rows, refuse_idle_keys
 from fastbin._fit.tally import require_weight
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
@@ -208,7 +202,7 @@ class UniformMassBinning(CountedBinning):
 
 
 class _CheckedUniformMass(NamedTuple):
-    """What of the parameters of `UniformMassBinning` is not taken as it is; a seed of ``None`` is drawn."""
+    """The checked parameters; a missing seed has been drawn."""
 
     given: UniformMassBinning
     delta: float

@@ -51,7 +51,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
     -----
     One of the two is calibrated: E[Y | p_Y] = p_Y for a new sample with label Y (Gupta, Podkopaev & Ramdas 2020, Appendix
     E, after Vovk, Shafer & Nouretdinov 2003). Nobody knows which. p1 - p0 = 1 / (N + 1) is far narrower than any interval
-    that holds the true frequency (`BinnedModel.interval`), so the pair is no such interval. O(n_bins).
+    that holds the true frequency (`BinnedModel.interval`), so the pair cannot replace such an interval. O(n_bins).
 
     Examples
     --------
@@ -149,7 +149,7 @@ class VennAbers(Binning):
     Notes
     -----
     One of the two probabilities is calibrated: E[Y | p_Y] = p_Y for a new sample exchangeable with those of the fit (Vovk &
-    Petej 2014, Theorem 1). Nobody knows which, and the merged probability has no guarantee, so there is no certificate.
+    Petej 2014, Theorem 1). Nobody knows which, and the merged probability has no guarantee, nor a certificate.
     Real weights are refused, as weighted samples are not exchangeable; integers are frequencies.
 
     As functions of the score, p0 and p1 are constant between the scores of the fit, so all their values are computed at the
@@ -210,7 +210,7 @@ class VennAbers(Binning):
         self._refuse_guarantee()
 
     def predict_interval(self, scores: Any, **options: Any) -> Float64s:
-        """Raises GuaranteeError: (p0, p1) is no interval for the true frequency."""
+        """Raises GuaranteeError: (p0, p1) need not hold the true frequency."""
         self._refuse_guarantee()
 
     def predict_set(self, scores: Any, **options: Any) -> Bools:

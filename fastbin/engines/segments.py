@@ -29,7 +29,7 @@ from fastbin.engines.queries import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlT
 from fastbin.engines.tables import how_to_bring, package_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, Told, named, parts_of, set_of
+from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, Told, fit_named, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
@@ -84,7 +84,7 @@ def fit_segments(
 def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
     if not part.n_samples:
         return part.without_samples(event)
-    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told, fall_level, event)
+    return fit_named(part.calibrator, source, part.name, told, fall_level, event)
 
 
 class _Totals(NamedTuple):

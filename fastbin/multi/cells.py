@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputT
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._fit.calibrator import Calibrator, Estimator
 from fastbin._fit.edges import on_fewer_bins, resolve_n_bins, ties_cost_bins
+from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.segments import CellRows, fit_segments
 from fastbin._fit.tally import squares_of
@@ -37,7 +38,7 @@ from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 
 
 class CellKind(NamedTuple):
-    """What the cells of a set are, and what becomes of those with few samples."""
+    """The kind of the cells of a set, and the policy for those with few samples."""
 
     kind: str  # of the set
     word: str  # what a cell is called in messages
@@ -49,7 +50,7 @@ class CellKind(NamedTuple):
     provenance: bytes = b""
 
     def fall_level(self, n_models: int) -> float | None:
-        """Of each model's test for scores of the other class, none where the score is how sure a classifier is."""
+        """The level of each model's test for scores of the other class; none where scores say how sure a classifier is."""
         return None if self.kind == "top-label" else LEVEL / n_models
 
     def find_thin(self, keys: Sequence[Key], counts: Int64s, needed: int) -> Bools:
@@ -95,27 +96,9 @@ def fit_set(
 ) -> FittedSet:
     """A model for each cell that is not thin, and one for all rows of those that are.
 
-    Parameters
-    ----------
-    method : BinaryMethod
-    given : Given
-    keys : sequence of keys
-        Ascending.
-    cells : CellRows
-        The cell of each row, by its position in `keys`.
-    kind : CellKind
-    columns : int64 (cells,), optional
-        The column of a matrix that belongs to each key.
-
-    Raises
-    ------
-    InputError
-        For the first bad row, and for the first thin cell where these are refused.
-
-    Notes
-    -----
-    Uniform-mass bins with whole ties, of scores from 0 on without weights, are made for all cells in one call, in time
-    O(n log m) for cells of m rows; other fits one by one.
+    `keys` ascend, and `cells` number them; `columns` are the columns of a matrix that belong to them. Uniform-mass bins with
+    whole ties, of scores from 0 on without weights, are made for all cells in one call, in time O(n log m) for cells of m rows;
+    other fits one by one.
     """
     if method.at_once is not None and given.sample_weight is None:
         fitted = _fit_together(method, method.at_once, given, keys, cells, kind, columns)
@@ -280,21 +263,12 @@ def count_samples(rows: Rows, cells: Int64s, n_cells: int) -> Int64s:
 
 @dataclass(frozen=True)
 class BinaryMethod:
-    """The calibrator of every cell, or uniform-mass bins whose number follows from the samples of a cell.
+    """The calibrator of every cell, or uniform-mass bins whose number follows from the samples of a cell."""
 
-    Parameters
-    ----------
-    calibrator : Calibrator
-        As it is configured for cells that are not thin.
-    points_per_bin : int or None
-        With it, a cell of n samples gets n // points_per_bin bins, at least one.
-    min_points : int
-        What a cell must have for all bins that were asked for. A pool that has less gets bins in proportion: bins of a few
-        samples would widen the promise about all cells, as that is about the widest.
-    """
-
-    calibrator: Calibrator
-    points_per_bin: int | None = None
+    calibrator: Calibrator  # as it is configured for cells that are not thin
+    points_per_bin: int | None = None  # with it, a cell of n samples gets n // points_per_bin bins, at least one
+    # What a cell must have for all bins that were asked for. A pool that has less gets bins in proportion: bins of a few
+    # samples would widen the promise about all cells, as that is about the widest.
     min_points: int = 1
 
     @property
@@ -348,7 +322,7 @@ def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
 
 
 def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1) -> BinaryMethod:
-    """What a user asked for, checked: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
+    """The checked wish of a user: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
     min_points = check_count(min_points, "min_points")
     if calibrator is not None:
         if not isinstance(calibrator, Calibrator):
@@ -373,31 +347,21 @@ def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod) -> bytes
 
 
 def fit_named(
-    calibrator: Calibrator, rows: Rows, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
+    calibrator: Calibrator, rows: Rows | Source, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
 ) -> BinnedModel:
     """The model of one fit; its errors say whose it was, and its warnings are kept in `told`. The set has the provenance.
 
     `fall_level` is that of the test for scores of the other class.
     """
-    given = rows.frequencies if rows.weights is None else rows.weights
-    weights = {} if given is None else {"sample_weight": given}
-
-    def fit() -> BinnedModel:
-        return calibrator.fit(rows.scores, rows.labels, **weights).model_
-
-    return named(calibrator, fit, name, told, fall_level, event)
-
-
-def named(
-    calibrator: Calibrator, fit: Callable[[], BinnedModel], name: str, told: Told, fall_level: float | None = LEVEL,
-    event: str = "",
-) -> BinnedModel:  # fmt: skip
-    """The same for any way to fit this calibrator."""
     calibrator._told, calibrator._fall_level = [], fall_level
     calibrator._event, calibrator._in_set = event, True
     try:
-        model = fit()
+        if isinstance(rows, Source):
+            calibrator._fit_source(rows)
+        else:
+            given = rows.frequencies if rows.weights is None else rows.weights
+            calibrator.fit(rows.scores, rows.labels, **({} if given is None else {"sample_weight": given}))
     except FastbinError as error:
         raise (error.within(name) if isinstance(error, ArgumentError) else type(error)(f"{name}: {error}")) from error
     told += [(name, text) for text in calibrator._told]
-    return model
+    return calibrator.model_

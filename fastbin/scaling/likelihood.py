@@ -6,9 +6,9 @@ Newton steps then go on until they gain nothing, so that parameters are good to 
 SciPy alone does not reach it. 2,096 hard fits that have a maximum (few samples, nearly separated, scores down to 1e-300 or
 within 1e-15 of 1, weights over 60 decades), with the same objective, gradient and Hessian on the same standardised columns and
 tolerances near 0: a parameter off by more than 1e-6 in 452 by TNC and in 328 by L-BFGS-B, a loss too high by more than 1e-8 of
-it in 292 and in 218. Of the 918 without bounds on slopes, trust-exact missed 182 and 127, `root` (hybr) 121 and 67. Of 124 fits
-that are refused here, TNC reported success for 111. L-BFGS-B also takes LAPACK's threads for matrices of three rows: 25 times
-slower on a busy machine.
+it in 292 and in 218. Among the 918 without bounds on slopes, trust-exact missed 182 and 127, `root` (hybr) 121 and 67. TNC
+reported success for 111 of 124 fits that are refused here. L-BFGS-B also takes LAPACK's threads for matrices of three rows: 25
+times slower on a busy machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 BLOCK = 2**14
 # Far out on an exponential tail a Newton step gains 1 in the exponent, and exponents of use end near 40.
 MOST_STEPS, MOST_HALVINGS = 200, 40
-# Of the loss: differences that rounding may make, and what may be left to gain when a maximum counts as reached.
+# Shares of the loss: differences that rounding may make, and what may be left to gain when a maximum counts as reached.
 LOSS_NOISE, GAP_ENOUGH = 1e-12, 1e-8
 # What rounding may change in the exponent of a sample when the map is evaluated.
 EXPONENT_SLACK = 1e-6
@@ -44,20 +44,20 @@ UNDETERMINED = (
 )
 # With a ridge, halvings of a step.
 RIDGE_HALVINGS = 60
-# Of the loss, what a step may gain where it is the last one: it leaves about the square of that. And what is let pass where
-# rounding ends the descent before.
+# Shares of the loss: what a step may gain where it is the last one: it leaves about the square of that. And what is let pass
+# where rounding ends the descent before.
 RIDGE_GAP, RIDGE_GAP_OF_ROUNDING = 1e-9, 1e-6
 
 
 class Feature(NamedTuple):
-    """What a slope multiplies, and the greatest number that it is computed from, whose rounding error it has."""
+    """A factor of a slope, and the greatest number that it is computed from, whose rounding error it has."""
 
     values: Float64s
     size: float
 
     @classmethod
     def of(cls, values: Float64s) -> Feature:
-        """What is computed from numbers of its own size."""
+        """A feature that is computed from numbers of its own size."""
         return cls(values, float(np.abs(values).max()))
 
 
@@ -274,40 +274,15 @@ class Likelihood(NamedTuple):
 
 
 def maximise(
-    features: list[Feature],
-    targets: Float64s,
-    weights: Float64s,
-    *,
-    intercept: bool,
-    increasing: bool,
+    features: list[Feature], targets: Float64s, weights: Float64s, *, intercept: bool, increasing: bool,
     complements: Float64s | None = None,
-) -> tuple[Float64s, float]:
+) -> tuple[Float64s, float]:  # fmt: skip
     """The slopes and the constant of the most likely map 1 / (1 + exp(-(sum slope feature + constant))).
 
-    Parameters
-    ----------
-    features : list of Feature
-        float64 (m,), finite, not the same for all samples; there is none where no feature tells the samples apart.
-    targets : float64 (m,)
-        In [0, 1]; a maximum must exist, which is the caller's to see.
-    weights : float64 (m,)
-        Positive.
-    intercept : bool
-        Whether there is a constant, or it is 0.
-    increasing : bool
-        Whether slopes are kept from being negative.
-    complements : float64 (m,), optional
-        1 - targets, where subtracting would lose it.
-
-    Returns
-    -------
-    slopes : float64
-    constant : float
-
-    Raises
-    ------
-    InputError
-        If the map is too steep to be evaluated in double precision, or the maximum was not reached.
+    Features are finite and not the same for all samples; there is none where no feature tells the samples apart. A maximum must
+    exist, which is the caller's to see. With `increasing`, slopes are not negative; without `intercept` the constant is 0.
+    `complements` are 1 - targets, where subtracting would lose it. Refuses a map that is too steep for double precision, and a
+    maximum that was not reached.
     """
     if not features:
         raise InputError(TOO_STEEP)
@@ -347,13 +322,9 @@ def _approach(likelihood: Likelihood, lower: Float64s) -> Float64s:
     spreads = np.sqrt((shares * shifted * shifted).sum(axis=1))
     standard = likelihood._replace(columns=shifted / spreads[:, np.newaxis])
     near = minimize(
-        standard.loss_and_gradient,
-        np.zeros(likelihood.n_parameters),
-        jac=True,
-        method="TNC",
-        bounds=[(low, None) for low in lower],
-        options={"maxfun": 5000, "ftol": 1e-14, "gtol": 1e-8},
-    )
+        standard.loss_and_gradient, np.zeros(likelihood.n_parameters), jac=True, method="TNC",
+        bounds=[(low, None) for low in lower], options={"maxfun": 5000, "ftol": 1e-14, "gtol": 1e-8},
+    )  # fmt: skip
     parameters = np.array(near.x, np.float64)
     k = len(centres)
     parameters[:k] /= greatest * spreads

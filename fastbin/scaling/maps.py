@@ -28,7 +28,7 @@ from fastbin._base.suspicions import around_the_median
 from fastbin._fit.calibrator import Calibrator
 from fastbin.model import BinnedModel
 from fastbin.scaling.likelihood import SMALLEST, Feature, PooledSamples, check_samples, log_features, logits, maximise
-from fastbin.scaling.value_maps import MapCells, beta_parameters, quadratic_parameters, spline_knots
+from fastbin.scaling.value_maps import MapCells, polynomial, spline
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -47,7 +47,7 @@ class FittedMap(NamedTuple):
 
 
 class SmoothMap(Calibrator):
-    """What the smooth maps share: samples are checked and pooled, and the model is a map alone.
+    """A smooth map: samples are checked and pooled, and the model is a map alone.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SmoothMap(Calibrator):
         Raises
         ------
         InputError
-            Naming the argument, the first bad position, its value, and the remedy; or saying why there is no most likely map.
+            Naming the argument, the first bad position, its value, and the remedy; or saying why no map is the most likely.
 
         {Warns}
         """
@@ -295,14 +295,14 @@ def _require_overlap(samples: PooledSamples) -> None:
         remedy = "use smooth_labels=True, or samples of both classes"
         raise InputError(f"are all {int(n_ones > 0.0)}, so the likelihood has no maximum", remedy, argument="labels")
     if samples.n_distinct > 1 and (samples.are_separated() or samples.are_separated(falling=True)):
-        problem = "are separated by the score, so an ever steeper map is ever more likely and there is no maximum"
+        problem = "are separated by the score, so an ever steeper map is ever more likely, without a maximum"
         raise InputError(problem, "use smooth_labels=True", argument="labels")
 
 
 # ------------------------------------------------------------------ temperature
 
 
-# Of the logarithm of the temperature.
+# The greatest logarithm of the temperature.
 BOUND = 10.0
 
 
@@ -363,7 +363,7 @@ class TemperatureScaling(SmoothMap):
 
     @property
     def temperature_(self) -> float:
-        """What logits are divided by."""
+        """The divisor of logits."""
         return 1.0 / self.model_.map[1][0]
 
     def _check_configuration(self) -> ScoreRange:
@@ -519,7 +519,7 @@ def _require_maximum(samples: PooledSamples, parameters: str) -> None:
         separated = 0.0 in samples.label_weights or (samples.n_distinct > 1 and samples.are_separated())
     if separated:
         raise InputError(
-            "are of one class, or separated by the score, so an ever steeper map is ever more likely and there is no maximum",
+            "are of one class, or separated by the score, so an ever steeper map is ever more likely, without a maximum",
             "use PlattScaling or QuadraticScaling, which keep the map finite",
             argument="labels",
         )
@@ -589,7 +589,7 @@ class QuadraticScaling(SmoothMap):
     _scheme = "quadratic"
 
     def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
-        parameters = quadratic_parameters(_cells(samples))
+        parameters, _ = polynomial(_cells(samples), 2)
         return FittedMap("quadratic", tuple(parameters.tolist()), samples.half_step)
 
 
@@ -629,11 +629,10 @@ class SplineScaling(SmoothMap):
     _scheme = "spline"
 
     def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
-        cells = _cells(samples)
-        knots = spline_knots(cells)
-        if knots is not None:
-            return FittedMap("spline", (), samples.half_step, knots)
-        c, a, b = beta_parameters(cells).tolist()
+        found, _ = spline(_cells(samples))
+        if found.ndim == 2:
+            return FittedMap("spline", (), samples.half_step, found)
+        c, a, b = found.tolist()
         return FittedMap("beta", (a, b, c), samples.half_step)
 
 

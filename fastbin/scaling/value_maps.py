@@ -22,18 +22,20 @@ from fastbin.scaling.likelihood import Ridge, logits
 
 # In rows: how strongly maps of probabilities are drawn towards the map that changes nothing.
 TOWARDS_IDENTITY = 4.0
-# Where scores are no probabilities there is no such map: slopes are drawn towards 0, and the constant is nearly free.
+# Other scores have no such map: slopes are drawn towards 0, and the constant is nearly free.
 SLOPE_TOWARDS_ZERO, CONSTANT_TOWARDS_ZERO = 0.1, 1e-3
-# Of the spline: its knots, the ridge on what is not linear, and how far (in the logit) its line may be from the identity before
+# The spline: its knots, the ridge on what is not linear, and how far (in the logit) its line may be from the identity before
 # the ridge on it gives way. At 500 rows a line without ridge costs about 2 % of log loss on average over 21 score sets, more
 # where scores pile up at 0 and 1; a ridge that never gives way costs about 3 % over 14 sets, two of them far from calibrated.
 KNOT_FORTIETHS = (2, 11, 20, 29, 38)  # .05, .275, .5, .725, .95, in whole numbers so that rounding moves no knot
 BENDS_TOWARDS_ZERO, GIVES_WAY = 1.0, 0.5
 # How far knots must be apart, in standard deviations and in positions.
 LEAST_SPACING, LEAST_LOGITS = 1e-3, 1e-6
-# Of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
+# The weights of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
 MIXTURE_WEIGHTS = (1.0, 1.0, 2.0)
 LEAST_PROBABILITY = 1e-6
+
+Fit = tuple[Float64s, Float64s]  # the parameters of a map, and the logits of the cells
 
 
 class MapCells(NamedTuple):
@@ -75,32 +77,21 @@ def _standardised(values: Float64s, counts: Float64s) -> Float64s:
     return np.asarray(away / max(spread, LEAST_PROBABILITY))  # of which nothing is left where a cell without rows is far away
 
 
-def logistic(cells: MapCells) -> Float64s:
-    """A line in the positions."""
-    return _polynomial("logistic", cells, 1)[1]
+def polynomial(cells: MapCells, degree: int) -> Fit:
+    """A line in the positions, or a parabola, which may turn: its coefficients from the lowest power on, and the logits."""
+    strength, centre = np.zeros(1 + degree), np.zeros(1 + degree)
+    strength[:2], centre[1] = _line_ridge(cells)
+    strength[2:] = strength[1]
+    columns = np.array([np.ones_like(cells.positions), cells.positions, cells.positions**2][: 1 + degree])
+    ridge = Ridge(columns, cells.zeros, cells.ones, strength, centre)
+    parameters, is_minimum = ridge.minimise()
+    return parameters, _exponents(("logistic", "quadratic")[degree - 1], ridge, parameters, is_minimum)
 
 
-def quadratic(cells: MapCells) -> Float64s:
-    """A parabola in the positions, which may turn."""
-    return _polynomial("quadratic", cells, 2)[1]
-
-
-def quadratic_parameters(cells: MapCells) -> Float64s:
-    """(p0, p1, p2) of the parabola p0 + p1 z + p2 z^2."""
-    return _polynomial("quadratic", cells, 2)[0]
-
-
-def beta(cells: MapCells) -> Float64s:
-    """c + a log s - b log(1 - s) with a, b >= 0; a line where scores are no probabilities."""
-    return _beta(cells)[1] if cells.are_probabilities else logistic(cells)
-
-
-def beta_parameters(cells: MapCells) -> Float64s:
-    """(c, a, b)."""
-    return _beta(cells)[0]
-
-
-def _beta(cells: MapCells) -> tuple[Float64s, Float64s]:
+def beta(cells: MapCells) -> Fit:
+    """(c, a, b) and the logits c + a log s - b log(1 - s), with a, b >= 0; a line where scores are not probabilities."""
+    if not cells.are_probabilities:
+        return polynomial(cells, 1)
     rising, falling = -np.log1p(np.exp(-cells.positions)), np.log1p(np.exp(cells.positions))  # log s, -log(1 - s)
     columns = np.array([np.ones_like(rising), rising, falling])
     ridge = Ridge(columns, cells.zeros, cells.ones, np.full(3, TOWARDS_IDENTITY), np.array([0.0, 1.0, 1.0]))
@@ -113,28 +104,17 @@ def _beta(cells: MapCells) -> tuple[Float64s, Float64s]:
     return parameters, _exponents("beta", ridge, parameters, is_minimum)
 
 
-def spline(cells: MapCells) -> Float64s:
-    """A natural cubic spline in the positions; beta where fewer than three knots are apart.
+def spline(cells: MapCells) -> Fit:
+    """A natural cubic spline in the positions, as (k, 3): position, logit and second derivative at each knot.
 
-    Its line is drawn towards the identity as beta is, but gives way once it is far from there: the ridge on a parameter that
-    lies d away at first is divided by 1 + (d / GIVES_WAY)^2, and the spline fitted again.
+    Beta where fewer than three knots are apart. Its line is drawn towards the identity as beta is, but gives way once it is far
+    from there: the ridge on a parameter that lies d away at first is divided by 1 + (d / GIVES_WAY)^2, and the spline fitted
+    again.
     """
-    found = _spline(cells)
-    return beta(cells) if found is None else found[1]
-
-
-def spline_knots(cells: MapCells) -> Float64s | None:
-    """float64 (k, 3): position, logit and second derivative at each knot, which say all; None where it is beta."""
-    found = _spline(cells)
-    return None if found is None else found[0]
-
-
-def _spline(cells: MapCells) -> tuple[Float64s, Float64s] | None:
-    """The knots, and the logits of the cells."""
     z, standard = cells.positions, _standardised(cells.positions, cells.counts)
     places = _knots(standard, cells)
     if len(places) < 3:
-        return None
+        return beta(cells)
     knots = standard[places]
     bends = natural_columns(standard, knots)
     columns = np.concatenate([[np.ones_like(z), z], bends])
@@ -181,18 +161,18 @@ def mixture(cells: MapCells) -> Float64s:
     """The mean of beta, isotonic and spline in the logit."""
     bound = math.log(1.0 - LEAST_PROBABILITY) - math.log(LEAST_PROBABILITY)
     mixed = np.zeros_like(cells.positions)
-    for member, weight in zip((beta, isotonic, spline), MIXTURE_WEIGHTS, strict=True):
+    for member, weight in zip((MAPS["beta"], isotonic, MAPS["spline"]), MIXTURE_WEIGHTS, strict=True):
         mixed += weight / sum(MIXTURE_WEIGHTS) * np.clip(member(cells), -bound, bound)
     return mixed
 
 
 MAPS: dict[str, Callable[[MapCells], Float64s]] = {
     "mixture": mixture,
-    "beta": beta,
+    "beta": lambda cells: beta(cells)[1],
     "isotonic": isotonic,
-    "logistic": logistic,
-    "quadratic": quadratic,
-    "spline": spline,
+    "logistic": lambda cells: polynomial(cells, 1)[1],
+    "quadratic": lambda cells: polynomial(cells, 2)[1],
+    "spline": lambda cells: spline(cells)[1],
 }
 
 
@@ -233,19 +213,6 @@ def _line_ridge(cells: MapCells) -> tuple[tuple[float, float], float]:
     return (CONSTANT_TOWARDS_ZERO, SLOPE_TOWARDS_ZERO), 0.0
 
 
-def _polynomial(name: str, cells: MapCells, degree: int) -> tuple[Float64s, Float64s]:
-    """The coefficients of the powers of the positions, from the lowest, and the logits."""
-    strength, centre = np.zeros(1 + degree), np.zeros(1 + degree)
-    strength[:2], centre[1] = _line_ridge(cells)
-    strength[2:] = strength[1]
-    ones = np.ones_like(cells.positions)
-    ridge = Ridge(
-        np.array([ones, cells.positions, cells.positions**2][: 1 + degree]), cells.zeros, cells.ones, strength, centre
-    )
-    parameters, is_minimum = ridge.minimise()
-    return parameters, _exponents(name, ridge, parameters, is_minimum)
-
-
 def _exponents(name: str, ridge: Ridge, parameters: Float64s, is_minimum: bool) -> Float64s:
     if not is_minimum:
         text = (
@@ -266,7 +233,7 @@ VALUES = (*MAPS, *BIN_MEANS)
 RECENTRINGS = ("james-stein", "full", "none")
 # Logits beyond this give probabilities that the last clip moves anyway.
 GREATEST_LOGIT = 700.0
-# Of steps that hold no row: enough for a mean to exist, too little to move one.
+# The weight of steps without rows: enough for a mean to exist, too little to move one.
 WEIGHT_OF_NO_ROW = 2.0**-40
 
 
@@ -295,52 +262,18 @@ class _Bins(NamedTuple):
 
 
 def value_steps(
-    cells: FineCells,
-    first_step: Int64s,
-    bin_counts: Array,
-    bin_label_sums: Array,
-    n: int,
-    *,
-    values: str = "mixture",
-    recentre: str = "james-stein",
-    monotone: bool = True,
-    score_range: ScoreRange = (0.0, 1.0),
-) -> Float64s:
-    """The value of each step.
+    cells: FineCells, first_step: Int64s, bin_counts: Array, bin_label_sums: Array, n: int, *, values: str = "mixture",
+    recentre: str = "james-stein", monotone: bool = True, score_range: ScoreRange = (0.0, 1.0),
+) -> Float64s:  # fmt: skip
+    """float64 (J,): the value of each step, in [.5 / (n + 1), 1 - .5 / (n + 1)]; "mean" in [0, 1], and .5 without evidence.
 
-    The certificate of a two-resolution model holds for every value, so nothing here has to be proved.
+    The certificate of a two-resolution model holds for every value, so nothing here has to be proved. The evidence of the B
+    bins (`bin_counts`, `bin_label_sums`, int64 or float64) is what the value of a bin would be the ratio of; `first_step`
+    ascends strictly from 0. There are `n` rows, at least one, to which float weights are scaled to add up. `values` is one of
+    `VALUES` ("mean" and "jeffreys" are averages already, and not re-centred), `recentre` one of `RECENTRINGS`. With `monotone`,
+    steps that fall are pooled in their mean over the rows. Within a `score_range` of [0, 1] scores are probabilities, and maps
+    are drawn towards leaving them as they are. Warns if a map did not converge.
 
-    Parameters
-    ----------
-    cells : FineCells
-        J cells.
-    first_step : int64 (B,)
-        The first step of each evidence bin, ascending strictly from 0.
-    bin_counts, bin_label_sums : int64 or float64 (B,)
-        The evidence: what the value of a bin would be the ratio of.
-    n : int
-        Rows of the fit, at least 1. Float weights are scaled to add up to it.
-    values : str
-        One of `VALUES`. "mean" and "jeffreys" are averages already, and are not re-centred.
-    recentre : str
-        One of `RECENTRINGS`: how far the mean value of each bin is moved to its mean label.
-    monotone : bool
-        Whether steps that fall are pooled, in their mean over the rows.
-    score_range : (low, high) or None
-        Within [0, 1] scores are probabilities, and maps are drawn towards leaving them as they are.
-
-    Returns
-    -------
-    float64 (J,)
-        In [.5 / (n + 1), 1 - .5 / (n + 1)]; "mean" in [0, 1]. A bin without evidence has "mean" .5.
-
-    Warns
-    -----
-    FastbinWarning
-        If a map did not converge, naming it.
-
-    Notes
-    -----
     Time O(J). Sums are NumPy's own, so that the values depend on no number of threads.
     """
     scale = n / float(cells.counts.sum()) if np.asarray(cells.counts).dtype.kind == "f" else 1.0
@@ -364,7 +297,7 @@ def _bin_means(bins: _Bins, half: float) -> Float64s:
 
 
 def _shifts(steps: Float64s, counts: Float64s, bins: _Bins, recentre: str) -> Float64s:
-    """What is added to each step: a share kappa of the distance from its bin's mean value to its bin's mean label.
+    """The shift of each step: a share kappa of the distance from its bin's mean value to its bin's mean label.
 
     The positive part of James and Stein's estimator: kappa = 1 - (B - 2) / chi2, chi2 the sum of squared distances in their
     standard errors, so that distances that chance explains are left as they are.

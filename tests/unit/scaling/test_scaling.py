@@ -171,7 +171,7 @@ def test_logits_are_divided_as_they_are() -> None:
 
 
 def test_scores_at_the_ends_that_agree_do_not_count() -> None:
-    """The map sends 0 to 0 whatever its parameters: such a sample with label 0 is no news."""
+    """The map sends 0 to 0 whatever its parameters: such a sample with label 0 tells nothing."""
     scores, labels = [0.0, 0.0, *SCORES, 1.0], [0, 0, *LABELS, 1]
     for cal in (fb.TemperatureScaling(ends="refuse"), fb.BetaScaling(parameters="am", ends="refuse")):
         assert cal.fit(scores, labels).model_.map == cal.fit(SCORES, LABELS).model_.map

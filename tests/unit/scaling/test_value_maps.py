@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling.value_maps import MAPS, VALUES, FineCells, MapCells, natural_columns, quadratic, value_steps
+from fastbin.scaling.value_maps import MAPS, VALUES, FineCells, MapCells, natural_columns, value_steps
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
@@ -147,7 +147,7 @@ def test_margins_of_any_size(values: str, scores: list[float]) -> None:
 
 
 def test_a_range_within_the_unit_interval_is_of_probabilities() -> None:
-    """Of other ranges nothing is known but the order and the distances: such scores may be moved and scaled."""
+    """In other ranges nothing is known but the order and the distances: such scores may be moved and scaled."""
     scores, counts, ones = of_truth(lambda s: 0.2 + 0.5 * s * s)
     within = steps_of(scores, counts, ones, score_range=(0.0, 1.0))
     assert steps_of(scores, counts, ones, score_range=(0.0, 0.9999)).tobytes() == within.tobytes()
@@ -187,5 +187,5 @@ def test_the_minimum_is_one_however_far_it_lies() -> None:
     """A billion rows of one class that the score calls certain of the other: the start is far out on a flat tail."""
     scores, counts = np.array([1e-12, 2e-12, 3e-12]), np.array([10**9, 10**9, 10**9])
     cells = MapCells.of(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
-    assert (quadratic(cells) > 10.0).all()
+    assert (MAPS["quadratic"](cells) > 10.0).all()
     assert (steps_of(scores, counts, counts, values="mixture") > 0.999).all()
