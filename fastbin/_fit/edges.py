@@ -24,14 +24,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import boundary_ranks, step_ranks
 from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
 from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
-from fastbin._fit.rows import Rows, RowsSource, limits_of
-from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, ExactSums, Partition, Tally, tally_rows
+from fastbin._fit.rows import Rows, RowsSource
+from fastbin._fit.tally import (
+    KEY_ABOVE,
+    KEY_BELOW,
+    ExactSums,
+    Partition,
+    Tally,
+    can_hold_scores,
+    tally_rows,
+    without_empty_edges,
+)
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -186,27 +195,6 @@ def edges_of(groups: Boundaries, ties: str, scheme: str, seed: int, rows: Rows |
     return Edges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
 
 
-def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
-    """The bins between these edges, but for edges that leave nothing on one side whatever the scores.
-
-    These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
-    """
-    low, high = limits_of(score_range)
-    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
-        return Partition(edges, edge_keys, score_range)  # the usual case, for the sake of small fits
-    kept = _can_hold_scores(edges, edge_keys, score_range)
-    return Partition(edges[kept], edge_keys[kept], score_range)
-
-
-def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
-    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
-    low, high = limits_of(score_range)
-    above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
-    kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
-    kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
-    return np.asarray(kept)
-
-
 def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
     """Without the edges that have no score between themselves and the next one, or none above them or below all."""
     counts = np.bincount(partition.assign(scores), minlength=partition.n_bins)
@@ -248,7 +236,7 @@ def bins_between(
     sums[:, 1:] -= edges.starts
     partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
     if partition.n_bins < sums.shape[1]:
-        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
+        kept = can_hold_scores(edges.edge, edges.edge_key, score_range)
         sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
     tally = Tally(*sums)
     if weighted is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.checks import ScoreRange, overflowing_square, refuse_first
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.histogram import Chunk
@@ -68,6 +68,27 @@ class Partition:
         lower = "the lowest score" if b == 0 else f"{self.edges[b - 1]:g}"
         upper = "the highest score" if b == self.n_bins - 1 else f"{self.edges[b]:g}"
         return f"bin {b} (from {lower} to {upper})"
+
+
+def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
+    """The bins between these edges, but for edges that leave nothing on one side whatever the scores.
+
+    These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
+    """
+    low, high = limits_of(score_range)
+    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
+        return Partition(edges, edge_keys, score_range)  # the usual case, for the sake of small fits
+    kept = can_hold_scores(edges, edge_keys, score_range)
+    return Partition(edges[kept], edge_keys[kept], score_range)
+
+
+def can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
+    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
+    low, high = limits_of(score_range)
+    above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
+    kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
+    kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
+    return np.asarray(kept)
 
 
 def require_weight(parts: dict[str, Any]) -> None:

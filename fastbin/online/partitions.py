@@ -11,9 +11,9 @@ from fastbin._base.checks import MOST_BINS, check_choice, check_count, check_edg
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator, as_model
-from fastbin._fit.edges import find_boundaries, order_cuts, without_empty_edges
+from fastbin._fit.edges import find_boundaries, order_cuts
 from fastbin._fit.rows import Rows
-from fastbin._fit.tally import Partition
+from fastbin._fit.tally import Partition, without_empty_edges
 from fastbin.model import BinnedModel
 
 
