@@ -35,7 +35,7 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.tally import require_weight
 from fastbin.model import BinnedModel
-from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
+from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, value_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -232,7 +232,7 @@ class _CheckedCertified(NamedTuple):
         require_weight(evidence)
         counts, ones = ("weight_sums", "weighted_label_sums") if "weight_sums" in evidence else ("counts", "label_sums")
         values = value_steps(
-            FineCells(fitted.scores, steps[counts], steps[ones]), fitted.first_step, evidence[counts], evidence[ones],
+            fitted.scores, steps[counts], steps[ones], fitted.first_step, evidence[counts], evidence[ones],
             int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
             score_range=self.score_range,
         )  # fmt: skip

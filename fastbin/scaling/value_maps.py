@@ -237,17 +237,6 @@ GREATEST_LOGIT = 700.0
 WEIGHT_OF_NO_ROW = 2.0**-40
 
 
-class FineCells(NamedTuple):
-    """The rows of a fit in its J fine cells, which become the steps of the model.
-
-    Counts and ones are int64, or float64 sums of weights.
-    """
-
-    scores: Float64s  # (J,), ascending strictly: the lower edge of each cell; of the lowest, the smallest score seen
-    counts: Array  # (J,)
-    ones: Array  # (J,): how many (or how much weight) of these have label 1
-
-
 class _Bins(NamedTuple):
     """Evidence bins over the steps."""
 
@@ -262,29 +251,31 @@ class _Bins(NamedTuple):
 
 
 def value_steps(
-    cells: FineCells, first_step: Int64s, bin_counts: Array, bin_label_sums: Array, n: int, *, values: str = "mixture",
-    recentre: str = "james-stein", monotone: bool = True, score_range: ScoreRange = (0.0, 1.0),
+    scores: Array, counts: Array, ones: Array, first_step: Int64s, bin_counts: Array, bin_label_sums: Array, n: int, *,
+    values: str = "mixture", recentre: str = "james-stein", monotone: bool = True, score_range: ScoreRange = (0.0, 1.0),
 ) -> Float64s:  # fmt: skip
     """float64 (J,): the value of each step, in [.5 / (n + 1), 1 - .5 / (n + 1)]; "mean" in [0, 1], and .5 without evidence.
 
-    The certificate of a two-resolution model holds for every value, so nothing here has to be proved. The evidence of the B
-    bins (`bin_counts`, `bin_label_sums`, int64 or float64) is what the value of a bin would be the ratio of; `first_step`
-    ascends strictly from 0. There are `n` rows, at least one, to which float weights are scaled to add up. `values` is one of
-    `VALUES` ("mean" and "jeffreys" are averages already, and not re-centred), `recentre` one of `RECENTRINGS`. With `monotone`,
-    steps that fall are pooled in their mean over the rows. Within a `score_range` of [0, 1] scores are probabilities, and maps
-    are drawn towards leaving them as they are. Warns if a map did not converge.
+    The certificate of a two-resolution model holds for every value, so nothing here has to be proved. The J fine cells
+    become the steps: `scores` ascend strictly (the lower edges, and the smallest score seen); `counts` and `ones` are
+    int64, or float64 sums of weights. The evidence of the B bins (`bin_counts`, `bin_label_sums`, int64 or float64) is what the
+    value of a bin would be the ratio of; `first_step` ascends strictly from 0. There are `n` rows, at least one, to which float
+    weights are scaled to add up. `values` is one of `VALUES` ("mean" and "jeffreys" are averages already, and not re-centred),
+    `recentre` one of `RECENTRINGS`. With `monotone`, steps that fall are pooled in their mean over the rows. Within a
+    `score_range` of [0, 1] scores are probabilities, and maps are drawn towards leaving them as they are. Warns if a map did
+    not converge.
 
     Time O(J). Sums are NumPy's own, so that the values depend on no number of threads.
     """
-    scale = n / float(cells.counts.sum()) if np.asarray(cells.counts).dtype.kind == "f" else 1.0
-    counts, ones = np.asarray(cells.counts, np.float64) * scale, np.asarray(cells.ones, np.float64) * scale
+    scale = n / float(counts.sum()) if counts.dtype.kind == "f" else 1.0
+    counts, ones = np.asarray(counts, np.float64) * scale, np.asarray(ones, np.float64) * scale
     sizes = np.diff(np.append(first_step, len(counts)))
     evidence = np.asarray(bin_counts, np.float64) * scale, np.asarray(bin_label_sums, np.float64) * scale
     bins = _Bins(np.asarray(first_step, np.int64), sizes, *evidence)
     if values in BIN_MEANS:
         steps = bins.spread(_bin_means(bins, half=0.5 if values == "jeffreys" else 0.0))
     else:
-        exponents = MAPS[values](MapCells.of(np.asarray(cells.scores, np.float64), counts, ones, n, score_range))
+        exponents = MAPS[values](MapCells.of(np.asarray(scores, np.float64), counts, ones, n, score_range))
         steps = 1.0 / (1.0 + np.exp(-np.clip(exponents, -GREATEST_LOGIT, GREATEST_LOGIT)))
         half_step = 0.5 / (n + 1.0)
         steps = np.clip(steps + _shifts(steps, counts, bins, recentre), half_step, 1.0 - half_step)

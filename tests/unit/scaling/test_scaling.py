@@ -13,7 +13,7 @@ from scipy.special import expit
 import fastbin as fb
 import oracle
 from fastbin.scaling.maps import require_increasing
-from fastbin.scaling.value_maps import FineCells, value_steps
+from fastbin.scaling.value_maps import value_steps
 from fitting import bare
 from oracle import Case, close
 
@@ -383,9 +383,9 @@ def test_they_are_the_value_maps_of_the_rows(method, word: str) -> None:
     rng = np.random.default_rng(3)
     scores = np.sort(rng.beta(0.4, 0.6, 400))
     labels = (rng.random(400) < scores**1.7).astype(np.int64)
-    cells = FineCells(scores, np.ones(400, np.int64), labels)
+    cells = scores, np.ones(400, np.int64), labels
     options = {"values": word, "recentre": "none", "monotone": False}
-    steps = value_steps(cells, np.array([0]), np.array([400]), np.array([labels.sum()]), 400, **options)
+    steps = value_steps(*cells, np.array([0]), np.array([400]), np.array([labels.sum()]), 400, **options)
     fitted = method().fit(scores, labels)
     assert fitted.model_.map[0] == word
     assert np.allclose(np.clip(fitted.predict(scores), 0.5 / 401, 1 - 0.5 / 401), steps, rtol=1e-9, atol=0.0)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling.value_maps import MAPS, VALUES, FineCells, MapCells, natural_columns, value_steps
+from fastbin.scaling.value_maps import MAPS, VALUES, MapCells, natural_columns, value_steps
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
     """The steps, the evidence of a bin being all its rows."""
     counts, ones, first = np.asarray(counts), np.asarray(ones), np.asarray(first, np.int64)
-    cells = FineCells(np.asarray(scores, np.float64), counts, ones)
     options = {"n": int(counts.sum()), **options}
-    return value_steps(cells, first, np.add.reduceat(counts, first), np.add.reduceat(ones, first), **options)
+    evidence = np.add.reduceat(counts, first), np.add.reduceat(ones, first)
+    return value_steps(scores, counts, ones, first, *evidence, **options)
 
 
 def of_truth(truth, n_cells=200, rows=500):
@@ -63,11 +63,11 @@ def test_means_are_those_of_the_evidence() -> None:
 
 def test_the_evidence_decides_and_not_the_cells() -> None:
     """The cut sample counts in its cell and not in its bin."""
-    cells = FineCells(np.array([0.1, 0.2]), np.array([5, 5]), np.array([1, 4]))
+    cells = (np.array([0.1, 0.2]), np.array([5, 5]), np.array([1, 4]))
     first = np.array([0, 1])
-    steps = value_steps(cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="mean")
+    steps = value_steps(*cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="mean")
     assert steps.tolist() == [0.2, 0.75]
-    full = value_steps(cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="beta", recentre="full")
+    full = value_steps(*cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="beta", recentre="full")
     assert np.allclose(full, [0.2, 0.75], atol=1e-15)
 
 
