@@ -74,10 +74,8 @@ if TYPE_CHECKING:
     from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
     from fastbin._base.tie_keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
-    from fastbin.binning.explicit import ExplicitBinning
-    from fastbin.binning.fixed_width import FixedWidthBinning
-    from fastbin.binning.isotonic import IsotonicCalibration
-    from fastbin.binning.monotone import monotone_model
+    from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
+    from fastbin.binning.isotonic import IsotonicCalibration, monotone_model
     from fastbin.binning.scaling_binning import ScalingBinning
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
@@ -134,8 +132,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "BetaScaling": "fastbin.scaling",
     "CertifiedCalibration": "fastbin.binning.certified",
-    "ExplicitBinning": "fastbin.binning.explicit",
-    "FixedWidthBinning": "fastbin.binning.fixed_width",
+    "ExplicitBinning": "fastbin.binning.fixed",
+    "FixedWidthBinning": "fastbin.binning.fixed",
     "VennAbers": "fastbin.binning.venn",
     "IsotonicCalibration": "fastbin.binning.isotonic",
     "PlattScaling": "fastbin.scaling",
@@ -148,7 +146,7 @@ _HOMES = {
     "epsilon": "fastbin.guarantees",
     "hash_keys": "fastbin._base.tie_keys",
     "merge_venn": "fastbin.binning.venn",
-    "monotone_model": "fastbin.binning.monotone",
+    "monotone_model": "fastbin.binning.isotonic",
     "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = (

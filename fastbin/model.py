@@ -29,8 +29,7 @@ from fastbin._core.schemes import (
     rates_of_parts,
 )
 from fastbin._core.score import NativeModel
-from fastbin._model.parts import Parts
-from fastbin._model.saved import Saved
+from fastbin._model.parts import Parts, Saved
 
 if TYPE_CHECKING:
     from fastbin._base.cells import Key
@@ -226,7 +225,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     @property
     def ties(self) -> str:
-        """What the fit did about equal scores: "whole", "random", "upper", "lower", "isolate" or "none"."""
+        """The rule of the fit for equal scores: "whole", "random", "upper", "lower", "isolate" or "none"."""
         return TIES[self._codes[2]]
 
     @property
@@ -241,7 +240,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     @property
     def out_of_range(self) -> str:
-        """What a finite score outside the range does: "refuse" or "clip"; see `with_out_of_range`."""
+        """The policy for a finite score outside the range: "refuse" or "clip"; see `with_out_of_range`."""
         return OUT_OF_RANGE[self._policies[0]]
 
     @property
@@ -311,7 +310,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous)
 
     def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
-        """What is guaranteed about the values, in words and numbers.
+        """The guarantee about the values, in words and numbers.
 
         Parameters
         ----------
@@ -372,7 +371,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         Returns
         -------
         bool (n, 2)
-            Whether 0 is in the set, and whether 1 is. Of a column of a data frame or of Arrow, a table with columns "0" and
+            Whether 0 is in the set, and whether 1 is. For a column of a data frame or of Arrow, a table with columns "0" and
             "1".
 
         Raises

@@ -20,8 +20,7 @@ from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
 from fastbin._core.score import NativeModelSet
-from fastbin._model.parts import Parts
-from fastbin._model.saved import Saved, read_file
+from fastbin._model.parts import Parts, Saved, read_file
 from fastbin.model import BinnedModel, IntervalMethod
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
     Notes
     -----
     A promise about all cells at once needs cells that share no samples: models whose calibration samples are told apart by
-    their key, or by anything else that is known without the labels. Of a set of kind "class-wise" it does not, as the same
+    their key, or by anything else that is known without the labels. A set of kind "class-wise" does not have them, as the same
     samples serve all its models, and each class gets an equal share of alpha.
 
     Safe to share between threads. Scoring needs NumPy alone.
@@ -147,7 +146,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     @property
     def unknown(self) -> str:
-        """What rows of unknown keys get: "refuse" or "pool"."""
+        """The policy for rows of unknown keys: "refuse" or "pool"."""
         return UNKNOWN[self._codes[2]]
 
     @cached_property
@@ -261,7 +260,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         Parameters
         ----------
         cells : array-like of shape (n,)
-            Keys; integer arrays of any dtype, texts, categorical columns of pandas or Arrow. The first that is no key, or
+            Keys; integer arrays of any dtype, texts, categorical columns of pandas or Arrow. The first that cannot be a key, or
             unknown where these are refused, raises an InputError with its position.
         """
         numbers = self._find(cells)
@@ -371,7 +370,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
     ) -> SetCertificate | Certificate:
-        """What is guaranteed about the values of all models at once.
+        """The guarantee about the values of all models at once.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 # Bins between whole groups of equal scores: which boundaries become edges, and what the bins count.
 #
-# The rule is told in fastbin/_fit/whole.py. It stands here alone, for one sample and for many segments (segments.pxi).
+# The rule is told in fastbin/_fit/edges.py. It stands here alone, for one sample and for many segments (segments.pxi).
 
 
 cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *kept) noexcept nogil:

@@ -1,1 +1,1 @@
-"""What the fits of all calibrators share: rows, passes over them, partitions and tallies."""
+"""Shared by the fits of all calibrators: rows, passes over them, partitions and tallies."""

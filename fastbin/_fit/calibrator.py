@@ -13,10 +13,13 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from fastbin._base.array_types import Array, Float64s, SeriesT
-from fastbin._base.checks import UNIT
+from fastbin._base.checks import UNIT, check_score_range
 from fastbin._base.dependencies import needed_for
+from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, NotFittedError
 from fastbin._base.suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
 from fastbin._model.provenance import of_estimator
 from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
@@ -88,7 +91,7 @@ class Estimator(Generic[M]):
 
     @property
     def model_(self) -> M:
-        """What was fitted."""
+        """The model, or the set of models, that was fitted."""
         if self._model is None:
             return self.__getattr__("model_")
         return self._model
@@ -136,7 +139,7 @@ class Estimator(Generic[M]):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
-        """Of a fitted one what it is and its model, else its configuration."""
+        """The configuration, and the model once it is fitted."""
         from fastbin._base import html
 
         own = html.paragraph(repr(self))
@@ -199,7 +202,7 @@ class Calibrator(Estimator[BinnedModel]):
     # Where several are fitted at once: what each would have warned of, and whether they become a set, which has the provenance.
     _told: list[str] | None = None
     _in_set = False
-    # Of the test for scores of the other class, which fits of one set share; ``None``: labels may fall as scores rise.
+    # The level of the test for scores of the other class, which fits of one set share; ``None``: labels may fall.
     _fall_level: float | None = LEVEL
     # Whether values never fall as scores rise, whatever the configuration.
     _never_falls: ClassVar[bool] = False
@@ -298,12 +301,15 @@ class Calibrator(Estimator[BinnedModel]):
             "decide, such as CertifiedCalibration or UniformMassBinning"
         )
 
-    def _fit_source(self, source: Any) -> Self:
-        """Fit from a `fastbin._fit.quantiles.Source`, whose rows may never be loaded: what `fit` does with its arrays.
-
-        The model is that of `fit` on the same rows, byte for byte.
-        """
+    def _fit_source(self, source: Source) -> Self:
+        """Fit from a source, whose rows may never be loaded: as `fit` with its arrays, with the same model, byte for byte."""
         raise InputError(self._why_all_rows() or f"{type(self).__name__} is fitted by its own function")
+
+    def _rows_of(self, source: Source) -> Rows:
+        """All rows of a source that has them in memory."""
+        if source.in_memory is None:
+            raise InputError(self._why_all_rows())
+        return source.in_memory
 
     if TYPE_CHECKING:
 
@@ -334,3 +340,84 @@ class Binning(Calibrator):
 
     score_range: tuple[float, float] | None = (0.0, 1.0)
     out_of_range: str = "refuse"
+
+    @shared_docs(FIT_PARAMETERS)
+    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on, nor edges or a scaler that were fixed before.
+
+        Parameters
+        ----------
+        {scores}
+        {labels}
+        {sample_weight}
+        {positive}
+
+        {Returns}
+
+        {Raises}
+
+        {Warns}
+        """
+        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
+        return self._fit_source(RowsSource(rows))
+
+
+class CountedBinning(Binning):
+    """A binning whose edges and values follow from counts, so that rows may come in batches, or stay where they are."""
+
+    def _check(self) -> Any:
+        """The configuration, checked, with its `score_range`."""
+        raise NotImplementedError
+
+    def _fit(self, checked: Any, source: Source) -> Self:
+        """As `_fit_source`, for a configuration that is checked."""
+        raise NotImplementedError
+
+    def _fit_source(self, source: Source) -> Self:
+        return self._fit(self._check(), source)
+
+    def _why_all_rows(self, remedy: str = "use fit") -> str | None:
+        return None
+
+    @shared_docs(FIT_PARAMETERS)
+    def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
+        """Fit to rows that come in batches, over and over: to more than fits into memory.
+
+        The model is that of `fit` on all rows at once, byte for byte, however they are divided.
+
+        Parameters
+        ----------
+        batches : callable, or iterable that can be iterated more than once
+            Called without arguments before each pass, or iterated, it gives batches ``(scores, labels)`` or ``(scores, labels,
+            sample_weight)``: array-likes of one length, as `fit` takes them. The rows must be the same each time; their order
+            and division need not.
+        progress : callable, optional
+            Called after each batch with the number of the pass, from 1, and the rows seen in it.
+
+        {Returns}
+
+        Raises
+        ------
+        InputError
+            For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
+            rows than the one before; and for scheme "ums" and for `edges_share`, which need all samples at once to split them.
+
+        Notes
+        -----
+        Two passes on scores that are neither bunched nor tied, a few more on any others, one more for importance weights.
+        Memory: a batch, the counters (a few MB), at most 2**21 listed rows, and with importance weights the rows whose score is
+        that of a boundary.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import fastbin as fb
+        >>> rng = np.random.default_rng(0)
+        >>> scores = rng.random(1000)
+        >>> labels = rng.random(1000) < scores
+        >>> batches = [(scores[i : i + 100], labels[i : i + 100]) for i in range(0, 1000, 100)]
+        >>> fb.UniformMassBinning().fit_batches(batches).model_ == fb.UniformMassBinning().fit(scores, labels).model_
+        True
+        """
+        checked = self._check()
+        return self._fit(checked, BatchesSource(as_batches(batches), checked.score_range, progress))

@@ -7,33 +7,45 @@ split comes before the boundaries. So a model depends on which samples there are
 
 An edge of a fit has two running totals: how many samples, and how many with label 1, come before the end of the bin below it
 (`ends`), and before the start of the bin above it (`starts`). Between the two lie boundary samples that no bin counts. Each tie
-rule is one way to make such edges from boundary samples; everything after that is common to all. (`fastbin._fit.whole` keeps
-groups of equal scores whole, and needs no keys.)
+rule is one way to make such edges from boundary samples; everything after that is common to all. (`whole_bins` keeps groups of
+equal scores whole, and needs no keys.)
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import boundary_ranks
-from fastbin._core.fit import cut_groups, group_keys, n_tied, rows_digest, split_keys
-from fastbin._fit.fingerprint import fit_fingerprint
-from fastbin._fit.quantiles import BoundaryGroups, groups_at, run_starts
-from fastbin._fit.rows import Rows, RowsSource, limits_of
-from fastbin._fit.tally import Tally, WeightSums, tally_rows
+from fastbin._base.ranks import boundary_ranks, step_ranks
+from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
+from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
+from fastbin._fit.rows import Rows, RowsSource
+from fastbin._fit.tally import (
+    KEY_ABOVE,
+    KEY_BELOW,
+    ExactSums,
+    Partition,
+    Tally,
+    can_hold_scores,
+    tally_rows,
+    without_empty_edges,
+)
 from fastbin.model import BinnedModel
 
-KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
+if TYPE_CHECKING:
+    from fastbin._fit.tally import Tally
+
 
 # Rows weighed at a time, each with a dozen intermediate numbers.
 WEIGH_BLOCK = 2**13
@@ -44,10 +56,9 @@ MOST_SPLIT = 2**27
 
 def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
     """How many samples the bins of a scheme need, and why."""
-    return {
-        "umb": (n_bins, "one per bin"),
-        "ums": (n_bins + 1, "one per bin in the first part and one in the second"),
-    }.get(scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"))
+    return {"umb": (n_bins, "one per bin"), "ums": (n_bins + 1, "one per bin in the first part and one in the second")}.get(
+        scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty")
+    )
 
 
 def least_with_part(share: float | Fraction, part: int) -> int:
@@ -91,79 +102,23 @@ def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) 
     return n_bins
 
 
-class Partition:
-    """Bins: edges, a key for each, and the range of the scores. Immutable.
-
-    A sample with score s and key k lies above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``.
-    """
-
-    def __init__(self, edges: Float64s, edge_keys: UInt64s | None = None, score_range: ScoreRange = None) -> None:
-        self.edges = edges
-        self.edge_keys = np.full(len(edges), KEY_ABOVE, np.uint64) if edge_keys is None else edge_keys
-        self.score_range = score_range
-        self._model: BinnedModel | None = None
-
-    @classmethod
-    def of(cls, model: BinnedModel) -> Partition:
-        """The bins of a step model."""
-        partition = cls(np.array(model.bin_edges), np.array(model.bin_edge_keys), model.score_range)
-        partition._model = model
-        return partition
-
-    @property
-    def n_bins(self) -> int:
-        return len(self.edges) + 1
-
-    @property
-    def model(self) -> BinnedModel:
-        """A model that only knows its bins."""
-        if self._model is None:
-            values = np.zeros(self.n_bins)
-            self._model = BinnedModel._of(
-                edges=self.edges, edge_keys=self.edge_keys, values=values, score_range=self.score_range
-            )
-        return self._model
-
-    def assign(self, scores: Any, **options: Any) -> Int64s:
-        """The bin of each score; arguments as in `BinnedModel.assign`."""
-        return self.model.assign(scores, **options).astype(np.int64)
-
-    def describe(self, b: int) -> str:
-        """Bin `b` in words, for messages."""
-        lower = "the lowest score" if b == 0 else f"{self.edges[b - 1]:g}"
-        upper = "the highest score" if b == self.n_bins - 1 else f"{self.edges[b]:g}"
-        return f"bin {b} (from {lower} to {upper})"
-
-
-class BoundarySamples(NamedTuple):
-    """The boundary samples, in ascending order: one array entry each."""
-
-    score: Float64s
-    key: UInt64s
-    rank: Int64s  # from 1
-    ones_before: Int64s  # samples with label 1 of lower rank
-    is_one: Int64s  # 1 where the boundary sample itself has label 1
-    group: BoundaryGroups  # the samples that share its score
-    key_seed: int  # the digest that seeds the keys
-
-
-def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> BoundaryGroups:
+def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> Boundaries:
     """The boundaries of a scheme among all rows. Time O(n)."""
     return RowsSource(rows, n_threads).find(lambda n_samples: boundary_ranks(n_samples, n_bins, scheme), n_bins - 1)
 
 
-def order_cuts(groups: BoundaryGroups, seed: int, rows: Rows | None = None) -> BoundarySamples:
-    """Find the boundary samples inside their groups of equal scores: by the keys of `rows`, where the caller brought some.
+def order_cuts(groups: Boundaries, seed: int, rows: Rows | None = None) -> tuple[UInt64s, Int64s, Int64s]:
+    """The keys of the boundary samples, how many samples with label 1 are of lower rank, and 1 where their own label is.
 
-    Time O(len(ranks)) plus the sizes of tied groups.
+    They are found inside their groups by the keys of `rows`, where the caller brought some. Time O(len(ranks)) plus the sizes
+    of tied groups.
     """
-    key_seed = groups.digest(seed)
     within = groups.ranks - groups.below
     if rows is None or rows.keys is None:
-        key, before, is_one = cut_groups(key_seed, groups.score, groups.equal, groups.equal_ones, within)
+        key, before, is_one = cut_groups(groups.digest(seed), groups.score, groups.equal, groups.equal_ones, within)
     else:
         key, before, is_one = _cut_by_keys(rows, groups.score, within)
-    return BoundarySamples(groups.score, key, groups.ranks, groups.below_ones + before, is_one, groups, key_seed)
+    return key, groups.below_ones + before, is_one
 
 
 def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, Int64s, Int64s]:
@@ -181,7 +136,7 @@ def _cut_by_keys(rows: Rows, cuts: Float64s, ranks: Int64s) -> tuple[UInt64s, In
 
 
 def _refuse_repeated(scores: Float64s, keys: UInt64s, cuts: Float64s, cut_keys: UInt64s) -> None:
-    """Raise where a boundary sample shares both its score and its key: an edge could not stand between the two."""
+    """Refuse a boundary sample that shares its score and its key: an edge could not stand between the two."""
     for score, key in zip(cuts, cut_keys, strict=True):
         span = slice(np.searchsorted(scores, score), np.searchsorted(scores, score, side="right"))
         if np.count_nonzero(keys[span] == key) > 1:
@@ -219,60 +174,25 @@ class Edges(NamedTuple):
     starts: Int64s
 
 
-def edges_of(cuts: BoundarySamples, ties: str, scheme: str) -> Edges:
-    """The edges of a tie rule that looks at boundary samples one by one: "random" or "upper".
+def edges_of(groups: Boundaries, ties: str, scheme: str, seed: int, rows: Rows | None = None) -> Edges:
+    """The edges of a tie rule that looks at boundary samples one by one, "random" or "upper"; `rows` as in `order_cuts`.
 
     A boundary sample is counted in the bin below its edge by "ze" and "umb", and by no bin otherwise; at prediction it lies
     below its edge by "umb" (Sun, Song & Hero 2023, Definition 6), above it otherwise (Gupta & Ramdas 2021, Algorithm 1).
     """
+    key, ones_before, is_one = order_cuts(groups, seed, rows)
     counts_cuts = scheme in ("ze", "umb")
     if ties == "random":
-        return _by_key(cuts, counts_cuts, cut_below=scheme == "umb")
-    score, first, repeats = np.unique(cuts.score, return_index=True, return_counts=True)
-    below = np.array([cuts.group.below[first], cuts.group.below_ones[first]])
+        past = np.array([groups.ranks, ones_before + is_one])
+        # The first key above the boundary sample's own is the next one.
+        edge_key = key + np.uint64(1) if scheme == "umb" else key
+        return Edges(groups.score, edge_key, past if counts_cuts else np.array([groups.ranks - 1, ones_before]), past)
+    first = run_starts(groups.score)
+    score, repeats = groups.score[first], np.diff(first, append=len(groups.score))
+    below = np.array([groups.below[first], groups.below_ones[first]])
     # All boundary samples of one score stand at its single edge.
-    after = below + np.array([repeats, np.add.reduceat(cuts.is_one, first) if len(first) else repeats])
+    after = below + np.array([repeats, np.add.reduceat(is_one, first) if len(first) else repeats])
     return Edges(score, np.full(len(score), KEY_ABOVE, np.uint64), after if counts_cuts else below, after)
-
-
-def _by_key(cuts: BoundarySamples, counts_cuts: bool, cut_below: bool) -> Edges:
-    past = np.array([cuts.rank, cuts.ones_before + cuts.is_one])
-    # The first key above the boundary sample's own is the next one.
-    edge_key = cuts.key + np.uint64(1) if cut_below else cuts.key
-    return Edges(cuts.score, edge_key, past if counts_cuts else np.array([cuts.rank - 1, cuts.ones_before]), past)
-
-
-def divide(edges: Edges, n_samples: int, n_positive: int, score_range: ScoreRange) -> tuple[Partition, Tally]:
-    """The bins between these edges, and what they count."""
-    totals = np.array([[n_samples], [n_positive]])
-    sums = np.concatenate([edges.ends, totals], axis=1)
-    sums[:, 1:] -= edges.starts
-    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
-    if partition.n_bins < sums.shape[1]:
-        kept = _can_hold_scores(edges.edge, edges.edge_key, score_range)
-        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
-    return partition, Tally(*sums)
-
-
-def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
-    """The bins between these edges, but for edges that leave nothing on one side whatever the scores.
-
-    These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
-    """
-    low, high = limits_of(score_range)
-    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
-        return Partition(edges, edge_keys, score_range)  # the usual case, for the sake of small fits
-    kept = _can_hold_scores(edges, edge_keys, score_range)
-    return Partition(edges[kept], edge_keys[kept], score_range)
-
-
-def _can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
-    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
-    low, high = limits_of(score_range)
-    above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
-    kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
-    kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
-    return np.asarray(kept)
 
 
 def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
@@ -283,12 +203,12 @@ def _without_empty_bins(partition: Partition, scores: Array) -> Partition:
     return Partition(partition.edges[kept], partition.edge_keys[kept], partition.score_range)
 
 
-class FittedBins(NamedTuple):
-    """What a fit knows of its bins: their tally, and the groups among all samples that hold a boundary."""
+class Fitted(NamedTuple):
+    """The bins of a fit: their tally, and the groups among all samples that hold a boundary."""
 
     partition: Partition
     tally: Tally
-    groups: BoundaryGroups
+    groups: Boundaries
     ties: str
     n_tied: int
     tie_counts: Int64s | None = None  # (n_bins, 3), where whole groups of equal scores lie at edges: r, f and y of `whole_bins`
@@ -306,15 +226,22 @@ class FittedBins(NamedTuple):
 
 
 def bins_between(
-    cuts: BoundarySamples, ties: str, scheme: str, score_range: ScoreRange, weighted: Iterable[Rows] | None = None
-) -> FittedBins:
-    """The bins between cuts that come from the samples that are counted; `weighted` are all rows, if they have weights."""
-    groups = cuts.group
-    tied = n_tied(cuts.score, groups.equal)
-    partition, tally = divide(edges_of(cuts, ties, scheme), groups.n_samples, groups.n_positive, score_range)
+    groups: Boundaries, ties: str, scheme: str, seed: int, score_range: ScoreRange, *, rows: Rows | None = None,
+    weighted: Iterable[Rows] | None = None,
+) -> Fitted:  # fmt: skip
+    """The bins between the edges of `edges_of`, and what they count; `weighted` are all rows, if they have weights."""
+    edges = edges_of(groups, ties, scheme, seed, rows)
+    totals = np.array([[groups.n_samples], [groups.n_positive]])
+    sums = np.concatenate([edges.ends, totals], axis=1)
+    sums[:, 1:] -= edges.starts
+    partition = without_empty_edges(edges.edge, edges.edge_key, score_range)
+    if partition.n_bins < sums.shape[1]:
+        kept = can_hold_scores(edges.edge, edges.edge_key, score_range)
+        sums = np.add.reduceat(sums, np.concatenate([[0], np.flatnonzero(kept) + 1]), axis=1)
+    tally = Tally(*sums)
     if weighted is not None:
-        tally.weights = weigh_rows(weighted, partition, cuts, scheme, ties)
-    return FittedBins(partition, tally, groups, ties, tied)
+        tally.weights = weigh_rows(weighted, partition, groups, scheme, ties, seed)
+    return Fitted(partition, tally, groups, ties, n_tied(groups.score, groups.equal))
 
 
 class Split(NamedTuple):
@@ -329,7 +256,7 @@ class Split(NamedTuple):
         """The samples of one part, with their keys and importance weights."""
         return self.samples.take(self.part == part)
 
-    def fit_bins(self, n_bins: int, ties: str) -> FittedBins:
+    def fit_bins(self, n_bins: int, ties: str) -> Fitted:
         """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
         Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all
@@ -348,7 +275,7 @@ class Split(NamedTuple):
         partition, counted = without_empty_edges(score, edge_keys, samples.score_range), self.take(part + 1)
         if ties == "whole":
             partition, ties = _without_empty_bins(partition, counted.scores), "upper"
-        return FittedBins(partition, tally_rows(partition, counted), groups, ties, tied)
+        return Fitted(partition, tally_rows(partition, counted), groups, ties, tied)
 
 
 def first_part(share: float, n: int, n_bins: int) -> tuple[int]:
@@ -390,24 +317,24 @@ def split_samples(rows: Rows, seed: int, sizes: tuple[int, ...]) -> Split:
     return Split(samples, part, position, rows.keys is not None)
 
 
-def bins_of_rows(rows: Rows, partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> Int64s:
+def bins_of_rows(rows: Rows, partition: Partition, groups: Boundaries, scheme: str, ties: str, seed: int) -> Int64s:
     """The bin that counts each row: where predict puts it, but for the boundary rows of "umd" and "ze".
 
     Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
     """
     bins = partition.assign(rows.scores, keys=np.zeros(len(rows), np.uint64))
-    at = np.flatnonzero(np.isin(rows.scores, cuts.score))
+    at = np.flatnonzero(np.isin(rows.scores, groups.score))
     inside = rows.take(at)
     scores = np.asarray(inside.scores, np.float64)
-    position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, cuts.key_seed)
+    position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, groups.digest(seed))
     scores, at = scores[position], at[position]
     bins[at] = partition.assign(scores, keys=keys)
 
     if scheme == "umb":
         return bins
-    below = cuts.group.below[np.searchsorted(cuts.score, scores)]
+    below = groups.below[np.searchsorted(groups.score, scores)]
     rank = below + np.arange(len(scores)) - np.searchsorted(scores, scores) + 1
-    is_cut = np.isin(rank, cuts.rank)
+    is_cut = np.isin(rank, groups.ranks)
     bins[at[is_cut]] = -1
     if scheme == "ze":
         edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
@@ -417,14 +344,16 @@ def bins_of_rows(rows: Rows, partition: Partition, cuts: BoundarySamples, scheme
     return bins
 
 
-def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: BoundarySamples, scheme: str, ties: str) -> WeightSums:
+def weigh_rows(parts: Iterable[Rows], partition: Partition, groups: Boundaries, scheme: str, ties: str, seed: int) -> ExactSums:
     """The weight sums of the bins that `bins_of_rows` would give, for rows that come in parts.
 
     A row lies where its score says, unless that is the score of a boundary: then its place among all rows of that score
     decides, and so these are collected, and weighed last. Time O(n), memory for what is collected.
     """
-    sums = WeightSums.zero(partition.n_bins)
-    boundaries = _boundary_scores(cuts)
+    sums = ExactSums(3 * partition.n_bins)
+    # Bins of odd number are the scores of boundaries: each lies between two edges, below and above its ties.
+    scores = groups.score[run_starts(groups.score)]
+    boundaries = Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
     collected: list[Rows] = []
     for rows in parts:
         assert rows.weights is not None
@@ -434,13 +363,14 @@ def weigh_rows(parts: Iterable[Rows], partition: Partition, cuts: BoundarySample
             bins = partition.assign(block.scores, keys=no_keys)
             at_boundary = boundaries.assign(block.scores, keys=no_keys) % 2 == 1
             bins[at_boundary] = -1
-            sums.add(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
+            sums.add_rows(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
             collected.append(part.take(at_boundary))
     together = _joined(collected)
     collected.clear()
     for chosen in _whole_groups(together.scores):
         rows = together.take(chosen)
-        sums.add(bins_of_rows(rows, partition, cuts, scheme, ties), rows.labels, rows.weights)  # type: ignore[arg-type]
+        bins = bins_of_rows(rows, partition, groups, scheme, ties, seed)
+        sums.add_rows(bins, rows.labels, rows.weights)  # type: ignore[arg-type]
     return sums
 
 
@@ -461,7 +391,263 @@ def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
         yield in_order[start:stop]
 
 
-def _boundary_scores(cuts: BoundarySamples) -> Partition:
-    """Bins of which those of odd number are the scores of boundaries: each lies between two edges, below and above its ties."""
-    scores: Array = cuts.score[run_starts(cuts.score)]
-    return Partition(np.repeat(scores, 2), np.tile(np.array([KEY_ABOVE, KEY_BELOW], np.uint64), len(scores)))
+# ------------------------------------------------------------------ whole groups of equal scores
+# ties="whole": a score lies in one bin, always. The boundaries are at the ranks of Gupta & Ramdas (2021), Algorithm 1, but an
+# edge never divides a group of equal scores: all of the group goes above it (below it for "umb", the mirror image of what
+# follows). Edges are placed from the highest score down. A rank is skipped where the samples above it have been used up by
+# ties, or would leave its bin less than three quarters of its share, which depends on the scores above alone.
+#
+# Given the edges, a bin holds independent draws under one condition: at least r of them are at its edge, r being the rank of
+# the cut among the samples at the edge, from below. So a promise about it uses its label sum with and without r samples at the
+# edge (`fastbin.guarantees`). Which labels these have is drawn here: f of them have label 1, and one of them, with the label y,
+# is left out of the mean, as the boundary sample is that Gupta & Ramdas leave out. The rule itself is compiled, for a fit of
+# many segments places the edges of each.
+
+
+def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
+    """Whether ties took bins away so that the promise suffers, which a fit warns of; `counts` are T, `tie_counts` r, f and y.
+
+    True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
+    ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
+    score begins it, and the hull of F1 may be much wider. Sizes alone decide, never labels. Other fits with fewer bins than
+    asked for are not worth a word: their certificates are about as narrow as without ties, those of forests among them.
+    """
+    left = len(counts)
+    if left >= asked:
+        return False
+    placed = np.zeros(left, np.int64) if tie_counts is None else tie_counts[:, 0]
+    wanted = np.maximum(counts, np.sum(counts) / asked)
+    return 2 * left <= asked or bool(np.any(2 * (counts - placed) < wanted))
+
+
+def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
+    """The text of the warning of a fit whose promise suffers by the bins that ties took away (`ties_cost_bins`)."""
+    remedy = "one probability for each score allows no more"
+    if may_share:
+        remedy += (
+            "; on other data of this kind, edges_share=0.25 may give narrower intervals (more than 30 rows a distinct score)"
+        )
+    return f"ties='whole' left {left} of the {asked} bins that were asked for: {remedy}"
+
+
+def whole_bins(
+    boundaries: Boundaries, scheme: str, seed: int, score_range: ScoreRange, weighted: Iterable[Rows] | None = None,
+    *, among_all: Boundaries | None = None, edges_share: float = 1.0, tied: int | None = None,
+) -> Fitted:  # fmt: skip
+    """The bins of "umd", "ze", "umb" or "scaling-binning" between whole groups, and their tally.
+
+    "umd" leaves one sample at each edge out; the others count all, where equal scores lie at edges. `weighted` are all rows, if
+    they have importance weights: a mean is that of all rows of its bin. Where a share of the samples placed the boundaries,
+    `among_all` holds the groups of the same scores among all. `tied` are the samples that share a score at a cut, where there
+    are more cuts than these boundaries.
+
+    Without a tie at a boundary these are the bins of Algorithm 1, its boundary samples left out or averaged as ever. O(n_bins)
+    and one number drawn per tied group; with weights O(n).
+    """
+    groups = boundaries
+    everyone = seen = groups if among_all is None else among_all
+    if tied is None:
+        tied = n_tied(everyone.score, everyone.equal)
+    mirrored = scheme == "umb" and tied > 0
+    if mirrored:
+        groups, everyone = groups.mirrored(), everyone.mirrored()
+    digest = boundaries.digest(seed)
+    kept, counts, label_sums, ties = bins_of_groups(groups, groups.ranks, everyone, tied, scheme == "umd", digest)
+    edges = groups.score[kept]
+    if mirrored:
+        edges = edges[::-1].copy()
+        counts, label_sums, ties = (column[::-1].copy() for column in (counts, label_sums, ties))
+    edge_keys = np.full(len(edges), KEY_BELOW if scheme == "umb" else KEY_ABOVE, np.uint64)
+    partition, tally = Partition(edges, edge_keys, score_range), Tally(counts, label_sums)
+    if not tied:
+        # Boundary samples that share their scores with no other: Algorithm 1.
+        rule = "lower" if scheme == "umb" else "upper"
+        if weighted is not None:
+            tally.weights = weigh_rows(weighted, partition, boundaries, scheme, rule, seed)
+        return Fitted(partition, tally, everyone, rule, 0)
+    if weighted is not None:
+        # All rows are averaged, so none is left out, and no interval can be made of them.
+        tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
+        ties = np.zeros_like(ties)
+    return Fitted(partition, tally, seen, "whole", tied, ties, edges_share)
+
+
+def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> Fitted:
+    """The bins between whole groups, with edges from a random share of the samples and the tally of all. O(n log n)."""
+    n = rows.n_samples()
+    n_first = math.floor(share * n)
+    if n_first < 2 * n_bins - 1:
+        raise InputError(
+            (by_name("edges_share", share), f" leaves {n_first} of {n} samples to place the edges"),
+            (by_name("n_bins", n_bins), f" needs at least {2 * n_bins - 1}"),
+        )
+    split = split_samples(rows, seed, (n_first,))
+    samples, first = split.samples, split.take(0)
+    ranks = boundary_ranks(n_first, n_bins, scheme)
+    score = first.scores[ranks - 1]
+    boundaries = groups_at(score, first.scores, first.labels)._replace(ranks=ranks)
+    among_all = groups_at(score, samples.scores, samples.labels)
+    weighted = None if samples.weights is None else [samples]
+    return whole_bins(boundaries, scheme, seed, rows.score_range, weighted, among_all=among_all, edges_share=share)
+
+
+# ------------------------------------------------------------------ evidence bins and steps
+# The ground of a model of two resolutions. All cuts are ranks known from the numbers of samples and bins alone, so that one
+# search answers for bins and steps: the groups of equal scores at the cuts tell how many samples, and how many with label 1,
+# lie below each. A step begins at a whole group.
+
+
+class FittedSteps(NamedTuple):
+    """Bins with their evidence, and the steps: `edges` (J - 1,), the rest one entry a step."""
+
+    bins: Fitted
+    edges: Float64s
+    first_step: Int64s  # of each bin
+    scores: Float64s  # the score that stands for a step: its lower edge, and the least score of all for the lowest
+    tally: Tally
+    unlabelled: Int64s | None = None
+
+    def parts(self) -> dict[str, Array | None]:
+        """The parts of a model that say its steps; nothing where each bin is one step."""
+        if len(self.edges) == self.bins.partition.n_bins - 1:
+            return {}
+        return {
+            "edges": self.edges, "edge_keys": np.zeros(len(self.edges), np.uint64), "first_step": self.first_step,
+            "step_counts": self.tally.counts, "unlabelled_counts": self.unlabelled,
+        }  # fmt: skip
+
+
+def cut_ranks(n: int, n_bins: int) -> Int64s:
+    """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is."""
+    return np.unique(np.append(1, step_ranks(n, n_bins)))
+
+
+def fit_steps(
+    groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
+    weighted: Callable[[], Iterable[Rows] | None] = lambda: None,
+) -> FittedSteps:  # fmt: skip
+    """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source."""
+    n = groups.n_samples
+    is_cut = np.isin(groups.ranks, step_ranks(n, n_bins))
+    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
+    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(n, n_bins, "umd")))
+    bins = whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
+
+    starts = run_starts(groups.score)
+    starts = starts[groups.below[starts] > 0]
+    edges = groups.score[starts]
+    partition = Partition(edges, None, score_range)
+    passing = weighted()
+    if passing is None:
+        samples, ones = (
+            np.diff(column[starts], prepend=0, append=total)
+            for column, total in ((groups.below, n), (groups.below_ones, groups.n_positive))
+        )
+        tally = Tally(samples, ones)
+    else:
+        tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
+    first_step = np.append(0, np.searchsorted(edges, bins.partition.edges) + 1)
+    return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
+
+
+def fit_pooled_steps(groups: Boundaries, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
+    """The same where `groups` are those of labelled and other scores together: tallies are those of the labelled rows."""
+    fitted = fit_steps(groups, n_bins, seed, score_range)
+    if fitted.bins.n_tied:
+        raise InputError(
+            f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several "
+            "samples; the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
+        )
+    tally = tally_rows(Partition(fitted.edges, None, score_range), labelled)
+    bin_edges = fitted.bins.partition.edges
+    at_edges = tally_rows(fitted.bins.partition, labelled.take(np.isin(labelled.scores, bin_edges)))
+    starts = fitted.first_step
+    counts, label_sums = (np.add.reduceat(column, starts) for column in (tally.counts, tally.label_sums))
+    scores, labels = labelled.checked()
+    if labelled.frequencies is not None:
+        scores, labels = np.repeat(scores, labelled.frequencies), np.repeat(labels, labelled.frequencies)
+    order = np.argsort(scores, kind="stable")
+    at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
+    bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
+    return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)
+
+
+# ------------------------------------------------------------------ fingerprints
+# 64 bits by which rows are recognised as those that a model was fitted to: a digest of what lies below each edge of the model,
+# and at it, by score alone. A fit has these counts at hand, and they can be counted in any rows once the model is there; the
+# seed has no part in them. csrc/FORMAT.md, "Keys", states it.
+
+
+# Schemes whose edges were fixed before the rows were seen: the fit knows what lies below an edge, and not how much of it ties.
+FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
+
+
+def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
+    """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
+    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
+    if ties != "isolate":
+        return scores
+    # The lower edge of the bin of the least score is left out of a model.
+    least = -np.finfo(np.float64).max if score_range is None else score_range[0]
+    with np.errstate(over="ignore"):  # above the greatest double there is infinity
+        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+    return scores[~np.isin(scores, closing)]
+
+
+def fingerprint_of(counts: Boundaries) -> int:
+    """The fingerprint; 0, which stands for none, without edges."""
+    return group_fingerprint(*counts[:7])
+
+
+def fit_fingerprint(edges: Float64s, ties: str, score_range: ScoreRange, groups: Boundaries) -> int:
+    """The fingerprint of a model whose boundaries are ranks, from the `groups` of all rows: that of `rows_fingerprint`."""
+    if ties != "isolate" and len(edges) == len(groups.score) and bool((edges == groups.score).all()):
+        # The usual case, for the sake of small fits. A group that is listed twice counts once.
+        return fingerprint_of(groups)
+    scores_of_edges = edge_scores(edges, ties, score_range)
+    at = np.searchsorted(groups.score, scores_of_edges)
+    below, equal = (groups.below[at], groups.below_ones[at]), (groups.equal[at], groups.equal_ones[at])
+    return fingerprint_of(Boundaries(scores_of_edges, *below, *equal, groups.n_samples, groups.n_positive))
+
+
+def count_at_edges(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> Boundaries:
+    """The counts of these rows at the edges of a step model, by score alone. O(n log n_bins) time, O(n) memory."""
+    edge = edge_scores(model.bin_edges, model.ties, model.score_range)
+    # An even cell lies between two scores, an odd one is a score.
+    cell = np.searchsorted(edge, scores) + np.searchsorted(edge, scores, side="right")
+    table = np.zeros((2 * len(edge) + 1, 2), np.int64)
+    np.add.at(table, (cell, labels), 1 if frequencies is None else frequencies)
+    samples, ones = table.sum(axis=1), table[:, 1]
+    below, below_ones = np.cumsum(samples)[:-1:2], np.cumsum(ones)[:-1:2]
+    equal, equal_ones = samples[1::2].copy(), ones[1::2].copy()
+    if model.scheme in FIXED_EDGES:
+        equal[:], equal_ones[:] = 0, 0
+    return Boundaries(edge, below.copy(), below_ones.copy(), equal, equal_ones, int(samples.sum()), int(ones.sum()))
+
+
+def rows_fingerprint(model: BinnedModel, scores: Float64s, labels: UInt8s, frequencies: Int64s | None = None) -> int:
+    """The fingerprint that a step model has if it was fitted to these rows, in any order; 0 for a model of a single bin."""
+    return fingerprint_of(count_at_edges(model, scores, labels, frequencies))
+
+
+def chance_of_same_counts(counts: Boundaries) -> float:
+    """About how often other rows, as many and of the same population, would have exactly these counts, and so the fingerprint.
+
+    The multinomial probability of the counts between and at the edges, per label, at their own shares, which make it largest.
+    """
+    below, below_ones = (np.append(column, total) for column, total in zip(counts[1:3], counts[5:7], strict=True))
+    past, past_ones = np.append(0, counts.below + counts.equal), np.append(0, counts.below_ones + counts.equal_ones)
+    samples, ones = np.append(below - past, counts.equal), np.append(below_ones - past_ones, counts.equal_ones)
+    cells = np.append(samples - ones, ones)
+    logarithm = math.lgamma(counts.n_samples + 1)
+    for cell in cells[cells > 0].tolist():
+        logarithm += cell * math.log(cell / counts.n_samples) - math.lgamma(cell + 1)
+    return math.exp(logarithm)
+
+
+def tally_fingerprint(partition: Partition, tally: Tally) -> int:
+    """The same for edges that were fixed before the rows were seen, have every tied score above them, and differ."""
+    below, below_ones = np.cumsum(tally.counts), np.cumsum(tally.label_sums)
+    unknown = np.zeros(len(partition.edges), np.int64)
+    totals = int(below[-1]), int(below_ones[-1])
+    return fingerprint_of(Boundaries(partition.edges + 0.0, below[:-1], below_ones[:-1], unknown, unknown, *totals))

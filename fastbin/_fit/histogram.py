@@ -315,7 +315,7 @@ class Histogram:
             self._add(Chunk(chunk.scores[span], chunk.labels[span], chunk.weights[span]), fork)
 
     def abandon(self) -> None:
-        """Count no more, in any fork: there will be no answer."""
+        """Count no more, in any fork: nobody will ask for the answer."""
         self._abandoned = True
 
     def _add(self, chunk: Chunk, fork: int) -> None:

@@ -35,7 +35,7 @@ CHANGED = "the rows changed between two passes over them; a fit needs the same r
 MAX_CELLS, MIN_CELLS, CELLS_OF_ONE = 2**18, 2**10, 2**10
 
 
-class BoundaryGroups(NamedTuple):
+class Boundaries(NamedTuple):
     """Where edges may lie: some scores, and the samples that share each. Contiguous arrays of one length."""
 
     score: Float64s
@@ -48,20 +48,20 @@ class BoundaryGroups(NamedTuple):
     ranks: Int64s = NO_RANKS  # from 1, ascending: one in each group, where these were found by their ranks
 
     def digest(self, seed: int) -> int:
-        """What seeds the keys of tied samples: a digest of the seed and of these groups, each once (csrc/FORMAT.md, "Keys").
+        """The seed of the keys of tied samples: a digest of the seed and of these groups, each once (FORMAT.md, "Keys").
 
         Members of a group are numbered with label 1 first, so under the seed alone their keys would depend on their labels.
         """
         return group_digest(seed, self.score, self.below, self.below_ones, self.equal, self.equal_ones)
 
-    def take(self, at: Int64s) -> BoundaryGroups:
+    def take(self, at: Int64s) -> Boundaries:
         """The groups at these positions."""
         return self._replace(
             score=self.score[at], below=self.below[at], below_ones=self.below_ones[at], equal=self.equal[at],
             equal_ones=self.equal_ones[at], ranks=self.ranks[at] if len(self.ranks) else NO_RANKS,
         )  # fmt: skip
 
-    def mirrored(self) -> BoundaryGroups:
+    def mirrored(self) -> Boundaries:
         """The groups as they are when the order of scores is turned round."""
         above, above_ones = self.below + self.equal, self.below_ones + self.equal_ones
         ranks = self.n_samples + 1 - self.ranks
@@ -76,11 +76,11 @@ def run_starts(ascending: Array) -> Int64s:
     return np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
 
 
-def groups_at(score: Float64s, scores: Float64s, labels: UInt8s) -> BoundaryGroups:
+def groups_at(score: Float64s, scores: Float64s, labels: UInt8s) -> Boundaries:
     """The groups of these scores, which are among all `scores`; those ascend, each with its label. O(n)."""
     ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
     first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
-    return BoundaryGroups(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
+    return Boundaries(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
 
 
 class Plan(NamedTuple):
@@ -166,7 +166,7 @@ class Values(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Of the intervals with cells their counts, of the others their values. Answers of different rows to one plan add."""
+    """The counts of the intervals with cells, and the values of the others. Answers of different rows to one plan add."""
 
     cells: Cells
     values: Values
@@ -194,7 +194,7 @@ class Source:
         """Count all rows; those that are bad are refused at the first plan."""
         raise NotImplementedError
 
-    def find(self, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+    def find(self, ranks_of: RanksOf, n_ranks: int) -> Boundaries:
         """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1."""
         return search(self, ranks_of, n_ranks)
 
@@ -203,7 +203,7 @@ class Source:
         return None
 
 
-def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> Boundaries:
     """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1; see the module."""
     cells, _ = source.answer(Plan.whole(source.limits, CELLS_A_RANK * max(1, n_ranks)))
     n_samples, n_positive = int(cells.n_samples.sum()), int(cells.n_positive.sum())
@@ -223,7 +223,7 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
         opened = found.open(cells, opened.take(~is_listed), np.flatnonzero(~is_listed))
         at = np.searchsorted(plan.low, opened.low, side="right") - 1
         stuck = (plan.low[at] == opened.low) & (plan.high[at] == opened.high)
-    return BoundaryGroups(*found[1:], n_samples, n_positive, ranks)
+    return Boundaries(*found[1:], n_samples, n_positive, ranks)
 
 
 class _Opened(NamedTuple):
@@ -259,7 +259,7 @@ def _plan(opened: _Opened, value_limit: int, n_samples: int, stuck: Bools) -> Pl
 
 
 class _Sought(NamedTuple):
-    """The sought ranks, and the group of each as far as it is known: `BoundaryGroups` in the making."""
+    """The sought ranks, and the group of each as far as it is known: `Boundaries` in the making."""
 
     ranks: Int64s
     score: Float64s

@@ -1,4 +1,4 @@
-"""Rows in memory: checked, as the chunks that the kernels take, and as a source of a fit.
+"""Rows in memory, and in batches that come over and over: checked, in the chunks that kernels take, and as sources of a fit.
 
 A chunk is contiguous float64 scores, uint8 labels and int64 frequencies. Arrays that are so already are passed through
 without a copy; anything else (float32, strides, bool or int64 labels, ...) is converted block by block, so that a fit never
@@ -7,8 +7,9 @@ holds a second copy of its data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import (
+    MOST_SAMPLES,
     ScoreRange,
     as_key_array,
     as_labels,
@@ -28,12 +30,13 @@ from fastbin._base.checks import (
     event_of,
     refuse_labels,
     refuse_scores,
+    too_many_samples,
 )
-from fastbin._base.errors import InputError, Wording
+from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import groups_at_ranks, pack_rows
 from fastbin._fit.histogram import Chunk, Histogram, Layout
-from fastbin._fit.quantiles import Answer, BoundaryGroups, Plan, RanksOf, Source, search
+from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Boundaries, Plan, RanksOf, Source, search
 
 BLOCK = 65536
 
@@ -56,33 +59,16 @@ def limits_of(score_range: ScoreRange) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Rows:
-    """The arrays given to `fit`, with their types and lengths checked and their values not yet.
+    """The arrays given to `fit`, with their types and lengths checked and their values not yet."""
 
-    Parameters
-    ----------
-    scores : float32 or float64 (n,), any stride
-    labels : bool, integer or float (n,), any stride
-    frequencies : int64 (n,) or None
-        How often each row stands.
-    score_range : (low, high) or None
-    weights : float64 (n,) or None
-        Importance weights.
-    keys : uint64 (n,) or None
-        Keys that the caller brought to order equal scores.
-    first_row : int
-        Where these rows start in the data that error messages count.
-    event : str
-        The name of the label that counted as 1, where that was said.
-    """
-
-    scores: Array
-    labels: Array
-    frequencies: Int64s | None
+    scores: Array  # float32 or float64, of any stride
+    labels: Array  # bool, integer or float, of any stride
+    frequencies: Int64s | None  # how often each row stands
     score_range: ScoreRange
-    weights: Float64s | None = None
-    keys: UInt64s | None = None
-    first_row: int = 0
-    event: str = ""
+    weights: Float64s | None = None  # importance weights
+    keys: UInt64s | None = None  # that the caller brought to order equal scores
+    first_row: int = 0  # where these rows start in the data that error messages count
+    event: str = ""  # the name of the label that counted as 1, where that was said
 
     def __len__(self) -> int:
         return int(self.scores.shape[0])
@@ -181,7 +167,7 @@ def check_rows(
     positive: Any = None,
     first_row: int = 0,
 ) -> Rows:
-    """What was given to `fit`: integer weights are frequencies, others importance weights.
+    """The rows given to `fit`: integer weights are frequencies, others importance weights.
 
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
@@ -207,7 +193,7 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
         raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
 
 
-def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
+def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:
     """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
     parts = list(rows.chunks())
@@ -221,7 +207,7 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
         ranks = ranks_of(packed.size)
         score, columns, n_ones = groups_at_ranks(packed, ranks)
         below, below_ones, equal, equal_ones = columns
-        return BoundaryGroups(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
+        return Boundaries(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
     # A NaN comes through min and max, and fails the comparison.
     if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
         _refuse(rows, scores)
@@ -233,7 +219,7 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> BoundaryGroups:
     ranks = ranks_of(int(samples[-1]))
     score = scores[np.searchsorted(samples[1:], ranks, side="left")]
     first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
-    return BoundaryGroups(
+    return Boundaries(
         score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
         int(samples[-1]), int(ones[-1]), ranks,
     )  # fmt: skip
@@ -258,7 +244,7 @@ class RowsSource(Source):
     def value_limit(self) -> int:
         return max(ALWAYS_LISTED, int(len(self.in_memory) * LISTED_SHARE))
 
-    def find(self, ranks_of: RanksOf, n_ranks: int) -> BoundaryGroups:
+    def find(self, ranks_of: RanksOf, n_ranks: int) -> Boundaries:
         """The groups at the ranks `ranks_of(n_samples)`: about `n_ranks` of them, ascending, from 1.
 
         Checks the values of scores and labels on the way. Time O(n) for n rows: two passes on scores that are neither bunched
@@ -300,3 +286,122 @@ class RowsSource(Source):
             except BaseException:
                 histogram.abandon()  # the pool waits for its threads
                 raise
+
+
+# ------------------------------------------------------------------ batches
+
+
+Batches = Callable[[], Iterable[tuple[Any, ...]]]
+Progress = Callable[[int, int], object]
+
+# Nobody knows the number of rows before the first pass, so the cells are laid out for so many, and 2**21 may be listed: 40 MB.
+ROWS_TO_PLAN_FOR = 2**26
+MOST_LISTED = 2**21
+SAMPLE_SIZE = 8192
+
+# Without a number of bins from the caller, cells are made for so many.
+RANKS_TO_PLAN_FOR = 255
+
+IMPORTANCE = "importance weights (floats)"
+
+
+def as_batches(batches: Any) -> Batches:
+    """A function that gives all batches anew: the caller's own, or one that iterates again."""
+    if callable(batches):
+        return batches
+    if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
+        raise InputTypeError(
+            f"batches is of type {type(batches).__name__}, and a fit reads all rows at least twice; pass a function that "
+            "returns a new iterator at each call, or a list"
+        )
+    return lambda: batches
+
+
+class BatchesSource(Source):
+    """One fit's rows. Refuses passes that differ in the number of rows or in the kind of weights."""
+
+    # For messages: what gives the batches, and what is to be done that it gives the same rows each time.
+    called = "batches"
+    remedy = "return a new iterator at each call, and do not change the data meanwhile"
+
+    def __init__(self, batches: Batches, score_range: ScoreRange, progress: Progress | None = None) -> None:
+        self._batches, self._score_range, self._progress = batches, score_range, progress
+        self._n_passes = 0
+        self._n_rows: int | None = None
+        self._weight_kind: str | None = None
+        self._layout: Layout | None = None
+        self.limits = limits_of(score_range)
+
+    @property
+    def value_limit(self) -> int:
+        return MOST_LISTED
+
+    def weighted(self) -> Iterator[Rows] | None:
+        return self.rows() if self._weight_kind == IMPORTANCE else None
+
+    def answer(self, plan: Plan) -> Answer:
+        histogram: Histogram | None = None
+        with closing(self.rows()) as one_pass:
+            for rows in one_pass:
+                if histogram is None:
+                    if self._layout is None:  # a look at the first batch decides about the speed alone
+                        n_cells = CELLS_A_RANK * (int(plan.n_cells[0]) // CELLS_A_RANK)
+                        self._layout = Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, n_cells)
+                    histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
+                for chunk in rows.chunks():
+                    histogram.add(chunk)
+                if histogram.bad_rows:
+                    break
+        assert histogram is not None  # a pass without rows is refused
+        if histogram.bad_rows:  # told when the pass is over: what gives the batches may allow no second one beside it
+            self.refuse(rows, bad_scores=bool(histogram.bad_rows & 1))
+        return histogram.answer()
+
+    def rows(self) -> Generator[Rows, None, None]:
+        """One pass: all rows, batch by batch."""
+        self._n_passes += 1
+        n_rows = n_samples = 0
+        for batch in self._batches():
+            rows = self._check(batch, n_rows)
+            if rows is None:
+                continue
+            n_rows += len(rows)
+            n_samples += rows.n_samples()
+            if n_samples > MOST_SAMPLES:
+                raise too_many_samples("sample_weight")
+            yield rows
+            if self._progress is not None:
+                self._progress(self._n_passes, n_rows)
+        if self._n_rows is None and n_rows == 0:
+            raise InputError(f"{self.called} has no rows; a calibrator needs samples")
+        if n_rows != (self._n_rows or n_rows):
+            raise InputError(
+                f"pass {self._n_passes} saw {n_rows} rows, the one before it {self._n_rows}; {self.called} must give the same "
+                f"rows each time: {self.remedy}"
+            )
+        self._n_rows = n_rows
+
+    def refuse(self, rows: Rows, *, bad_scores: bool) -> NoReturn:
+        """Raise for a batch that has a bad score or label."""
+        rows.refuse(bad_scores)
+
+    def _check(self, batch: Any, first_row: int) -> Rows | None:
+        """The rows of a batch; None for an empty one."""
+        if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
+            found = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else f"a {type(batch).__name__}"
+            raise InputTypeError(f"batches gave {found}; a batch is (scores, labels) or (scores, labels, sample_weight)")
+        if len(batch[0]) == 0:
+            return None
+        scores, labels, *weights = batch
+        rows = check_rows(scores, labels, weights[0] if weights else None, self._score_range, first_row=first_row)
+        kind = "nothing" if rows.frequencies is None else "frequencies (integers)"
+        kind = kind if rows.weights is None else IMPORTANCE
+        if self._weight_kind is None:
+            self._weight_kind = kind
+        if kind != self._weight_kind:
+            raise InputError(
+                f"holds {kind} from row {first_row} on and {self._weight_kind} before",
+                "give every batch weights of one dtype, or none",
+                argument="sample_weight",
+            )
+        return rows

@@ -1,7 +1,7 @@
 """Uniform-mass bins of many segments at once: what `UniformMassBinning.fit` would make of the rows of each.
 
 Rows are packed, score and label in one integer, brought to their segments, and sorted there; then one compiled call places the
-edges of all segments by the rule of `fastbin._fit.whole`.
+edges of all segments by the rule of `fastbin._fit.edges`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from fastbin._base.cells import Key, TextCells, as_cells
 from fastbin._base.ranks import boundary_ranks_of_runs
 from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows
 from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
-from fastbin._fit.edges import resolve_n_bins
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
 
@@ -67,47 +66,14 @@ def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
     return keys[places].tolist(), CellRows.of_codes(codes, places)
 
 
-class SegmentRule(NamedTuple):
-    """How the bins of each segment are made: schemes "umd" and "ze", whole ties, no weights, scores from 0 on."""
-
-    n_bins: int | str
-    scheme: str
-    seed: int
-    score_range: tuple[float, float]
-    out_of_range: str
-    monotone: bool
-
-    def bins_for(self, n_samples: Int64s, needed: int) -> Int64s:
-        """The bins of segments of so many samples: as many as asked from `needed` samples on, else in proportion."""
-        if not isinstance(self.n_bins, str):
-            share = np.maximum(1, self.n_bins * np.minimum(n_samples, needed) // needed)
-            return np.minimum(share, (n_samples + 1) // 2)
-        sizes, of_size = np.unique(n_samples, return_inverse=True)
-        return np.array([resolve_n_bins(self.n_bins, n) for n in sizes.tolist()], np.int64)[of_size]
-
-
-def fit_segments(rows: Rows, cells: CellRows, is_pooled: Bools, n_bins: Int64s, rule: SegmentRule) -> dict[str, Any]:
+def fit_segments(
+    rows: Rows, cells: CellRows, is_pooled: Bools, n_bins: Int64s, *, scheme: str, seed: int, out_of_range: str, monotone: bool
+) -> dict[str, Any]:
     """The parts of all models, for `ModelSet._create_flat`: those of cells that are not pooled, then that of the pool.
 
-    Parameters
-    ----------
-    rows : Rows
-        Without weights; their values are checked here.
-    cells : CellRows
-    is_pooled : bool (cells,)
-        Which cells share the last model.
-    n_bins : int64 (models,)
-        The bins that each model is asked for.
-    rule : SegmentRule
-
-    Raises
-    ------
-    InputError
-        For the first bad score or label.
-
-    Notes
-    -----
-    Time O(n log m) for segments of m rows, memory 8 bytes a row.
+    Of scheme "umd" or "ze", for rows without weights whose scores are not negative; their values are checked here. `is_pooled`
+    tells which cells share the last model, `n_bins` the bins that each model is asked for. Time O(n log m) for segments of m
+    rows, memory 8 bytes a row.
     """
     own, pooled = np.flatnonzero(~is_pooled), np.flatnonzero(is_pooled)
     starts = np.append(0, np.cumsum(cells.row_counts[own]))
@@ -118,14 +84,14 @@ def fit_segments(rows: Rows, cells: CellRows, is_pooled: Bools, n_bins: Int64s, 
         next_place[cells.places[pooled]] = ends - cells.row_counts[pooled]
         starts = np.append(starts, len(rows))
     packed = _sorted_runs(rows, cells, next_place, starts)
-    ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, rule.scheme)
-    parts = fit_runs(packed, starts, ranks, first_rank, rule.scheme == "umd", rule.seed)
-    low, high = rule.score_range
+    ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, scheme)
+    parts = fit_runs(packed, starts, ranks, first_rank, scheme == "umd", seed)
+    low, high = rows.limits
     return {
-        **parts, "values": _values(parts, monotone=rule.monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
+        **parts, "values": _values(parts, monotone=monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
         "ties": np.where(parts["n_tied"] > 0, TIES_CODES["whole"], TIES_CODES["upper"]).astype(np.int32),
-        "n_bins_asked": n_bins, "scheme": SCHEMES[rule.scheme].code, "seed": rule.seed, "score_min": low, "score_max": high,
-        "out_of_range": OUT_OF_RANGE_CODES[rule.out_of_range], "edges_share": 1.0,
+        "n_bins_asked": n_bins, "scheme": SCHEMES[scheme].code, "seed": seed, "score_min": low, "score_max": high,
+        "out_of_range": OUT_OF_RANGE_CODES[out_of_range], "edges_share": 1.0,
     }  # fmt: skip
 
 

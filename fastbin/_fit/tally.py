@@ -1,4 +1,4 @@
-"""What was seen in each bin of a partition: counts and sums that add, however the rows were divided.
+"""Bins, and what was seen in each: counts and sums that add, however the rows were divided.
 
 Importance weights are summed exactly, so that a weighted model depends on its rows and not on their order.
 """
@@ -10,32 +10,85 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.checks import overflowing_square, refuse_first
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
+from fastbin._base.checks import ScoreRange, overflowing_square, refuse_first
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.histogram import Chunk
 from fastbin._fit.quantiles import CHANGED, Plan, Source
 from fastbin._fit.rows import BLOCK, Rows, limits_of
+from fastbin.model import BinnedModel
 
-if TYPE_CHECKING:
-    from fastbin._fit.edges import Partition
+# Keys of an edge that has every score that equals it above itself, or below.
+KEY_ABOVE, KEY_BELOW = 0, 2**64 - 1
 
 
-class RoundedSums(NamedTuple):
-    """Per bin: the sums of w, of w y, and of the doubles w * w. Each is the correctly rounded exact sum."""
+class Partition:
+    """Bins: edges, a key for each, and the range of the scores. Immutable.
 
-    weight_sums: Float64s
-    weighted_label_sums: Float64s
-    weight_square_sums: Float64s
+    A sample with score s and key k lies above an edge exactly when ``s > edge or (s == edge and k >= edge_key)``.
+    """
 
-    def values(self) -> Float64s:
-        """Weighted means; 0.5 for a bin without weight."""
-        empty = self.weight_sums == 0
-        return np.where(empty, 0.5, self.weighted_label_sums / np.where(empty, 1.0, self.weight_sums))
+    def __init__(self, edges: Float64s, edge_keys: UInt64s | None = None, score_range: ScoreRange = None) -> None:
+        self.edges = edges
+        self.edge_keys = np.full(len(edges), KEY_ABOVE, np.uint64) if edge_keys is None else edge_keys
+        self.score_range = score_range
+        self._model: BinnedModel | None = None
+
+    @classmethod
+    def of(cls, model: BinnedModel) -> Partition:
+        """The bins of a step model."""
+        partition = cls(np.array(model.bin_edges), np.array(model.bin_edge_keys), model.score_range)
+        partition._model = model
+        return partition
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.edges) + 1
+
+    @property
+    def model(self) -> BinnedModel:
+        """A model that only knows its bins."""
+        if self._model is None:
+            values = np.zeros(self.n_bins)
+            self._model = BinnedModel._of(
+                edges=self.edges, edge_keys=self.edge_keys, values=values, score_range=self.score_range
+            )
+        return self._model
+
+    def assign(self, scores: Any, **options: Any) -> Int64s:
+        """The bin of each score; arguments as in `BinnedModel.assign`."""
+        return self.model.assign(scores, **options).astype(np.int64)
+
+    def describe(self, b: int) -> str:
+        """Bin `b` in words, for messages."""
+        lower = "the lowest score" if b == 0 else f"{self.edges[b - 1]:g}"
+        upper = "the highest score" if b == self.n_bins - 1 else f"{self.edges[b]:g}"
+        return f"bin {b} (from {lower} to {upper})"
+
+
+def without_empty_edges(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Partition:
+    """The bins between these edges, but for edges that leave nothing on one side whatever the scores.
+
+    These are edges that no score within the range can lie below or can reach, and all but one of equal edges.
+    """
+    low, high = limits_of(score_range)
+    if (edges[1:] > edges[:-1]).all() and (len(edges) == 0 or (low < edges[0] and edges[-1] < high)):
+        return Partition(edges, edge_keys, score_range)  # the usual case, for the sake of small fits
+    kept = can_hold_scores(edges, edge_keys, score_range)
+    return Partition(edges[kept], edge_keys[kept], score_range)
+
+
+def can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange) -> Bools:
+    """For each edge whether scores can lie on both sides of it, and it is the first of its kind."""
+    low, high = limits_of(score_range)
+    above_low = (edges > low) | ((edges == low) & (edge_keys > KEY_ABOVE))
+    kept = above_low & ((edges < high) | ((edges == high) & (edge_keys < KEY_BELOW)))
+    kept[1:] &= (edges[1:] != edges[:-1]) | (edge_keys[1:] != edge_keys[:-1])
+    return np.asarray(kept)
 
 
 def require_weight(parts: dict[str, Any]) -> None:
@@ -58,7 +111,7 @@ def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
 class ExactSums:
     """Sums of non-negative finite doubles per bin, kept exactly: they add, and nothing depends on order or division.
 
-    Memory 0.5 kB per bin.
+    Memory 0.5 kB per bin. Those of weighted rows (`add_rows`) are three for each bin: of w, of w y, of the doubles w w.
     """
 
     def __init__(self, n_bins: int) -> None:
@@ -80,6 +133,15 @@ class ExactSums:
         for place in range(int(repeats.max(initial=0)).bit_length()):
             chosen = (repeats >> place) & 1 == 1
             self.add(np.ldexp(values[chosen], place), bins[chosen])
+
+    def add_rows(self, bins: Int64s, labels: Array, weights: Float64s, first_row: int = 0) -> None:
+        """Add weighted rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
+        n = len(self._limbs) // (3 * self._kernels.N_LIMBS)
+        for start in range(0, len(weights), BLOCK):
+            span = slice(start, start + BLOCK)
+            at, w = bins[span], weights[span]
+            places = np.where(at < 0, -1, [at, np.where(labels[span] == 1, at + n, -1), at + 2 * n])
+            self.add(np.concatenate([w, w, squares_of(w, first_row + start)]), places.ravel())
 
     def __add__(self, other: ExactSums) -> ExactSums:
         total = ExactSums(0)
@@ -109,69 +171,17 @@ def exact_sums(values: Float64s, bins: Int64s, n_bins: int) -> Float64s:
     return sums.rounded()
 
 
-@dataclass(frozen=True)
-class WeightSums:
-    """Sums of w, of w y and of the doubles w w per bin, exact until they are asked for."""
-
-    weights: ExactSums
-    weighted_labels: ExactSums
-    weight_squares: ExactSums
-
-    @classmethod
-    def zero(cls, n_bins: int) -> WeightSums:
-        return cls(ExactSums(n_bins), ExactSums(n_bins), ExactSums(n_bins))
-
-    @classmethod
-    def of(cls, bins: Int64s, labels: Array, weights: Float64s, n_bins: int) -> WeightSums:
-        """The sums of rows whose bins are known; those with a negative bin are left out. Time O(n), memory O(n_bins)."""
-        sums = cls.zero(n_bins)
-        for start in range(0, len(weights), BLOCK):
-            span = slice(start, start + BLOCK)
-            sums.add(np.ascontiguousarray(bins[span], np.int64), labels[span], weights[span], start)
-        return sums
-
-    def add(self, bins: Int64s, labels: Array, weights: Float64s, first_row: int = 0) -> None:
-        """Add rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
-        self.weights.add(weights, bins)
-        self.weighted_labels.add(weights, np.where(labels == 1, bins, -1))
-        self.weight_squares.add(squares_of(weights, first_row), bins)
-
-    def __add__(self, other: WeightSums) -> WeightSums:
-        return WeightSums(
-            self.weights + other.weights,
-            self.weighted_labels + other.weighted_labels,
-            self.weight_squares + other.weight_squares,
-        )
-
-    def rounded(self) -> RoundedSums:
-        """Each sum as the double nearest to it."""
-        return RoundedSums(self.weights.rounded(), self.weighted_labels.rounded(), self.weight_squares.rounded())
-
-
-class Bins(Protocol):
-    """A partition, or a step model."""
-
-    @property
-    def n_bins(self) -> int: ...
-    def assign(self, scores: Any, *, keys: Any = None) -> Any: ...
-
-
 @dataclass(slots=True, eq=False)
 class Tally:
     """Samples per bin, and how many of them have label 1; with importance weights, their sums too.
 
-    Tallies of different rows over one partition add, in any order and grouping, to the tally of all rows, exactly.
-    `Tally.zero` is neutral.
+    Tallies of different rows over one partition add, in any order and grouping, to the tally of all rows, exactly. The sums of
+    weights are those of `ExactSums.add_rows`.
     """
 
     counts: Int64s
     label_sums: Int64s
-    weights: WeightSums | None = None
-
-    @classmethod
-    def zero(cls, n_bins: int, *, weighted: bool = False) -> Tally:
-        """The tally of no rows."""
-        return cls(np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64), WeightSums.zero(n_bins) if weighted else None)
+    weights: ExactSums | None = None
 
     def __add__(self, other: Tally) -> Tally:
         if len(self.counts) != len(other.counts):
@@ -197,15 +207,14 @@ class Tally:
 
     def parts(self, *, monotone: bool = False) -> dict[str, Any]:
         """Values and evidence, by the names that `BinnedModel.from_parts` takes; `monotone` values do not fall."""
-        counts, label_sums = self.counts, self.label_sums
-        parts = {"counts": counts, "label_sums": label_sums}
-        seen: Array = counts
+        parts: dict[str, Any] = {"counts": self.counts, "label_sums": self.label_sums}
+        seen: Array = self.counts
         if self.weights is None:
-            values = np.where(counts > 0, label_sums / np.maximum(counts, 1), 0.5)
+            values = np.where(seen > 0, self.label_sums / np.maximum(seen, 1), 0.5)
         else:
-            sums = self.weights.rounded()
-            values, seen = sums.values(), sums.weight_sums
-            parts |= sums._asdict()
+            seen, of_ones, squares = self.weights.rounded().reshape(3, -1)
+            parts |= {"weight_sums": seen, "weighted_label_sums": of_ones, "weight_square_sums": squares}
+            values = np.where(seen == 0, 0.5, of_ones / np.where(seen == 0, 1.0, seen))
         return {**parts, "values": rising(values, seen) if monotone else values}
 
 
@@ -242,10 +251,13 @@ def tally_bins(bins: Int64s, labels: Any, weights: Float64s | None, n_bins: int)
     """The tally of samples whose bins are known; those with a negative bin are left out. O(n)."""
     counted = bins >= 0
     counts, label_sums = (np.bincount(bins[chosen], minlength=n_bins) for chosen in (counted, counted & (labels == 1)))
-    return Tally(counts, label_sums, None if weights is None else WeightSums.of(bins, labels, weights, n_bins))
+    sums = None if weights is None else ExactSums(3 * n_bins)
+    if sums is not None and weights is not None:
+        sums.add_rows(bins, labels, weights)
+    return Tally(counts, label_sums, sums)
 
 
-def tally_rows(bins: Bins, rows: Rows) -> Tally:
+def tally_rows(bins: Partition | BinnedModel, rows: Rows) -> Tally:
     """Count rows in the bins where a partition, or a step model, puts them.
 
     Checks the values of scores and labels: the first bad one is refused. One pass in blocks: time O(n), extra memory O(n_bins)
@@ -253,7 +265,7 @@ def tally_rows(bins: Bins, rows: Rows) -> Tally:
     """
     n_bins = bins.n_bins
     table = np.zeros(2 * n_bins, np.int64)
-    sums = None if rows.weights is None else WeightSums.zero(n_bins)
+    sums = None if rows.weights is None else ExactSums(3 * n_bins)
     # A block at least as long as the table, so that many bins cost no more than many rows.
     for start, block in rows.blocks(max(BLOCK, 2 * n_bins)):
         span = slice(start, start + len(block.scores))
@@ -264,22 +276,14 @@ def tally_rows(bins: Bins, rows: Rows) -> Tally:
         else:
             table += np.bincount(cell, minlength=2 * n_bins)
         if sums is not None and rows.weights is not None:
-            sums.add(at, block.labels, rows.weights[span], start)
+            sums.add_rows(at, block.labels, rows.weights[span], start)
     label_sums = table[1::2].copy()
     return Tally(table[0::2] + label_sums, label_sums, sums)
 
 
 def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[Partition, Tally]:
-    """The bins `bins_of(n_samples)`, and their tally.
+    """The bins `bins_of(n_samples)`, without keys and of the range of the source, and their tally.
 
-    Parameters
-    ----------
-    source : Source
-    bins_of : callable
-        Makes a partition without keys: a score equal to an edge lies above it. Its range is that of the source; edges differ.
-
-    Notes
-    -----
     One pass over rows in memory, two over others: time O(n log n_bins), memory O(n_bins).
     """
     if source.in_memory is not None:
@@ -295,7 +299,7 @@ def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[P
     low, high = np.append(least, edges), np.append(np.nextafter(edges, -np.inf), greatest)
     n_bins = partition.n_bins
     cells = source.answer(Plan(low, high, np.ones(n_bins, np.int64), np.full(n_bins, n_samples))).cells
-    tally = Tally.zero(n_bins)
+    tally = Tally(np.zeros(n_bins, np.int64), np.zeros(n_bins, np.int64))
     np.add.at(tally.counts, cells.interval, cells.n_samples)
     np.add.at(tally.label_sums, cells.interval, cells.n_positive)
     if tally.counts.sum() != n_samples or tally.label_sums.sum() != n_positive:
@@ -303,7 +307,7 @@ def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[P
     return partition, tally
 
 
-def assign(bins: Bins, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:
+def assign(bins: Partition | BinnedModel, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:
     """The bins of a block of rows; a bad score is refused by its position among all rows."""
     try:
         return np.asarray(bins.assign(block.scores, keys=keys)).astype(np.int64, copy=False)

@@ -1,1 +1,1 @@
-"""What models and sets of models have in common: their parts, how they are shown and saved, how they came about."""
+"""Models and sets of models, as far as they are alike: their parts, how they are shown and saved, how they came about."""

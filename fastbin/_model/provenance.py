@@ -33,16 +33,7 @@ _LAST: dict[type, tuple[tuple[Any, ...], bytes]] = {}
 
 
 def of_estimator(estimator: Any, seed: int | None = None, **said: Any) -> bytes:
-    """The provenance of what an estimator has fitted, with the seed that was used.
-
-    Parameters
-    ----------
-    estimator : Estimator
-    seed : int, optional
-        That of the fit: the one that was drawn, where the configuration has none.
-    **said
-        Parameters as they were used, in place of those that were given.
-    """
+    """The provenance of what an estimator has fitted, with the seed of the fit; `said` are parameters as they were used."""
     kind: Any = type(estimator)
     values = _values_of(kind)(estimator)
     kept = _LAST.get(kind)
@@ -58,7 +49,7 @@ def of_estimator(estimator: Any, seed: int | None = None, **said: Any) -> bytes:
 
 @cache
 def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives all parameters of an estimator at once."""
+    """A function that gives all parameters of an estimator at once."""
     names = kind._parameter_names()
     return attrgetter(*names) if len(names) > 1 else lambda estimator: tuple(getattr(estimator, name) for name in names)
 
@@ -78,7 +69,7 @@ def with_estimator(text: bytes, estimator: Any, **said: Any) -> bytes:
 
 
 def stated_by(text: bytes) -> dict[str, Any] | None:
-    """What a provenance says; ``None`` for none. What is no JSON object, in a file from elsewhere, is shown as it is."""
+    """A provenance as a dict; ``None`` for none. Text of a file from elsewhere that is not a JSON object is shown as it is."""
     import json
 
     if not text:

@@ -84,7 +84,7 @@ def promise(fitted: Fitted, alpha: float) -> tuple[Any, str]:
 
 
 def ends_of(model: Model, row: int, *, steps: bool = False) -> tuple[float | None, float | None]:
-    """The least score of a bin (or step) and the one at which the next begins; ``None`` where there is no limit."""
+    """The least score of a bin (or step) and the one at which the next begins; ``None`` for an end without limit."""
     edges = model.edges if steps else model.bin_edges
     low, high = model.score_range if model.score_range is not None else (None, None)
     if row > 0:
@@ -145,7 +145,7 @@ def rows_shown(model: Model, most: int | None = MOST_ROWS) -> Int64s:
 
 
 def is_shared(model: Model) -> Bools:
-    """Of each edge whether a random key decides about the scores that equal it; a lone edge of the last key lies behind it."""
+    """Whether a random key decides about the scores that equal each edge; a lone edge of the last key lies behind it."""
     keys, edges = model.bin_edge_keys, model.bin_edges
     if keys is None or not len(edges):
         return np.zeros(len(edges), np.bool_)
@@ -183,8 +183,8 @@ def bin_words(
 ) -> dict[str, list[str]]:
     """The bins or knots in words, by title: scores, `more` counts or probabilities, values, and ends if known.
 
-    Of a model of two resolutions: for each evidence bin the number of its steps, and the average of what is served. Of a table
-    that shows some `rows` alone, these.
+    A model of two resolutions has the number of steps of each evidence bin, and the average of what is served. With `rows`,
+    these alone.
     """  # fmt: skip
     rows = np.arange(model.n_bins) if rows is None else rows
     values = (model.bin_values if model.kind == "step" else model.values)[rows]

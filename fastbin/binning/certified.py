@@ -21,16 +21,21 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import MOST_STEPS
-from fastbin._fit.batches import BatchesSource, Progress, as_batches
-from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
-from fastbin._fit.edges import require_samples, samples_needed
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
+from fastbin._fit.edges import (
+    FittedSteps,
+    cut_ranks,
+    fit_pooled_steps,
+    fit_steps,
+    require_samples,
+    samples_needed,
+    ties_cost_bins,
+)
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
-from fastbin._fit.steps import FittedSteps, cut_ranks, fit_pooled_steps, fit_steps
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import ties_cost_bins
 from fastbin.model import BinnedModel
-from fastbin.scaling.recentre import BIN_MEANS, RECENTRINGS, VALUES, FineCells, value_steps
+from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, value_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,7 +46,7 @@ FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
 
 @shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
-class CertifiedCalibration(Binning):
+class CertifiedCalibration(CountedBinning):
     """Smooth calibrated probabilities with a distribution-free certificate: a value map inside certified bins.
 
     The samples are counted in a few uniform-mass bins, whose edges never look at a label, and in finer steps inside them, at
@@ -139,42 +144,15 @@ class CertifiedCalibration(Binning):
             Where ties leave too few bins, as `UniformMassBinning.fit`, and where a map did not converge; and as
             `IsotonicCalibration.fit`.
         """
-        checked, n_threads = _CheckedCertified.of(self), check_count(n_threads, "n_threads")
+        checked, n_threads = self._check(), check_count(n_threads, "n_threads")
         rows = check_rows(scores, labels, sample_weight, checked.score_range, positive=positive)
         return self._fit(checked, RowsSource(rows, n_threads), unlabelled)
 
-    @shared_docs(FIT_PARAMETERS)
-    def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
-        """Fit to rows that come in batches, over and over: to more than fits into memory.
-
-        The model is that of `fit` on all rows at once, byte for byte, however they are divided.
-
-        Parameters
-        ----------
-        batches : callable, or iterable that can be iterated more than once
-            As for `UniformMassBinning.fit_batches`.
-        progress : callable, optional
-            Called after each batch with the number of the pass, from 1, and the rows seen in it.
-
-        {Returns}
-
-        Raises
-        ------
-        InputError
-            For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
-            rows than the one before.
-        """
-        checked = _CheckedCertified.of(self)
-        return self._fit(checked, BatchesSource(as_batches(batches), checked.score_range, progress))
-
-    def _fit_source(self, source: Source) -> Self:
-        return self._fit(_CheckedCertified.of(self), source)
-
-    def _why_all_rows(self, remedy: str = "use fit") -> None:
-        return None
+    def _check(self) -> _CheckedCertified:
+        return _CheckedCertified.of(self)
 
     def _least_samples(self) -> int:
-        _CheckedCertified.of(self)
+        self._check()
         return 1 if isinstance(self.n_bins, str) else samples_needed(self.n_bins, "certified")[0]
 
     def _fit(self, checked: _CheckedCertified, source: Source, unlabelled: Any = None) -> Self:
@@ -196,7 +174,7 @@ class CertifiedCalibration(Binning):
 
 
 class _CheckedCertified(NamedTuple):
-    """What of the parameters is not taken as it is; a seed of ``None`` is drawn."""
+    """The checked parameters; a missing seed has been drawn."""
 
     given: CertifiedCalibration
     seed: int
@@ -254,7 +232,7 @@ class _CheckedCertified(NamedTuple):
         require_weight(evidence)
         counts, ones = ("weight_sums", "weighted_label_sums") if "weight_sums" in evidence else ("counts", "label_sums")
         values = value_steps(
-            FineCells(fitted.scores, steps[counts], steps[ones]), fitted.first_step, evidence[counts], evidence[ones],
+            fitted.scores, steps[counts], steps[ones], fitted.first_step, evidence[counts], evidence[ones],
             int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
             score_range=self.score_range,
         )  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,23 +19,25 @@ from fastbin._base.suspicions import HARD_LABELS
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import (
-    FittedBins,
+    Edges,
+    Fitted,
     Split,
     bins_between,
     bins_of_rows,
     edges_of,
     find_boundaries,
     least_with_part,
-    order_cuts,
+    on_fewer_bins,
     require_samples,
     resolve_n_bins,
     samples_needed,
     split_samples,
+    ties_cost_bins,
+    whole_bins,
 )
-from fastbin._fit.mean_scores import Scaled, means_between_cuts, means_of_bins
+from fastbin._fit.quantiles import Boundaries
 from fastbin._fit.rows import Rows, check_rows, refuse_idle_keys
-from fastbin._fit.tally import ExactSums, Tally, WeightSums, exact_sums, require_weight, tally_rows
-from fastbin._fit.whole import on_fewer_bins, ties_cost_bins, whole_bins
+from fastbin._fit.tally import ExactSums, Partition, Tally, assign, exact_sums, require_weight, tally_rows
 from fastbin.model import BinnedModel
 from fastbin.scaling import BetaScaling, PlattScaling, TemperatureScaling
 from fastbin.scaling.maps import SmoothMap, fitted_scaler
@@ -41,8 +45,10 @@ from fastbin.scaling.maps import SmoothMap, fitted_scaler
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+
 SCALERS = ("platt", "temperature", "beta", "none")
 SCHEMES_OF_SCALING = ("double-dipped", "split")
+Scaled = Callable[[Float64s], Float64s]
 
 
 @shared_docs(PARAMETERS)
@@ -84,8 +90,8 @@ class ScalingBinning(Binning):
 
     Notes
     -----
-    Kumar, Liang & Ma show that the method needs few samples where the map is nearly right; that is no distribution-free
-    guarantee, since its error is that of the map. What a model of this method can promise is found afterwards: boundaries
+    Kumar, Liang & Ma show that the method needs few samples where the map is nearly right; that gives no distribution-free
+    guarantee, since its error is that of the map. A model of this method can promise what is found afterwards: boundaries
     are ranks of scores and never look at labels, also where the map was fitted to the same samples, because it increases;
     so the tally is binomial given the boundaries (Gupta & Ramdas 2021, Lemma 2), and ``certificate(bound="clopper-pearson")``,
     the default, is the largest distance from a value to an end of its bin's simultaneous interval, which holds for any values.
@@ -263,30 +269,22 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
 
 def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from all samples, means over those strictly between them; over all where whole groups lie at edges."""
-    boundaries = find_boundaries(rows, n_bins, "umd", n_threads)
-    if ties == "whole":
-        found = whole_bins(boundaries, "scaling-binning", seed, rows.score_range)
-        if found.n_tied:
-            return _average_all(rows, found, scaled)
-        ties = "upper"  # the same rule where it decides nothing
-    cuts = order_cuts(boundaries, seed, rows)
-    found = bins_between(cuts, ties, "umd", rows.score_range)
-    tally = found.tally
+    groups = find_boundaries(rows, n_bins, "umd", n_threads)
+    edges, found = None, whole_bins(groups, "scaling-binning", seed, rows.score_range) if ties == "whole" else None
+    if found is None or not found.n_tied:
+        ties = "upper" if ties == "whole" else ties  # the same rule where it decides nothing
+        found = bins_between(groups, ties, "umd", seed, rows.score_range, rows=rows)
+        edges = edges_of(groups, ties, "umd", seed, rows)
     if rows.weights is None:
-        values = means_between_cuts(rows, found.partition, tally, edges_of(cuts, ties, "umd"), cuts, scaled)
-        return {**tally.parts(), "values": values} | found.origin()
-    bins = bins_of_rows(rows, found.partition, cuts, "umd", ties)
-    tally.weights = WeightSums.of(bins, rows.labels, rows.weights, found.partition.n_bins)
-    return _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
-
-
-def _average_all(rows: Rows, found: FittedBins, scaled: Scaled) -> dict[str, Any]:
-    """Means over all samples of each bin, for bins between whole groups."""
-    if rows.weights is not None:
-        bins, tally = found.partition.assign(rows.scores), tally_rows(found.partition, rows)
-        found = found._replace(tally=tally, tie_counts=np.zeros_like(found.tie_counts))
-        return _weighted_means(tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
-    return {**found.tally.parts(), "values": means_of_bins(rows, found.partition, scaled)} | found.origin()
+        return {**found.tally.parts(), "values": _mean_scores(rows, found, edges, scaled)} | found.origin()
+    if edges is None:
+        bins = found.partition.assign(rows.scores)
+        found = found._replace(tally=tally_rows(found.partition, rows), tie_counts=np.zeros_like(found.tie_counts))
+    else:
+        bins = bins_of_rows(rows, found.partition, groups, "umd", ties, seed)
+        found.tally.weights = ExactSums(3 * found.partition.n_bins)
+        found.tally.weights.add_rows(bins, rows.labels, rows.weights)
+    return _weighted_means(found.tally, scaled(np.asarray(rows.scores, np.float64)), bins, rows.weights) | found.origin()
 
 
 def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict[str, Any]:
@@ -308,3 +306,57 @@ def _weighted_means(tally: Tally, scaled_scores: Float64s, bins: Int64s, weights
     sums = exact_sums(weights * scaled_scores, bins, len(weight_sums))
     parts["values"] = np.where(weight_sums > 0, sums / np.where(weight_sums > 0, weight_sums, 1.0), 0.5)
     return parts
+
+
+def _mean_scores(rows: Rows, found: Fitted, edges: Edges | None, scaled: Scaled) -> Float64s:
+    """The mean of scaled(score) over the samples that each bin counts, rounded once; 0.5 for a bin without any.
+
+    Without `edges` a score lies in one bin. Else samples of one score are alike here, so of a group that holds a boundary only
+    the number of its samples in each bin matters, which ranks give: no keys are needed, and frequencies may be of any size. One
+    pass in blocks, time O(n), memory O(n_bins).
+    """
+    partition = found.partition
+    sums = ExactSums(partition.n_bins)
+    low, high = _boundary_ends(partition, np.unique(found.groups.score) if edges is not None else np.zeros(0))
+    for _, block in rows.blocks():
+        bins = assign(partition, rows, block)
+        bins[(block.scores == low[bins]) | (block.scores == high[bins])] = -1
+        if block.weights.size:
+            sums.add_repeated(scaled(block.scores), bins, block.weights)
+        else:
+            sums.add(scaled(block.scores), bins)
+    if edges is not None and len(found.groups.score):
+        values, bins, repeats = _boundary_groups(partition, edges, found.groups)
+        sums.add_repeated(scaled(values), bins, repeats)
+    return sums.means(found.tally.counts)
+
+
+def _boundary_ends(partition: Partition, scores: Float64s) -> tuple[Float64s, Float64s]:
+    """The scores at the low and the high end of each bin that are among these `scores` of boundaries; NaN for other ends.
+
+    They are edges of the bin, so a row needs to be compared with two scores and not searched for among all of them. An edge
+    that was left out stood at the least score of all.
+    """
+    edges = np.where(np.isin(partition.edges, scores), partition.edges, np.nan)
+    left_out = scores[~np.isin(scores, partition.edges)]
+    return np.concatenate([left_out if len(left_out) else [np.nan], edges]), np.append(edges, np.nan)
+
+
+def _boundary_groups(partition: Partition, counted: Edges, groups: Boundaries) -> tuple[Float64s, Int64s, Int64s]:
+    """How many samples of each group that holds a boundary are counted in which bin: (score, bin, number), many of each.
+
+    The samples counted between two edges are those of ranks ``first + 1 ... end``.
+    """
+    edges = list(zip(partition.edges.tolist(), partition.edge_keys.tolist(), strict=True))
+    pairs = zip(counted.edge.tolist(), counted.edge_key.tolist(), strict=True)
+    bins = np.array([0, *(bisect_right(edges, pair) for pair in pairs)])
+    firsts = np.concatenate(([0], counted.starts[0]))
+    ends = np.append(counted.ends[0], groups.n_samples)
+    score, at = np.unique(groups.score, return_index=True)
+    below = groups.below[at]
+    beyond = below + groups.equal[at]
+    low, high = np.searchsorted(ends, below, side="right"), np.searchsorted(firsts, beyond, side="left")
+    group = np.repeat(np.arange(len(score)), high - low)
+    between = np.concatenate([np.arange(*span) for span in zip(low, high, strict=True)])
+    number = np.minimum(ends[between], beyond[group]) - np.maximum(firsts[between], below[group])
+    return score[group], bins[between], np.maximum(number, 0)

@@ -19,22 +19,23 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import boundary_ranks
 from fastbin._core.schemes import SCHEMES
-from fastbin._fit.batches import RANKS_TO_PLAN_FOR, BatchesSource, Progress, as_batches
-from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning
+from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
-    FittedBins,
+    Fitted,
     bins_between,
     choose_n_bins,
     first_part,
     least_with_part,
-    order_cuts,
+    on_fewer_bins,
     samples_needed,
+    share_bins,
     split_samples,
+    ties_cost_bins,
+    whole_bins,
 )
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import Rows, RowsSource, check_rows, refuse_idle_keys
+from fastbin._fit.rows import RANKS_TO_PLAN_FOR, Rows, RowsSource, check_rows, refuse_idle_keys
 from fastbin._fit.tally import require_weight
-from fastbin._fit.whole import on_fewer_bins, share_bins, ties_cost_bins, whole_bins
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
 
@@ -46,7 +47,7 @@ UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
 @shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
-class UniformMassBinning(Binning):
+class UniformMassBinning(CountedBinning):
     """Uniform-mass (histogram) binning with a distribution-free, finite-sample guarantee.
 
     Parameters
@@ -157,56 +158,13 @@ class UniformMassBinning(Binning):
             Where ties="whole" takes bins away and the promise suffers: at most half of them are left, or one heavy score is at
             the edge of a bin (docs/guarantees.md, "Where it is wide"); and as `IsotonicCalibration.fit`.
         """
-        checked, n_threads = _CheckedUniformMass.of(self), check_count(n_threads, "n_threads")
+        checked, n_threads = self._check(), check_count(n_threads, "n_threads")
         refuse_idle_keys(keys, self.ties)
         rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
         return self._fit(checked, RowsSource(rows, n_threads))
 
-    @shared_docs(FIT_PARAMETERS)
-    def fit_batches(self, batches: Any, *, progress: Progress | None = None) -> Self:
-        """Fit to rows that come in batches, over and over: to more than fits into memory.
-
-        The model is that of `fit` on all rows at once, byte for byte, however they are divided.
-
-        Parameters
-        ----------
-        batches : callable, or iterable that can be iterated more than once
-            Called without arguments before each pass, or iterated, it gives batches ``(scores, labels)`` or ``(scores, labels,
-            sample_weight)``: array-likes of one length, as `fit` takes them. The rows must be the same each time; their order
-            and division need not.
-        progress : callable, optional
-            Called after each batch with the number of the pass, from 1, and the rows seen in it.
-
-        {Returns}
-
-        Raises
-        ------
-        InputError
-            For whatever `fit` refuses, with positions that count from the first row of the first batch; where a pass sees other
-            rows than the one before; and for scheme "ums", which needs all samples at once to split them.
-
-        Notes
-        -----
-        Two passes on scores that are neither bunched nor tied, a few more on any others, one more for importance weights.
-        Memory: a batch, the counters (a few MB), at most 2**21 listed rows, and with importance weights the rows whose score is
-        that of a boundary.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import fastbin as fb
-        >>> rng = np.random.default_rng(0)
-        >>> scores = rng.random(1000)
-        >>> labels = rng.random(1000) < scores
-        >>> batches = [(scores[i : i + 100], labels[i : i + 100]) for i in range(0, 1000, 100)]
-        >>> fb.UniformMassBinning().fit_batches(batches).model_ == fb.UniformMassBinning().fit(scores, labels).model_
-        True
-        """
-        checked = _CheckedUniformMass.of(self)
-        return self._fit(checked, BatchesSource(as_batches(batches), checked.score_range, progress))
-
-    def _fit_source(self, source: Source) -> Self:
-        return self._fit(_CheckedUniformMass.of(self), source)
+    def _check(self) -> _CheckedUniformMass:
+        return _CheckedUniformMass.of(self)
 
     def _fit(self, checked: _CheckedUniformMass, source: Source) -> Self:
         rows, why = source.in_memory, self._why_all_rows()
@@ -232,7 +190,7 @@ class UniformMassBinning(Binning):
         return None
 
     def _least_samples(self) -> int:
-        checked = _CheckedUniformMass.of(self)
+        checked = self._check()
         if isinstance(self.n_bins, str):
             return 1
         share = checked.split if self.scheme == "ums" else checked.edges_share
@@ -244,7 +202,7 @@ class UniformMassBinning(Binning):
 
 
 class _CheckedUniformMass(NamedTuple):
-    """What of the parameters of `UniformMassBinning` is not taken as it is; a seed of ``None`` is drawn."""
+    """The checked parameters; a missing seed has been drawn."""
 
     given: UniformMassBinning
     delta: float
@@ -287,7 +245,7 @@ class _CheckedUniformMass(NamedTuple):
         """The number of bins, for which so many samples must be enough."""
         return choose_n_bins(self.given.n_bins, n_samples, self.given.scheme, self.split)
 
-    def bins_of(self, source: Source, n_bins: int | None = None) -> tuple[FittedBins, int]:
+    def bins_of(self, source: Source, n_bins: int | None = None) -> tuple[Fitted, int]:
         """The bins at the ranks of the scheme among all samples, so many or as many as asked, and their number before ties."""
         ties, scheme, score_range = self.given.ties, self.given.scheme, self.score_range
         asked = self.given.n_bins if n_bins is None else n_bins
@@ -299,18 +257,19 @@ class _CheckedUniformMass(NamedTuple):
         if ties == "whole":
             bins = whole_bins(boundaries, scheme, self.seed, score_range, source.weighted())
         else:
-            cuts = order_cuts(boundaries, self.seed, source.in_memory)
-            bins = bins_between(cuts, ties, scheme, score_range, source.weighted())
+            bins = bins_between(
+                boundaries, ties, scheme, self.seed, score_range, rows=source.in_memory, weighted=source.weighted()
+            )
         return bins, len(boundaries.ranks) + 1
 
-    def bins_of_parts(self, rows: Rows, n_bins: int) -> FittedBins:
+    def bins_of_parts(self, rows: Rows, n_bins: int) -> Fitted:
         """The bins of which a random part of the samples places the edges."""
         if self.given.scheme == "ums":
             split = split_samples(rows, self.seed, first_part(self.split, rows.n_samples(), n_bins))
             return split.fit_bins(n_bins, self.given.ties)
         return share_bins(rows, n_bins, self.given.scheme, self.seed, self.edges_share)
 
-    def model(self, bins: FittedBins, n_bins_asked: int, event: str) -> BinnedModel:
+    def model(self, bins: Fitted, n_bins_asked: int, event: str) -> BinnedModel:
         """The model of these bins, with means for values."""
         given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
         require_weight(parts)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
-from fastbin._base.checks import check_score_range
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
-from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator, as_model
-from fastbin._fit.distinct import DistinctScores, count_scores
-from fastbin._fit.edges import KEY_ABOVE, KEY_BELOW
-from fastbin._fit.rows import Rows, check_rows
+from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator, as_model
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW
+from fastbin.binning.isotonic import DistinctScores, count_scores
 from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
 
@@ -51,7 +51,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
     -----
     One of the two is calibrated: E[Y | p_Y] = p_Y for a new sample with label Y (Gupta, Podkopaev & Ramdas 2020, Appendix
     E, after Vovk, Shafer & Nouretdinov 2003). Nobody knows which. p1 - p0 = 1 / (N + 1) is far narrower than any interval
-    that holds the true frequency (`BinnedModel.interval`), so the pair is no such interval. O(n_bins).
+    that holds the true frequency (`BinnedModel.interval`), so the pair cannot replace such an interval. O(n_bins).
 
     Examples
     --------
@@ -149,7 +149,8 @@ class VennAbers(Binning):
     Notes
     -----
     One of the two probabilities is calibrated: E[Y | p_Y] = p_Y for a new sample exchangeable with those of the fit (Vovk &
-    Petej 2014, Theorem 1). Nobody knows which, and the merged probability has no guarantee, so there is no certificate.
+    Petej 2014, Theorem 1). Nobody knows which, and the merged probability has no guarantee, nor a certificate.
+    Real weights are refused, as weighted samples are not exchangeable; integers are frequencies.
 
     As functions of the score, p0 and p1 are constant between the scores of the fit, so all their values are computed at the
     fit: time O(n log n) for the sort and O(n) for the rest (one walk along the cumulative sum diagram for each label),
@@ -175,25 +176,8 @@ class VennAbers(Binning):
     _looks_at = "it pools single scores"
     _never_falls = True
 
-    @shared_docs(FIT_PARAMETERS)
-    def fit(self, scores: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None) -> Self:
-        """Fit to samples that the classifier was not trained on.
-
-        Parameters
-        ----------
-        {scores}
-        {labels}
-        sample_weight : array-like of int, shape (n,), optional
-            Frequencies: the same as repeating the row. Real weights are refused: weighted samples are not exchangeable.
-        {positive}
-
-        {Returns}
-
-        {Raises}
-
-        {Warns}
-        """
-        rows = check_rows(scores, labels, sample_weight, check_score_range(self.score_range), positive=positive)
+    def _fit_source(self, source: Source) -> Self:
+        rows = self._rows_of(source)
         if rows.weights is not None:
             raise InputError(
                 "sample_weight is real, and the validity of Venn-Abers rests on samples that are exchangeable; "
@@ -207,7 +191,7 @@ class VennAbers(Binning):
             out_of_range=self.out_of_range,
         )  # fmt: skip
         self._keep(model, rows.event)
-        self._warn_of_rows(knots.counts, knots.label_sums, rows.scores, 2)
+        self._warn_of_rows(knots.counts, knots.label_sums, rows.scores, 3)
         return self
 
     @property
@@ -226,7 +210,7 @@ class VennAbers(Binning):
         self._refuse_guarantee()
 
     def predict_interval(self, scores: Any, **options: Any) -> Float64s:
-        """Raises GuaranteeError: (p0, p1) is no interval for the true frequency."""
+        """Raises GuaranteeError: (p0, p1) need not hold the true frequency."""
         self._refuse_guarantee()
 
     def predict_set(self, scores: Any, **options: Any) -> Bools:

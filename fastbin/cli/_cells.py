@@ -233,7 +233,7 @@ class LabelledColumns:
 
 def _of_classes(models: ModelSet, read: ReadRows, inputs: str) -> tuple[dict[str, Any], dict[str, Any]]:
     from fastbin._base.classes import find_columns
-    from fastbin.multi.top_label import top_of
+    from fastbin.multi.classes import top_of
 
     texts, classes = dict(read.texts), np.array(models.columns)
     matrix = checked_matrix(models, read.arrays, inputs)

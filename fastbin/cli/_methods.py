@@ -39,7 +39,7 @@ METHODS = {
     "ums": _uniform_mass("ums", "uniform mass, sample splitting (Gupta et al. 2020)"),
     "umb": _uniform_mass("umb", "uniform mass, bins closed on the right (Sun et al. 2023)"),
     "fixed-width": Method(
-        "fastbin.binning.fixed_width", "FixedWidthBinning", "bins of one width (Gupta et al. 2020)", ignores=("scaler",)
+        "fastbin.binning.fixed", "FixedWidthBinning", "bins of one width (Gupta et al. 2020)", ignores=("scaler",)
     ),
     "scaling-binning": Method(
         "fastbin.binning.scaling_binning", "ScalingBinning", "uniform mass, means of scaled scores (Kumar et al. 2019)"

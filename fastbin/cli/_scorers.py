@@ -187,7 +187,7 @@ class ClassScorer(_SetScorer):
         super().__init__(models, table, list(self._columns.values()), new, keys, alpha, nan)
 
     def results(self, batch: Any, numbers: list[Array], first_row: int) -> list[Any]:
-        from fastbin.multi.top_label import top_of
+        from fastbin.multi.classes import top_of
 
         with errors_in(self.table, self._columns, first_row):
             matrix = checked_matrix(self._models, dict(zip(self._columns, numbers, strict=True)), self._inputs)

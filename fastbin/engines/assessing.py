@@ -11,9 +11,9 @@ from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin._fit.fingerprint import edge_scores
+from fastbin._fit.edges import edge_scores
+from fastbin._fit.rows import Progress
 from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out, require_bins
 from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
 from fastbin.model import BinnedModel

@@ -14,8 +14,8 @@ from fastbin._base.array_types import Int64s
 from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, check_choice, is_missing, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table
-from fastbin._fit.batches import Progress
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import Progress
 from fastbin.engines.predicting import (
     KEY_DIGITS,
     N_REASONS,

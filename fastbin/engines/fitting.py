@@ -13,14 +13,13 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_choice, check_score_range, event_of, too_many_samples
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
-from fastbin._fit.batches import BatchesSource, Progress
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.quantiles import CHANGED
-from fastbin._fit.rows import Rows, limits_of
+from fastbin._fit.rows import BatchesSource, Progress, Rows, limits_of
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given
+from fastbin.multi.cells import Given
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.columns import column_of, scores_of, sum_of, weights_of
 from fastbin.tables.frames import Names

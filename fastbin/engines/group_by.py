@@ -19,9 +19,8 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, Labels, ScoreRange, is_missing, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
-from fastbin._fit.rows import GREATEST, limits_of
+from fastbin._fit.rows import GREATEST, Progress, limits_of
 from fastbin.tables.columns import real_weights
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names
 from fastbin.tables.labels import (

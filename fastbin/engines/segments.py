@@ -17,16 +17,14 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, in_order
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_score_range, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.batches import Progress
 from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
-from fastbin._fit.rows import limits_of
+from fastbin._fit.rows import Progress, limits_of
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.group_by import FitColumns
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import BinaryMethod, Told, named
-from fastbin.multi.cells import CellKind, CellPart, FittedSet, parts_of, set_of
+from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, Told, fit_named, parts_of, set_of
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
@@ -66,7 +64,7 @@ def fit_segments(
 def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
     if not part.n_samples:
         return part.without_samples(event)
-    return named(part.calibrator, lambda: part.calibrator._fit_source(source).model_, part.name, told, fall_level, event)
+    return fit_named(part.calibrator, source, part.name, told, fall_level, event)
 
 
 class _Totals(NamedTuple):

@@ -7,8 +7,7 @@ promise holds for all of them at once.
 
 from __future__ import annotations
 
-from fastbin.multi.class_wise import ClassWiseBinning
+from fastbin.multi.classes import ClassWiseBinning, TopLabelBinning
 from fastbin.multi.segmented import SegmentedBinning
-from fastbin.multi.top_label import TopLabelBinning
 
 __all__ = ["ClassWiseBinning", "SegmentedBinning", "TopLabelBinning"]

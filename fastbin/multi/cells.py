@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.array_types import Array, Bools, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import UNIT, check_same_length
-from fastbin._base.errors import InputError, Wording, by_name
+from fastbin._base.checks import (
+    UNIT,
+    as_scores,
+    check_count,
+    check_labels,
+    check_same_length,
+    check_sample_weight,
+    check_score_range,
+    check_scores,
+    check_seed,
+    compare_labels,
+)
+from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputTypeError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
-from fastbin._fit.calibrator import Calibrator
-from fastbin._fit.rows import check_rows
+from fastbin._fit.calibrator import Calibrator, Estimator
+from fastbin._fit.edges import on_fewer_bins, resolve_n_bins, ties_cost_bins
+from fastbin._fit.quantiles import Source
+from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.segments import CellRows, fit_segments
-from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
+from fastbin._fit.tally import squares_of
+from fastbin._model.provenance import of_estimator
+from fastbin.binning.certified import CertifiedCalibration
+from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
-from fastbin.multi.binary import BinaryMethod, Given, Told, check_values, count_samples, fit_named
 
 
 class CellKind(NamedTuple):
-    """What the cells of a set are, and what becomes of those with few samples."""
+    """The kind of the cells of a set, and the policy for those with few samples."""
 
     kind: str  # of the set
     word: str  # what a cell is called in messages
@@ -34,7 +50,7 @@ class CellKind(NamedTuple):
     provenance: bytes = b""
 
     def fall_level(self, n_models: int) -> float | None:
-        """Of each model's test for scores of the other class, none where the score is how sure a classifier is."""
+        """The level of each model's test for scores of the other class; none where scores say how sure a classifier is."""
         return None if self.kind == "top-label" else LEVEL / n_models
 
     def find_thin(self, keys: Sequence[Key], counts: Int64s, needed: int) -> Bools:
@@ -80,30 +96,12 @@ def fit_set(
 ) -> FittedSet:
     """A model for each cell that is not thin, and one for all rows of those that are.
 
-    Parameters
-    ----------
-    method : BinaryMethod
-    given : Given
-    keys : sequence of keys
-        Ascending.
-    cells : CellRows
-        The cell of each row, by its position in `keys`.
-    kind : CellKind
-    columns : int64 (cells,), optional
-        The column of a matrix that belongs to each key.
-
-    Raises
-    ------
-    InputError
-        For the first bad row, and for the first thin cell where these are refused.
-
-    Notes
-    -----
-    Uniform-mass bins with whole ties, of scores from 0 on without weights, are made for all cells in one call, in time
-    O(n log m) for cells of m rows; other fits one by one.
+    `keys` ascend, and `cells` number them; `columns` are the columns of a matrix that belong to them. Uniform-mass bins with
+    whole ties, of scores from 0 on without weights, are made for all cells in one call, in time O(n log m) for cells of m rows;
+    other fits one by one.
     """
-    if method.rule is not None and given.sample_weight is None:
-        fitted = _fit_together(method, given, keys, cells, kind, columns)
+    if method.at_once is not None and given.sample_weight is None:
+        fitted = _fit_together(method, method.at_once, given, keys, cells, kind, columns)
         if fitted is not None:
             return fitted
     checked = check_values(given, method.calibrator, **{kind.column: cells.codes})
@@ -173,11 +171,11 @@ def set_of(
 
 
 def _fit_together(
-    method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None
-) -> FittedSet | None:
+    method: BinaryMethod, calibrator: UniformMassBinning, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind,
+    columns: Int64s | None,
+) -> FittedSet | None:  # fmt: skip
     """All models in one call; ``None`` where the pool has no row to be fitted to."""
-    assert method.rule is not None
-    rows = check_rows(given.scores, given.labels, None, method.rule.score_range, positive=given.positive)
+    rows = check_rows(given.scores, given.labels, None, check_score_range(calibrator.score_range), positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
     is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
     own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
@@ -187,7 +185,10 @@ def _fit_together(
         if counts[-1] == 0:
             return None
     asked = method.bins_for(counts)
-    parts = fit_segments(rows, cells, is_pooled, asked, method.rule)
+    parts = fit_segments(
+        rows, cells, is_pooled, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
+        out_of_range=calibrator.out_of_range, monotone=calibrator.monotone,
+    )  # fmt: skip
     n_bins = parts.pop("n_bins_each")
     model_of_key = np.full(len(keys), len(own), np.int32)
     model_of_key[own] = np.arange(len(own))
@@ -207,7 +208,7 @@ def _fit_together(
             told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
     if are_hard_labels(rows.scores):
         told += [(name, HARD_LABELS) for name in names]
-    elif method.calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
+    elif calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
         for name, start, end in zip(names, [0, *ends[:-1].tolist()], ends.tolist(), strict=False):
             falling = on_falling(parts["counts"][start:end], parts["label_sums"][start:end], level)
             if falling is not None:
@@ -217,3 +218,150 @@ def _fit_together(
 
 def _pool_name(n_cells: int) -> str:
     return f"the pool of {n_cells} cell{'s' * (n_cells != 1)}"
+
+
+# ------------------------------------------------------------------ the calibrator of a cell
+
+
+Told = list[tuple[str, str]]  # which fit, and its warning
+
+
+class Given(NamedTuple):
+    """The rows as they were given to `fit`."""
+
+    scores: Any
+    labels: Any
+    sample_weight: Any = None
+    positive: Any = None
+
+
+def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
+    """The rows as `calibrator` takes them, with their values checked, so that the fit of a cell meets none to refuse.
+
+    `others` are columns that must have their length.
+    """
+    score_array = as_scores(given.scores)
+    label_array = check_labels(compare_labels(given.labels, given.positive))
+    weights = check_sample_weight(given.sample_weight)
+    if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weights) == 0:
+        raise InputError("scores is empty; a calibrator needs samples")
+    score_range = getattr(calibrator, "score_range", UNIT)
+    if weights is None or weights.dtype.kind != "f":
+        return Rows(check_scores(score_array, score_range), label_array, weights, score_range)
+    squares_of(weights)
+    return Rows(check_scores(score_array, score_range), label_array, None, score_range, weights)
+
+
+def count_samples(rows: Rows, cells: Int64s, n_cells: int) -> Int64s:
+    """How many samples each cell has: rows, or the sums of their frequencies."""
+    if rows.frequencies is None:
+        return np.bincount(cells, minlength=n_cells)
+    counts = np.zeros(n_cells, np.int64)
+    np.add.at(counts, cells, rows.frequencies)
+    return counts
+
+
+@dataclass(frozen=True)
+class BinaryMethod:
+    """The calibrator of every cell, or uniform-mass bins whose number follows from the samples of a cell."""
+
+    calibrator: Calibrator  # as it is configured for cells that are not thin
+    points_per_bin: int | None = None  # with it, a cell of n samples gets n // points_per_bin bins, at least one
+    # What a cell must have for all bins that were asked for. A pool that has less gets bins in proportion: bins of a few
+    # samples would widen the promise about all cells, as that is about the widest.
+    min_points: int = 1
+
+    @property
+    def least(self) -> int:
+        """The samples that a cell needs for what was asked."""
+        return self.calibrator._least_samples() if self.points_per_bin is None else 1
+
+    @property
+    def needed(self) -> int:
+        """The samples with which a cell gets what was asked."""
+        return max(self.min_points, self.least)
+
+    @property
+    def at_once(self) -> UniformMassBinning | None:
+        """The calibrator, where one call fits all cells."""
+        given = self.calibrator
+        if type(given) is not UniformMassBinning or given.scheme not in ("umd", "ze") or given.ties != "whole":
+            return None
+        score_range = check_score_range(given.score_range)
+        can_be = given.delta == 0.0 and given.edges_share == 1.0 and score_range is not None and score_range[0] >= 0.0
+        return given if can_be else None
+
+    def bins_for(self, n_samples: Int64s) -> Int64s:
+        """The bins of cells of so many samples where one call fits all; as `of` gives them."""
+        if self.points_per_bin is not None:
+            return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
+        asked = self.calibrator.get_params()["n_bins"]
+        if isinstance(asked, str):
+            sizes, of_size = np.unique(n_samples, return_inverse=True)
+            return np.array([resolve_n_bins(asked, n) for n in sizes.tolist()], np.int64)[of_size]
+        share = np.maximum(1, asked * np.minimum(n_samples, self.needed) // self.needed)
+        return np.minimum(share, (n_samples + 1) // 2)
+
+    def of(self, n_samples: int) -> Calibrator:
+        """The calibrator of a cell: with what was asked where there are samples enough, else with bins in proportion."""
+        if self.points_per_bin is not None:
+            return _copy(self.calibrator, n_bins=int(self.bins_for(np.array([n_samples]))[0]))
+        asked = self.calibrator.get_params().get("n_bins")
+        if n_samples >= self.needed or not isinstance(asked, int):
+            return _copy(self.calibrator)
+        low, high = 1, max(1, asked * n_samples // self.needed)
+        while low < high:  # and for which they are enough
+            middle = (low + high + 1) // 2
+            enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
+            low, high = (middle, high) if enough else (low, middle - 1)
+        return _copy(self.calibrator, n_bins=low)
+
+
+def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
+    return type(calibrator)(**{**calibrator.get_params(), **changes})
+
+
+def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1) -> BinaryMethod:
+    """The checked wish of a user: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
+    min_points = check_count(min_points, "min_points")
+    if calibrator is not None:
+        if not isinstance(calibrator, Calibrator):
+            what = (
+                f"the class {calibrator.__name__}" if isinstance(calibrator, type) else f"of type {type(calibrator).__name__}"
+            )
+            raise InputTypeError(f"calibrator is {what}; pass a binary calibrator such as UniformMassBinning(10)")
+        if n_bins is not None:
+            problem = f"is {n_bins!r}, and calibrator has its own"
+            raise InputError(problem, "give one of the two", argument="n_bins", value=n_bins)
+        calibrator._least_samples()  # refuses what cannot be used
+        drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
+        return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)
+    if n_bins is not None or points_per_bin is None:
+        return BinaryMethod(CertifiedCalibration() if n_bins is None else UniformMassBinning(n_bins), min_points=min_points)
+    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
+
+
+def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod) -> bytes:
+    """The provenance of a set: the configuration of the estimator, with the calibrator that was used."""
+    return of_estimator(estimator, calibrator=None if method.points_per_bin is not None else method.calibrator)
+
+
+def fit_named(
+    calibrator: Calibrator, rows: Rows | Source, name: str, told: Told, fall_level: float | None = LEVEL, event: str = ""
+) -> BinnedModel:
+    """The model of one fit; its errors say whose it was, and its warnings are kept in `told`. The set has the provenance.
+
+    `fall_level` is that of the test for scores of the other class.
+    """
+    calibrator._told, calibrator._fall_level = [], fall_level
+    calibrator._event, calibrator._in_set = event, True
+    try:
+        if isinstance(rows, Source):
+            calibrator._fit_source(rows)
+        else:
+            given = rows.frequencies if rows.weights is None else rows.weights
+            calibrator.fit(rows.scores, rows.labels, **({} if given is None else {"sample_weight": given}))
+    except FastbinError as error:
+        raise (error.within(name) if isinstance(error, ArgumentError) else type(error)(f"{name}: {error}")) from error
+    told += [(name, text) for text in calibrator._told]
+    return calibrator.model_

@@ -5,25 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.cells import Key
 from fastbin._base.checks import alpha_by_name, check_choice, event_of
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
-from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator
+from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
 from fastbin._fit.segments import code_cells
 from fastbin.model import IntervalMethod
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.binary import BinaryMethod, Given, binary_method, provenance_of
-from fastbin.multi.cells import CellKind, FittedSet, fit_set
+from fastbin.multi.cells import BinaryMethod, CellKind, FittedSet, Given, binary_method, fit_set, provenance_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from fastbin.guarantees import Certificate, SetCertificate
 
 THIN = ("pool", "refuse")
 
@@ -135,7 +132,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         self.model_ = fitted.models
         told += fitted.warnings
         if self.model_.unknown != self.unknown:
-            told.append(f"no segment has fewer than {method.needed} samples, so there is no pool; unknown segments are refused")
+            told.append(f"no segment has fewer than {method.needed} samples, so no pool was made; unknown segments are refused")
         return self
 
     def predict(
@@ -160,8 +157,4 @@ class SegmentedBinning(Estimator[ModelSet]):
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; see `ModelSet.predict_set`."""
         return self.model_.predict_set(scores, segments, alpha=alpha, keys=keys, seed=seed)
 
-    def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
-    ) -> SetCertificate | Certificate:
-        """What is guaranteed about the values of all segments at once, or of one; see `ModelSet.certificate`."""
-        return self.model_.certificate(alpha, kind, bound, which)
+    certificate = asks_model(ModelSet.certificate)

@@ -11,8 +11,9 @@ from fastbin._base.checks import MOST_BINS, check_choice, check_count, check_edg
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator, as_model
-from fastbin._fit.edges import Partition, find_boundaries, order_cuts, without_empty_edges
+from fastbin._fit.edges import find_boundaries, order_cuts
 from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Partition, without_empty_edges
 from fastbin.model import BinnedModel
 
 
@@ -40,11 +41,11 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     if sample.size < n_bins:
         raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}", "give at least one per bin")
     rows = Rows(sample, np.zeros(sample.size, np.uint8), None, score_range)
-    cuts = order_cuts(find_boundaries(rows, n_bins, "ums"), seed)
+    groups = find_boundaries(rows, n_bins, "ums")
     if ties == "random":
-        partition = Partition(cuts.score, cuts.key, score_range)
+        partition = Partition(groups.score, order_cuts(groups, seed)[0], score_range)
     else:  # one rule for scores of another sample than those that are counted
-        ties, partition = "upper", without_empty_edges(cuts.score, np.zeros_like(cuts.key), score_range)
+        ties, partition = "upper", without_empty_edges(groups.score, np.zeros(n_bins - 1, np.uint64), score_range)
     return _without_tally(partition, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fastbin._base.files import replace_file
-from fastbin._model.saved import read_file
+from fastbin._model.parts import read_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -6,9 +6,6 @@ can have a distribution-free one (Gupta, Podkopaev & Ramdas 2020, Theorem 3). Pu
 
 from __future__ import annotations
 
-from fastbin.scaling.beta import BetaScaling
-from fastbin.scaling.logit_maps import QuadraticScaling, SplineScaling
-from fastbin.scaling.platt import PlattScaling
-from fastbin.scaling.temperature import TemperatureScaling
+from fastbin.scaling.maps import BetaScaling, PlattScaling, QuadraticScaling, SplineScaling, TemperatureScaling
 
 __all__ = ["BetaScaling", "PlattScaling", "QuadraticScaling", "SplineScaling", "TemperatureScaling"]

@@ -28,8 +28,8 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import check_same_index, like
 from fastbin._fit.calibrator import Calibrator
+from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.rows import Rows
-from fastbin._fit.whole import on_fewer_bins, ties_cost_bins
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.certificate import about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel

@@ -10,8 +10,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s, UInt8s
 from fastbin._base.checks import as_scores, check_sample_weight, refuse_first
 from fastbin._base.errors import FastbinWarning, InputError
-from fastbin._fit.edges import Partition
-from fastbin._fit.tally import tally_bins
+from fastbin._fit.tally import Partition, tally_bins
 
 Evidence = dict[str, Any]  # parts of a model by their names
 

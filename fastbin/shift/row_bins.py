@@ -11,19 +11,16 @@ from fastbin._base.checks import check_edges
 from fastbin._base.errors import InputError
 from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.edges import (
-    KEY_ABOVE,
-    KEY_BELOW,
-    Partition,
     bins_between,
     bins_of_rows,
     find_boundaries,
     first_part,
-    order_cuts,
     require_samples,
     split_samples,
+    whole_bins,
 )
 from fastbin._fit.rows import Rows
-from fastbin._fit.whole import whole_bins
+from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, Partition
 from fastbin.model import BinnedModel
 
 # What a model of these bins says of their origin, as other fits do. The fingerprint is left out: it would not tell the weights.
@@ -43,14 +40,13 @@ def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None, t
     scheme = "umd" if share is None else "ums"
     if share is None:
         require_samples(len(rows), n_bins, scheme)
-        boundaries = find_boundaries(rows, n_bins, scheme)
-        cuts = order_cuts(boundaries, seed)
+        groups = find_boundaries(rows, n_bins, scheme)
         if ties == "whole":
-            found = whole_bins(boundaries, scheme, seed, rows.score_range, [rows])
+            found = whole_bins(groups, scheme, seed, rows.score_range, [rows])
         else:
-            found = bins_between(cuts, ties, scheme, rows.score_range)
+            found = bins_between(groups, ties, scheme, seed, rows.score_range)
         if found.tie_counts is None:
-            bins = bins_of_rows(rows, found.partition, cuts, scheme, found.ties)
+            bins = bins_of_rows(rows, found.partition, groups, scheme, found.ties, seed)
         else:  # all rows of a bin are averaged, none left out
             bins = found.partition.assign(rows.scores)
     else:

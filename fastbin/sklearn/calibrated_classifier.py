@@ -18,7 +18,7 @@ from fastbin._base.checks import check_choice
 from fastbin._base.classes import divided_by_sums
 from fastbin._base.errors import FastbinWarning, GuaranteeError
 from fastbin.multi import ClassWiseBinning
-from fastbin.multi.top_label import top_of
+from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.classes import Side, classes_of, columns_of, keys_of
 from fastbin.sklearn.configuration import (

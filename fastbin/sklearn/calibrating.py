@@ -14,13 +14,12 @@ from fastbin._base.checks import UNIT
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._fit.calibrator import Calibrator
 from fastbin.binning.certified import CertifiedCalibration
-from fastbin.binning.explicit import ExplicitBinning
-from fastbin.binning.fixed_width import FixedWidthBinning
+from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
-from fastbin.multi.binary import Given, Told, binary_method, check_values, fit_named
-from fastbin.multi.top_label import top_of
+from fastbin.multi.cells import Given, Told, binary_method, check_values, fit_named
+from fastbin.multi.classes import top_of
 from fastbin.sklearn.rounding import has_movable_edges, rounded, with_moved_edges
 from fastbin.sklearn.scores import has_probabilities
 

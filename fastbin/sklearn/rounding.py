@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, UInt8s
-from fastbin._fit.fingerprint import rows_fingerprint
+from fastbin._fit.edges import rows_fingerprint
 from fastbin.model import BinnedModel
 
 # Bits of a rounded score. Sums of a classifier are exact to about 50; 36 still tell 1 - 1e-11 from 1.

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fastbin._fit import batches
 from fitting import FEWER_BINS
 from strategies import LAYOUTS, CalibrationData
 
@@ -50,9 +49,9 @@ def model_or_refusal(fit: Callable[[], fb.BinnedModel]) -> bytes | None:
 def little_memory() -> Iterator[None]:
     """So little that small data go through all kinds of passes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
-        patch.setattr(batches, "SAMPLE_SIZE", 16)
-        patch.setattr(batches, "MOST_LISTED", 20)
+        patch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
+        patch.setattr("fastbin._fit.rows.SAMPLE_SIZE", 16)
+        patch.setattr("fastbin._fit.rows.MOST_LISTED", 20)
         yield
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import fastbin as fb
-from fastbin._fit import batches, quantiles
+from fastbin._fit import quantiles
 from fastbin.tables import opening as tables
 from fastbin.tables import replay
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, hard_set, local_model
@@ -60,9 +60,9 @@ def as_table(name: str) -> pa.Table:
 @pytest.fixture
 def tiny_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few cells and listed rows that small sets need all kinds of passes."""
-    monkeypatch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
-    monkeypatch.setattr(batches, "SAMPLE_SIZE", 16)
-    monkeypatch.setattr(batches, "MOST_LISTED", 20)
+    monkeypatch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr("fastbin._fit.rows.SAMPLE_SIZE", 16)
+    monkeypatch.setattr("fastbin._fit.rows.MOST_LISTED", 20)
     monkeypatch.setattr(quantiles, "MAX_CELLS", 64)
     monkeypatch.setattr(quantiles, "MIN_CELLS", 16)
     monkeypatch.setattr(quantiles, "CELLS_OF_ONE", 8)

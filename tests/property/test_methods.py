@@ -15,8 +15,8 @@ import fastbin as fb
 import reference
 import strategies
 from fastbin._fit.rows import BLOCK, check_rows
-from fastbin._fit.tally import Tally, tally_rows
-from fastbin.binning.monotone import monotone_model
+from fastbin._fit.tally import ExactSums, Tally, tally_rows
+from fastbin.binning.isotonic import monotone_model
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import FEWER_BINS, bare, fit, some_map
 from reference import isotonic
@@ -112,7 +112,7 @@ def test_tallies_add(weighting: str, draw: st.DataObject) -> None:
 
     def tally_of(chosen: np.ndarray) -> Tally:
         if not chosen.any():
-            return Tally.zero(7, weighted=weighting == "float")
+            return Tally(*np.zeros((2, 7), np.int64), ExactSums(21) if weighting == "float" else None)
         taken = {name: column[chosen] for name, column in arrays.items()}
         return tally_rows(partition, check_rows(taken["scores"], taken["labels"], taken.get("sample_weight"), (0.0, 1.0)))
 

@@ -22,7 +22,7 @@ from fastbin import InputError
 from fastbin._fit import histogram
 from fastbin._fit import rows as fit_rows
 from fastbin._fit.histogram import Layout, RootMap, choose_node, choose_root, codes_of, scores_of
-from fastbin._fit.quantiles import Answer, BoundaryGroups, Cells, Plan, Values, search
+from fastbin._fit.quantiles import Answer, Boundaries, Cells, Plan, Values, search
 from fastbin._fit.rows import Rows, RowsSource, groups_by_sorting
 
 SIZES = (200, 3000, 20_000)
@@ -60,8 +60,8 @@ def _by_argsort(rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, ...]:
     return score, samples[first], ones[first], equal, equal_ones, samples[-1], ones[-1], ranks
 
 
-def _agree(got: BoundaryGroups, expected: tuple[np.ndarray, ...]) -> None:
-    for name, column, wanted in zip(BoundaryGroups._fields, got, expected, strict=True):
+def _agree(got: Boundaries, expected: tuple[np.ndarray, ...]) -> None:
+    for name, column, wanted in zip(Boundaries._fields, got, expected, strict=True):
         assert np.array_equal(column, wanted), name
     assert not np.signbit(got.score[got.score == 0]).any()
 

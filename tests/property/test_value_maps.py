@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
-from fastbin.scaling.recentre import RECENTRINGS, VALUES, FineCells, value_steps
-from fastbin.scaling.value_maps import MAPS
+from fastbin.scaling.value_maps import MAPS, RECENTRINGS, VALUES, value_steps
 from reference import value_maps as reference
 
 Given = dict[str, Any]
@@ -49,7 +48,9 @@ def cells(draw: st.DrawFn, max_size: int = 40, weighting: str = "integer") -> Gi
             bin_counts[i], bin_sums[i] = max(bin_counts[i] - 1, 0), max(bin_sums[i] - label, 0)
     dtype = np.int64 if weighting == "integer" else np.float64
     return {
-        "cells": FineCells(np.array(scores), np.array(counts, dtype), np.array(ones, dtype)),
+        "scores": np.array(scores),
+        "counts": np.array(counts, dtype),
+        "ones": np.array(ones, dtype),
         "first_step": np.array(first, np.int64),
         "bin_counts": np.array(bin_counts, dtype),
         "bin_label_sums": np.array(bin_sums, dtype),
@@ -65,9 +66,8 @@ def test_values_are_those_of_the_reference(values: str, draw: st.DataObject) -> 
     given_cells = draw.draw(cells(max_size=25), "cells")
     options = {"values": values, "recentre": draw.draw(st.sampled_from(RECENTRINGS)), "monotone": draw.draw(st.booleans())}
     fast = value_steps(**given_cells, **options)
-    fine = given_cells.pop("cells")
     lists = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in given_cells.items()}
-    slow = reference.value_steps(*(column.tolist() for column in fine), **lists, **options)
+    slow = reference.value_steps(**lists, **options)
     assert np.allclose(fast, slow, rtol=0.0, atol=2e-6)
 
 
@@ -80,7 +80,7 @@ def test_every_map_is_defined_for_any_cells(values: str, weighting: str, draw: s
     given_cells = draw.draw(cells(max_size=120, weighting=weighting), "cells")
     for recentre in RECENTRINGS:
         steps = value_steps(**given_cells, values=values, recentre=recentre)
-        assert steps.shape == given_cells["cells"].scores.shape
+        assert steps.shape == given_cells["scores"].shape
         assert (np.diff(steps) >= 0.0).all()
         inside = 0.0 if values == "mean" else 0.5 / (given_cells["n"] + 1) if values in MAPS else 1e-300
         assert inside <= steps.min()
@@ -94,7 +94,7 @@ def test_pooling_is_the_weighted_projection(draw: st.DataObject) -> None:
     """What monotone=True adds is the nearest non-decreasing steps, and nothing where they do not fall."""
     given_cells = draw.draw(cells(max_size=20), "cells")
     loose, tight = (value_steps(**given_cells, values="quadratic", monotone=monotone) for monotone in (False, True))
-    expected = reference.pooled_steps(loose.tolist(), given_cells["cells"].counts.tolist())
+    expected = reference.pooled_steps(loose.tolist(), given_cells["counts"].tolist())
     assert np.allclose(tight, expected, rtol=1e-12, atol=0.0)
     if (np.diff(loose) >= 0.0).all():
         assert tight.tobytes() == loose.tobytes()
@@ -104,12 +104,7 @@ def test_pooling_is_the_weighted_projection(draw: st.DataObject) -> None:
 @given(draw=st.data(), factor=st.sampled_from([2.0**-30, 0.25, 2.0**40]))
 def test_the_unit_of_weights_does_not_matter(draw: st.DataObject, factor: float) -> None:
     given_cells = draw.draw(cells(weighting="float"), "cells")
-    fine = given_cells["cells"]
-    scaled = given_cells | {
-        "cells": FineCells(fine.scores, fine.counts * factor, fine.ones * factor),
-        "bin_counts": given_cells["bin_counts"] * factor,
-        "bin_label_sums": given_cells["bin_label_sums"] * factor,
-    }
+    scaled = given_cells | {name: given_cells[name] * factor for name in ("counts", "ones", "bin_counts", "bin_label_sums")}
     assert value_steps(**scaled).tobytes() == value_steps(**given_cells).tobytes()
 
 
@@ -118,7 +113,7 @@ def test_the_unit_of_weights_does_not_matter(draw: st.DataObject, factor: float)
 def test_full_recentring_keeps_the_averages_of_bins(draw: st.DataObject) -> None:
     """Where nothing is pooled or clipped, the mean of the steps of a bin over its rows is its mean label."""
     given_cells = draw.draw(cells(), "cells")
-    n, first, counts = given_cells["n"], given_cells["first_step"], given_cells["cells"].counts
+    n, first, counts = given_cells["n"], given_cells["first_step"], given_cells["counts"]
     steps = value_steps(**given_cells, values="beta", recentre="full", monotone=False)
     rows = np.add.reduceat(counts, first)
     means = np.add.reduceat(steps * counts, first) / np.maximum(rows, 1)
@@ -131,7 +126,7 @@ def test_full_recentring_keeps_the_averages_of_bins(draw: st.DataObject) -> None
 
 def test_a_score_far_beyond_two_neighbouring_doubles() -> None:
     """Its distance in gaps of the two overflows: it gets the value of the last block."""
-    cells = FineCells(np.array([0.0, 5e-324, 0.25]), np.array([4.0, 3.0, 0.0]), np.array([0.0, 2.0, 0.0]))
+    cells = (np.array([0.0, 5e-324, 0.25]), np.array([4.0, 3.0, 0.0]), np.array([0.0, 2.0, 0.0]))
     first_step, evidence = np.array([0]), (np.array([7]), np.array([2]))
-    values = value_steps(cells, first_step, *evidence, 7, values="isotonic", recentre="none")
+    values = value_steps(*cells, first_step, *evidence, 7, values="isotonic", recentre="none")
     assert values[2] == values[1] > values[0]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.stats import binom, norm
 
 from fastbin._fit.edges import boundary_ranks, order_cuts, split_samples
-from fastbin._fit.quantiles import BoundaryGroups
+from fastbin._fit.quantiles import Boundaries
 from fastbin._fit.rows import Rows
 from fastbin.intervals import clopper_pearson, sidak
 
@@ -54,10 +54,10 @@ def tally_umd(counts: Integers, ones: Integers, seed: int) -> tuple[Integers, In
     ends, ones_ends = np.cumsum(counts), np.cumsum(ones)
     at = np.searchsorted(ends, RANKS)
     columns = (ends - counts, ones_ends - ones, counts, ones)
-    groups = BoundaryGroups(scores_of(len(counts))[at], *(column[at] for column in columns), N, int(ones_ends[-1]), RANKS)
-    cuts = order_cuts(groups, seed)
-    starts, ones_starts = np.append(0, cuts.rank), np.append(0, cuts.ones_before + cuts.is_one)
-    return np.append(cuts.rank - 1, N) - starts, np.append(cuts.ones_before, groups.n_positive) - ones_starts
+    groups = Boundaries(scores_of(len(counts))[at], *(column[at] for column in columns), N, int(ones_ends[-1]), RANKS)
+    _, ones_before, is_one = order_cuts(groups, seed)
+    starts, ones_starts = np.append(0, RANKS), np.append(0, ones_before + is_one)
+    return np.append(RANKS - 1, N) - starts, np.append(ones_before, groups.n_positive) - ones_starts
 
 
 def tally_split(counts: Integers, ones: Integers, seed: int, scheme: str) -> tuple[Integers, Integers]:

@@ -15,7 +15,7 @@ from simulation.few_scores import ALPHA, N_BINS, RATES, N, failure_rate, failure
 
 import fastbin as fb
 from fastbin._fit import edges
-from fastbin._fit.quantiles import BoundaryGroups
+from fastbin._fit.quantiles import Boundaries
 
 SCHEMES = ("umd", "ums", "scaling-binning")
 SEEDS = range(16)
@@ -70,7 +70,7 @@ def test_one_score_keeps_the_promise_over_seeds(scheme: str, seeds: range, rate:
 
 def test_the_seed_alone_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulation sees the rule of fastbin 0.1.0 fail, and by how much."""
-    monkeypatch.setattr(BoundaryGroups, "digest", lambda groups, seed: seed)
+    monkeypatch.setattr(Boundaries, "digest", lambda groups, seed: seed)
     monkeypatch.setattr(edges, "rows_digest", lambda seed, *columns: seed)
     assert failure_rate_of_one_score("umd", 0.5, 1) > 0.8
     assert failure_rate_of_one_score("umd", 0.1, 4) > 0.99

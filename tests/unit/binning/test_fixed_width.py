@@ -10,9 +10,8 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin._fit.edges import Partition
 from fastbin._fit.rows import check_rows
-from fastbin._fit.tally import Tally, tally_rows
+from fastbin._fit.tally import ExactSums, Partition, Tally, tally_rows
 from oracle import Case, close
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
@@ -233,10 +232,11 @@ def test_configuration_is_kept_as_it_was_given() -> None:
 
 
 def test_tallies_of_other_partitions_do_not_add() -> None:
+    empty = Tally(np.zeros(2, int), np.zeros(2, int))
     with pytest.raises(fb.InputError, match="tallies of 2 and 3 bins do not add"):
-        Tally.zero(2) + Tally.zero(3)
+        empty + Tally(np.zeros(3, int), np.zeros(3, int))
     with pytest.raises(fb.InputError, match="a weighted and an unweighted tally do not add"):
-        Tally.zero(2) + Tally.zero(2, weighted=True)
+        empty + Tally(np.zeros(2, int), np.zeros(2, int), ExactSums(6))
 
 
 def test_a_tally_knows_split_ties_by_their_keys() -> None:

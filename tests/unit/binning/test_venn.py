@@ -77,9 +77,7 @@ def test_ivap_between_knots_and_beyond() -> None:
     cal = VennAbers().fit([0.3, 0.5, 0.5, 0.7], [0, 1, 0, 1])
     pairs = cal.predict_venn([0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9])
     assert close(
-        pairs.tolist(),
-        [[0, 1 / 2], [0, 1 / 2], [0, 2 / 3], [1 / 3, 2 / 3], [1 / 3, 1], [1 / 2, 1], [1 / 2, 1]],
-        1e-15,
+        pairs.tolist(), [[0, 1 / 2], [0, 1 / 2], [0, 2 / 3], [1 / 3, 2 / 3], [1 / 3, 1], [1 / 2, 1], [1 / 2, 1]], 1e-15
     )
     assert (pairs[:, 0] <= pairs[:, 1]).all()
 

@@ -174,7 +174,7 @@ def test_a_report_of_it(model: fb.BinnedModel) -> None:
 
 
 def test_a_map_that_does_not_converge_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastbin.scaling.ridge import Ridge
+    from fastbin.scaling.likelihood import Ridge
 
     monkeypatch.chdir(tmp_path)
     write("s.csv", SCORES, LABELS)

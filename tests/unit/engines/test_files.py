@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastbin as fb
-from fastbin._fit import batches
 from fastbin.tables.parquet import IpcTable
 from fastbin.tables.replay import Replay
 
@@ -76,8 +75,8 @@ def test_what_is_parsed_is_kept_within_the_limit_of_the_table(monkeypatch: pytes
 
 def test_rows_with_types_are_kept_within_the_limit_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the limit is for rows, of 9 bytes each here; there are enough of them for several passes."""
-    monkeypatch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
-    monkeypatch.setattr(batches, "MOST_LISTED", 20)
+    monkeypatch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr("fastbin._fit.rows.MOST_LISTED", 20)
     read, batches_of = [], IpcTable.batches
     monkeypatch.setattr(IpcTable, "batches", lambda table, *given: read.append(table.path) or batches_of(table, *given))
     feather.write_feather(pa.table(COLUMNS | {"y": LABELS.astype(bool)}), "rows.feather")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fit import batches
 
 N = 1000
 RNG = np.random.default_rng(0)
@@ -146,8 +145,8 @@ def test_rows_that_change_between_passes_are_refused(
     what: str, weights: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list of the second pass is as long as the counts of the first say, so other rows must not be let in."""
-    monkeypatch.setattr(batches, "ROWS_TO_PLAN_FOR", 512)
-    monkeypatch.setattr(batches, "MOST_LISTED", 64)
+    monkeypatch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
+    monkeypatch.setattr("fastbin._fit.rows.MOST_LISTED", 64)
     rng = np.random.default_rng(2)
     scores, labels = rng.random(30_000), rng.integers(0, 2, 30_000)
     others = {"scores": np.full(30_000, scores[0]), "labels": np.ones(30_000, np.int64)}

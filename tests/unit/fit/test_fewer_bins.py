@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._fit.whole import ties_cost_bins
+from fastbin._fit.edges import ties_cost_bins
 
 FITS: dict[str, Callable[..., object]] = {
     "uniform mass": lambda s, y, n_bins: fb.UniformMassBinning(n_bins).fit(s, y),

@@ -18,8 +18,8 @@ import fastbin as fb
 import reference
 import strategies
 from fastbin import assess
-from fastbin._fit.fingerprint import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
-from fastbin._fit.quantiles import BoundaryGroups
+from fastbin._fit.edges import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
+from fastbin._fit.quantiles import Boundaries
 from fastbin.cli import command_line
 from fitting import FEWER_BINS, as_loaded
 from reference.keys import fingerprint as reference_fingerprint
@@ -125,7 +125,7 @@ def test_it_is_the_fingerprint_of_the_rows_and_not_of_the_seed() -> None:
 
 def test_the_chance_of_the_same_counts_by_hand() -> None:
     # Below the edge 1 of 3 with label 1, at it 1 with label 1, above it 2 with label 0.
-    counts = BoundaryGroups(np.array([0.5]), np.array([3]), np.array([1]), np.array([1]), np.array([1]), 6, 2)
+    counts = Boundaries(np.array([0.5]), np.array([3]), np.array([1]), np.array([1]), np.array([1]), 6, 2)
     cells = [2, 1, 1, 2]
     expected = math.factorial(6) * math.prod((cell / 6) ** cell / math.factorial(cell) for cell in cells)
     assert math.isclose(chance_of_same_counts(counts), expected)

@@ -105,7 +105,7 @@ def test_unknown_segments() -> None:
     pooled = fb.multi.SegmentedBinning(unknown="pool").fit(SCORES, LABELS, SEGMENTS)
     assert pooled.predict([0.5], ["mars"]) == pooled.predict([0.5], ["east"])
     with pytest.warns(
-        fb.FastbinWarning, match="no segment has fewer than 50 samples, so there is no pool; unknown segments are"
+        fb.FastbinWarning, match="no segment has fewer than 50 samples, so no pool was made; unknown segments are"
     ):
         whole = fb.multi.SegmentedBinning(unknown="pool").fit(SCORES[:590], LABELS[:590], SEGMENTS[:590])
     assert whole.model_.unknown == "refuse"

@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling import ridge
-from fastbin.scaling.recentre import VALUES, FineCells, value_steps
-from fastbin.scaling.value_maps import MAPS, MapCells, natural_columns, quadratic
+from fastbin.scaling.value_maps import MAPS, VALUES, MapCells, natural_columns, value_steps
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
     """The steps, the evidence of a bin being all its rows."""
     counts, ones, first = np.asarray(counts), np.asarray(ones), np.asarray(first, np.int64)
-    cells = FineCells(np.asarray(scores, np.float64), counts, ones)
     options = {"n": int(counts.sum()), **options}
-    return value_steps(cells, first, np.add.reduceat(counts, first), np.add.reduceat(ones, first), **options)
+    evidence = np.add.reduceat(counts, first), np.add.reduceat(ones, first)
+    return value_steps(scores, counts, ones, first, *evidence, **options)
 
 
 def of_truth(truth, n_cells=200, rows=500):
@@ -65,11 +63,11 @@ def test_means_are_those_of_the_evidence() -> None:
 
 def test_the_evidence_decides_and_not_the_cells() -> None:
     """The cut sample counts in its cell and not in its bin."""
-    cells = FineCells(np.array([0.1, 0.2]), np.array([5, 5]), np.array([1, 4]))
+    cells = (np.array([0.1, 0.2]), np.array([5, 5]), np.array([1, 4]))
     first = np.array([0, 1])
-    steps = value_steps(cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="mean")
+    steps = value_steps(*cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="mean")
     assert steps.tolist() == [0.2, 0.75]
-    full = value_steps(cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="beta", recentre="full")
+    full = value_steps(*cells, first, np.array([5, 4]), np.array([1, 3]), 10, values="beta", recentre="full")
     assert np.allclose(full, [0.2, 0.75], atol=1e-15)
 
 
@@ -149,7 +147,7 @@ def test_margins_of_any_size(values: str, scores: list[float]) -> None:
 
 
 def test_a_range_within_the_unit_interval_is_of_probabilities() -> None:
-    """Of other ranges nothing is known but the order and the distances: such scores may be moved and scaled."""
+    """In other ranges nothing is known but the order and the distances: such scores may be moved and scaled."""
     scores, counts, ones = of_truth(lambda s: 0.2 + 0.5 * s * s)
     within = steps_of(scores, counts, ones, score_range=(0.0, 1.0))
     assert steps_of(scores, counts, ones, score_range=(0.0, 0.9999)).tobytes() == within.tobytes()
@@ -176,7 +174,7 @@ def test_steps_without_rows_have_a_value_and_move_no_other() -> None:
 
 def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
     """No cells are known that need as many steps as are allowed; here few are allowed."""
-    monkeypatch.setattr(ridge, "MOST_STEPS", 2)
+    monkeypatch.setattr("fastbin.scaling.likelihood.MOST_STEPS", 2)
     scores, counts, ones = of_truth(lambda s: s**5)
     for values in ("beta", "logistic", "quadratic", "spline"):
         with pytest.warns(fb.FastbinWarning, match=re.escape(f"the map {values!r} did not converge")):
@@ -189,5 +187,5 @@ def test_the_minimum_is_one_however_far_it_lies() -> None:
     """A billion rows of one class that the score calls certain of the other: the start is far out on a flat tail."""
     scores, counts = np.array([1e-12, 2e-12, 3e-12]), np.array([10**9, 10**9, 10**9])
     cells = MapCells.of(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
-    assert (quadratic(cells) > 10.0).all()
+    assert (MAPS["quadratic"](cells) > 10.0).all()
     assert (steps_of(scores, counts, counts, values="mixture") > 0.999).all()

@@ -1,4 +1,4 @@
-"""Top-label calibration: how often the predicted class is the true one, for each predicted class by itself."""
+"""Classes: how often the predicted class is the true one, for each predicted class by itself; and each against the rest."""
 
 from __future__ import annotations
 
@@ -10,24 +10,36 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
+from fastbin._base.checks import MOST_EVENT_BYTES, UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
 from fastbin._base.classes import (
     check_classes,
     check_matrix,
     default_classes,
+    divided_by_sums,
     find_columns,
     refuse_other_order,
     require_classes,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning
-from fastbin._base.frames import check_same_index, like
-from fastbin._fit.calibrator import Estimator
+from fastbin._base.errors import FastbinWarning, GuaranteeError
+from fastbin._base.frames import check_same_index, columns_of, like
+from fastbin._base.suspicions import LEVEL
+from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells
 from fastbin.model import IntervalMethod
 from fastbin.model_set import ModelSet
-from fastbin.multi.binary import Given, binary_method, provenance_of
-from fastbin.multi.cells import CellKind, fit_set
+from fastbin.multi.cells import (
+    CellKind,
+    FittedSet,
+    Given,
+    Told,
+    binary_method,
+    check_values,
+    count_samples,
+    fit_named,
+    fit_set,
+    provenance_of,
+)
 from fastbin.multi.segmented import THIN, SegmentedBinning
 
 if TYPE_CHECKING:
@@ -36,9 +48,47 @@ if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
 
 
+@dataclass(eq=False, repr=False)
+class ClassBinning(Estimator[ModelSet]):
+    """A calibrator of matrices with a column for each class."""
+
+    points_per_bin: int = 50
+    n_bins: int | str | None = None
+    calibrator: Any = None
+    classes: Any = None
+    inputs: str = "probabilities"
+
+    _fit_call: ClassVar[str] = "fit(P, labels)"
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, in the order of the columns."""
+        return np.array(self.model_.columns)
+
+    certificate = asks_model(ModelSet.certificate)
+
+    def _check(self, P: Any, labels: Any, sample_weight: Any) -> tuple[Float64s, list[Key], Int64s]:
+        """The matrix, the classes, and the column of each label."""
+        check_same_index(P=P, labels=labels, sample_weight=sample_weight)
+        matrix = check_matrix(P, self.inputs)
+        n_columns = matrix.shape[1]
+        classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
+        refuse_other_order(P, classes)
+        truth = find_columns(labels, classes, "labels")
+        check_same_length(P=matrix, labels=truth)
+        return matrix, classes, truth
+
+    def _check_scored(self, P: Any, keys: Any) -> Float64s:
+        """The matrix of rows to be scored."""
+        check_same_index(P=P, keys=keys)
+        classes = self.classes_
+        refuse_other_order(P, classes.tolist())
+        return check_matrix(P, self.inputs, len(classes))
+
+
 @shared_docs(SegmentedBinning.__doc__)
 @dataclass(eq=False, repr=False)
-class TopLabelBinning(Estimator[ModelSet]):
+class TopLabelBinning(ClassBinning):
     """Calibrated probabilities that the predicted class is the true one, given which class is predicted.
 
     Each class has a binary calibrator of its own, fitted to the samples for which it is predicted: their scores are the largest
@@ -55,7 +105,7 @@ class TopLabelBinning(Estimator[ModelSet]):
     classes : array-like of shape (k,), optional
         The class of each column, integers or texts; 0 to k - 1 by default, where labels are such numbers.
     inputs : {"probabilities", "logits"}
-        What matrices hold. Rows of probabilities sum to 1, within 1e-6 (float32: 1e-4). Of logits, probabilities are made by a
+        The entries of matrices. Rows of probabilities sum to 1, within 1e-6 (float32: 1e-4). Logits become probabilities by a
         softmax in float64.
     thin : {"pool", "refuse"}
         What becomes of classes that are predicted fewer than `min_points` times, or never. "pool": one model for all of them.
@@ -97,17 +147,10 @@ class TopLabelBinning(Estimator[ModelSet]):
     (array([1, 0]), array([0.33, 0.38]))
     """
 
-    points_per_bin: int = 50
-    n_bins: int | str | None = None
-    calibrator: Any = None
-    classes: Any = None
-    inputs: str = "probabilities"
     thin: str = "pool"
     min_points: int = 50
     _: KW_ONLY
     per_class: bool = True
-
-    _fit_call: ClassVar[str] = "fit(P, labels)"
 
     def fit(self, P: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
@@ -136,13 +179,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         FastbinWarning
             Where fits of classes warn, once for all.
         """
-        check_same_index(P=P, labels=labels, sample_weight=sample_weight)
-        matrix = check_matrix(P, self.inputs)
-        n_columns = matrix.shape[1]
-        classes = default_classes(labels, n_columns) if self.classes is None else check_classes(self.classes, n_columns)
-        refuse_other_order(P, classes)
-        truth = find_columns(labels, classes, "labels")
-        check_same_length(P=matrix, labels=truth)
+        matrix, classes, truth = self._check(P, labels, sample_weight)
         predicted, scores = top_of(matrix)
         return self._fit(scores, predicted, predicted == truth, sample_weight, classes)
 
@@ -196,11 +233,6 @@ class TopLabelBinning(Estimator[ModelSet]):
             warnings.warn(text, FastbinWarning, stacklevel=3)
         return self
 
-    @property
-    def classes_(self) -> Array:
-        """The classes, in the order of the columns."""
-        return np.array(self.model_.columns)
-
     def predict(self, P: Any, *, keys: Any = None, seed: int | None = None) -> tuple[Array, Float64s]:
         """The predicted class of each row, and the calibrated probability that it is the true one.
 
@@ -216,8 +248,7 @@ class TopLabelBinning(Estimator[ModelSet]):
         probabilities : float64 (n,)
             Both as series, or arrays, of what P is a table of, with its index.
         """
-        check_same_index(P=P, keys=keys)
-        predicted, scores = self._tops(P)
+        predicted, scores = self._tops(P, keys)
         values = self.model_.predict(scores, predicted, keys=keys, seed=seed)
         return like(P, predicted), like(P, values)
 
@@ -234,27 +265,163 @@ class TopLabelBinning(Estimator[ModelSet]):
         keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
-        check_same_index(P=P, keys=keys)
-        predicted, scores = self._tops(P)
+        predicted, scores = self._tops(P, keys)
         ends = self.model_.predict_interval(
             scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed
         )
         return like(P, ends, ("lower", "upper"))
 
-    def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
-    ) -> SetCertificate | Certificate:
-        """What is guaranteed about the values of all classes at once, or of one; see `ModelSet.certificate`."""
-        return self.model_.certificate(alpha, kind, bound, which)
-
-    def _tops(self, P: Any) -> tuple[Array, Float64s]:
-        classes = self.classes_
-        refuse_other_order(P, classes.tolist())
-        predicted, scores = top_of(check_matrix(P, self.inputs, len(classes)))
-        return classes[predicted], scores
+    def _tops(self, P: Any, keys: Any) -> tuple[Array, Float64s]:
+        predicted, scores = top_of(self._check_scored(P, keys))
+        return self.classes_[predicted], scores
 
 
 def top_of(matrix: Float64s) -> tuple[Int64s, Float64s]:
     """The column of the largest entry of each row, the lowest of equal ones, and that entry."""
     predicted = matrix.argmax(axis=1)
     return predicted, np.take_along_axis(matrix, predicted[:, np.newaxis], axis=1)[:, 0]
+
+
+# ------------------------------------------------------------------ one class against the rest
+
+
+@shared_docs(TopLabelBinning.__doc__)
+@dataclass(eq=False, repr=False)
+class ClassWiseBinning(ClassBinning):
+    """Calibrated probabilities of every class, each by a binary calibrator of this class against the rest.
+
+    Parameters
+    ----------
+    points_per_bin : int
+        Of n samples, each class gets n // points_per_bin uniform-mass bins, at least one.
+    {n_bins}
+    {calibrator}
+    {classes}
+    {inputs}
+    normalize : bool
+        Whether the probabilities of a row are divided by their sum (equal shares where all are 0). They are no longer those
+        that are certified.
+
+    Attributes
+    ----------
+    model_ : ModelSet
+        Of kind "class-wise"; its keys are the classes.
+
+    See Also
+    --------
+    TopLabelBinning : the probability of the predicted class alone, with more samples in each bin that matters.
+
+    Notes
+    -----
+    All samples serve every class, so the models of the classes are not independent, and each class gets an equal share of alpha
+    (by Bonferroni). A class that no label has raises no error. The probabilities of a row sum to 1 with `normalize` alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.dirichlet([1, 1, 1], 2000)
+    >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
+    >>> cal = fb.multi.ClassWiseBinning(n_bins=5).fit(P, y)
+    >>> cal.predict([[0.1, 0.7, 0.2]]).round(2)
+    array([[0.31, 0.4 , 0.33]])
+    """
+
+    normalize: bool = False
+
+    @shared_docs(TopLabelBinning.fit.__doc__)
+    def fit(self, P: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        {P}
+        {labels}
+        {sample_weight}
+
+        {Returns}
+
+        {Raises}
+
+        {Warns}
+        """
+        method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
+        matrix, classes, truth = self._check(P, labels, sample_weight)
+        told: Told = []
+        models = {}
+        for column, key in enumerate(classes):
+            rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
+            calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
+            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+        self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
+        for text in FittedSet(self.model_, told).warnings:
+            warnings.warn(text, FastbinWarning, stacklevel=2)
+        return self
+
+    def predict(self, P: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
+        """The calibrated probability of each class.
+
+        Parameters
+        ----------
+        P : array-like of shape (n, k)
+        keys, seed
+            As for `BinnedModel.predict`; a row has one key for all classes.
+
+        Returns
+        -------
+        float64 (n, k)
+            Of a data frame or an Arrow table, one with the names of its columns.
+        """
+        models, matrix = self.model_, self._check_scored(P, keys)
+        values = np.empty_like(matrix)
+        for column, key in enumerate(models.columns or ()):
+            values[:, column] = models[key].predict(matrix[:, column], keys=keys, seed=seed)
+        return like(P, divided_by_sums(values) if self.normalize else values, columns_of(P))
+
+    @alpha_by_name
+    def predict_interval(
+        self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        keys: Any = None, seed: int | None = None,
+    ) -> Float64s:  # fmt: skip
+        """float64 (n, k, 2): for each class the interval of the bin of its column; see `ModelSet.interval`.
+
+        Raises
+        ------
+        GuaranteeError
+            With ``normalize=True``; ``model_.interval`` is about the values before.
+        """
+        self._require_own_values("interval")
+        models, matrix = self.model_, self._check_scored(P, keys)
+        tables = dict(zip(models.keys, models.interval(alpha, method, simultaneous), strict=True))
+        columns = [
+            models[key].lookup(matrix[:, column], tables[key], keys=keys, seed=seed)
+            for column, key in enumerate(models.columns or ())
+        ]
+        return np.stack(columns, axis=1)
+
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
+    ) -> SetCertificate | Certificate:
+        """The guarantee about the values of all classes at once, or of one; see `ModelSet.certificate`.
+
+        Raises
+        ------
+        GuaranteeError
+            With ``normalize=True``; ``model_.certificate`` is about the values before.
+        """
+        self._require_own_values("certificate")
+        return self.model_.certificate(alpha, kind, bound, which)
+
+    def _require_own_values(self, what: str) -> None:
+        if self.normalize:
+            raise GuaranteeError(
+                "normalize=True divides the values of a row by their sum, and nothing is known of the quotients; what is "
+                f"certified are the values before, those of model_: ask model_.{what}(...), or pass normalize=False"
+            )
+
+
+def _event_of_class(key: Key) -> str:
+    """The event of a class's model: the class, where its name is not longer than that of an event."""
+    event = str(key)
+    return event if len(event.encode()) <= MOST_EVENT_BYTES else ""
