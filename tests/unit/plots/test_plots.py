@@ -15,8 +15,7 @@ import fastbin as fb
 from fastbin import assess, plots, theory
 from fastbin._base.dependencies import install_command
 from fastbin.guarantees import epsilon
-from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
-from fastbin.plots._style import series
+from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, series
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, css_of
+from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of
 from fastbin.report import Assessment, assess_model, render_report
 
 pytest.importorskip("matplotlib")

@@ -16,7 +16,7 @@ import pytest
 import fastbin as fb
 from fastbin import assess
 from fastbin.report import Assessment, assess_model, render_report, write_report
-from fastbin.report.tables import bins_table
+from fastbin.report.page import detail_table
 
 pytest.importorskip("matplotlib")
 
@@ -301,7 +301,7 @@ def test_the_table_of_bins(found: Assessment, model: fb.BinnedModel) -> None:
     """One table of what is promised, one of what the test set shows."""
     promised, tested = (
         [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
-        for table in bins_table(found).split("</table>")[:2]
+        for table in detail_table(found).split("</table>")[:2]
     )
     assert len(promised) == len(tested) == 6
     assert [cell[3] for cell in promised] == [f"{value:.4f}" for value in model.values]
