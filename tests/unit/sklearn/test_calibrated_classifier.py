@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.splits import Subset
+from fastbin.sklearn.training import Subset
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
 X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
