@@ -18,7 +18,7 @@ from fastbin._fit.fingerprint import edge_scores
 from fastbin.engines.scoring import models_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.online.counted import row_of_each_bin
+from fastbin.online.streaming import row_of_each_bin
 
 BELOW = np.uint64(2**64 - 1)  # the key of an edge that tied scores lie below
 

@@ -18,7 +18,7 @@ import fastbin as fb
 import oracle
 from fastbin import intervals
 from fastbin.online import CalibrationMonitor
-from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.evidence import TwoSidedMixture
 from monitored import EDGES, VALUES, outcomes, refuses, run, served
 from reference.keys import KEY_ABOVE
 from reference.monitor import Monitor, mixture_above, mixture_below, tolerated_interval, two_sided_mixture

@@ -165,7 +165,7 @@ def test_an_interrupted_update_leaves_the_state_as_it_was(monkeypatch: pytest.Mo
 
     for name in ("after_each", "first_at_least", "running_tally"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"fastbin.online.monitor_state.{name}", interrupted)
+            patch.setattr(f"fastbin.online.evidence.{name}", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 monitor.update(*outcomes(5000, [0.9, 0.1, 0.1, 0.1]))
         assert monitor.to_bytes() == before
