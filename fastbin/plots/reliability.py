@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.cells import as_cells
+from fastbin._base.cells import as_cells, in_one_code
 from fastbin._base.checks import check_count, check_same_length
-from fastbin._base.classes import in_one_code
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError

@@ -19,9 +19,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import Key
+from fastbin._base.cells import Key, divided_by_sums
 from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
-from fastbin._base.classes import divided_by_sums
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.top_label import top_of

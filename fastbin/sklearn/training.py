@@ -17,8 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
 from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import check_matrix
 from fastbin._base.checks import check_sample_weight
-from fastbin._base.classes import check_matrix
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 
