@@ -1,4 +1,4 @@
-"""What a person sees of a picture: everything inside the figure, no text over another, in light and dark, in hard cases.
+"""Pictures as a person sees them: everything inside the figure, no text over another, in light and dark, in hard cases.
 
 Elements are compared, not pixels: the boxes of what is drawn, as the renderer measures them.
 """
