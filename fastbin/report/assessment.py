@@ -31,6 +31,7 @@ from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
+from fastbin._model.parts import Parts
 from fastbin._model.view import caveats
 from fastbin.assess.chance import ChanceLevel
 from fastbin.assess.metrics import brier_parts_of, squared_ece_of
@@ -581,7 +582,7 @@ class _TestSet(NamedTuple):
 
     def predictions_of(self, other: Predictor, name: str) -> Float64s:
         """The predictions of a method for the rows that were kept: of a model or a set, or as given for all rows."""
-        if isinstance(other, (BinnedModel, Estimator, ModelSet)):
+        if isinstance(other, (Parts, Estimator)):
             fitted = as_model_or_set(other, f"others[{name!r}]")
             if fitted.is_set:
                 check_cells_given(fitted, self.cells)

@@ -1,4 +1,4 @@
-"""What a calibrated classifier trains, calibrates, says and certifies."""
+"""A calibrated classifier: its training, its calibration, its answers and its certificate."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_two_classes() -> None:
 
 
 def floors(y: Any, clf: Any) -> Any:
-    """What each class is sure to have: its share of the rows held out, smoothed, divided by their number."""
+    """The least of each class: its share of the rows held out, smoothed, divided by their number."""
     _, calibration = clf._split(Subset.of_all(None, len(y)), np.random.RandomState(0))
     counts = np.bincount(y[calibration.at], minlength=3)
     return (counts + 1) / (counts.sum() + 3) / counts.sum()
